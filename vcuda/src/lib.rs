@@ -1,0 +1,1 @@
+//! A CUDA driver whose device is the CPU.
