@@ -1,0 +1,136 @@
+// Conversion between any two dtypes, as `cast` defines it: integers wrap; float to integer truncates and saturates, NaN
+// becomes 0; anything to bool is "not zero"; complex to real drops the imaginary part; and whatever must be rounded is
+// rounded once, to nearest even. The sign of a NaN survives; its payload is free.
+
+namespace bl {
+
+// ---- f16 and bf16 to and from f32 --------------------------------------------------------------------------------
+
+BL_FN f32 widen(f16 x) {
+#if BL_DEVICE
+    f32 r;
+    BL_PTX("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));
+    return r;
+#else
+    u32 sign = u32(x.bits & 0x8000) << 16, exponent = x.bits >> 10 & 31, fraction = x.bits & 0x3ff;
+    if (exponent == 31) return from_bits<f32>(sign | 0x7f800000u | fraction << 13);
+    if (exponent != 0) return from_bits<f32>(sign | (exponent + 112) << 23 | fraction << 13);
+    f32 tiny = f32(fraction) * (1.0f / 16777216.0f);  // fraction * 2^-24, exact
+    return sign ? -tiny : tiny;
+#endif
+}
+BL_FN f32 widen(bf16 x) { return from_bits<f32>(u32(x.bits) << 16); }
+
+template <class H> BL_FN H round_to(f32 x);
+template <> BL_FN f16 round_to<f16>(f32 x) {
+#if BL_DEVICE
+    f16 r;
+    BL_PTX("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+    return r;
+#else
+    u32 bits = bits_of(x), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) return f16{0x7fff};  // the sign of a NaN is lost, as on the device
+    if (magnitude >= 0x477ff000u) return f16{u16(sign | 0x7c00)};
+    if (magnitude < 0x38800000u) {  // below 2^-14: the result is subnormal, a multiple of 2^-24
+        f32 scaled = from_bits<f32>(magnitude) * 16777216.0f;
+        u32 whole = u32(scaled);
+        f32 rest = scaled - f32(whole);
+        if (rest > 0.5f || (rest == 0.5f && (whole & 1))) ++whole;
+        return f16{u16(sign | whole)};
+    }
+    return f16{u16(sign | ((magnitude - 0x38000000u + 0xfff + (magnitude >> 13 & 1)) >> 13))};
+#endif
+}
+template <> BL_FN bf16 round_to<bf16>(f32 x) {
+#if BL_DEVICE && __CUDA_ARCH__ >= 800
+    bf16 r;
+    BL_PTX("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+    return r;
+#else
+    u32 bits = bits_of(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return bf16{0x7fff};
+    return bf16{u16((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+#endif
+}
+
+// ---- Rounding to odd: the way to an f16 or bf16 with one rounding ------------------------------------------------
+
+// x in f32, inexact results cut off and their last bit set. An f32 so made, rounded to nearest in a format at least two
+// bits shorter, gives what rounding x itself would: the set bit stands for everything that was cut off.
+template <class S> BL_FN f32 round_to_odd(S x) {
+#if BL_DEVICE
+    f32 cut;
+    if constexpr (same<S, f64>()) BL_PTX("cvt.rz.f32.f64 %0, %1;" : "=f"(cut) : "d"(x));
+    else if constexpr (same<S, i64>()) BL_PTX("cvt.rz.f32.s64 %0, %1;" : "=f"(cut) : "l"(x));
+    else if constexpr (same<S, u64>()) BL_PTX("cvt.rz.f32.u64 %0, %1;" : "=f"(cut) : "l"(x));
+    else if constexpr (same<S, i32>()) BL_PTX("cvt.rz.f32.s32 %0, %1;" : "=f"(cut) : "r"(x));
+    else BL_PTX("cvt.rz.f32.u32 %0, %1;" : "=f"(cut) : "r"(x));
+#else
+    // Nearest, then back towards zero where that went too far; the long double holds every S exactly.
+    f32 cut = f32(x);
+    long double exact = x, nearest = cut;
+    if ((exact < 0 ? nearest < exact : nearest > exact)) cut = from_bits<f32>(bits_of(cut) - 1);
+#endif
+    return S(cut) == x ? cut : from_bits<f32>(bits_of(cut) | 1);
+}
+
+// ---- One conversion per pair of kinds ----------------------------------------------------------------------------
+
+template <class T> constexpr bool is_real_float() { return is_float<T>() || is_half<T>(); }
+template <class T> constexpr T lowest() { return is_signed_integer<T>() ? T(u64(1) << (8 * sizeof(T) - 1)) : T(0); }
+template <class T> constexpr T highest() { return T(~lowest<T>()); }
+
+// Negative number?, as the sign bit has it: true for -0 and for a NaN whose sign is set.
+template <class T> BL_FN bool sign_of(T x) {
+    if constexpr (is_signed_integer<T>()) return x < 0;
+    else if constexpr (is_unsigned_integer<T>() || is_bool<T>()) return false;
+    else return bits_of(x) >> (8 * sizeof(T) - 1) != 0;
+}
+template <class T> BL_FN T with_sign(T x, bool negative) {
+    constexpr int top = 8 * sizeof(T) - 1;
+    return from_bits<T>(Bits<T>((bits_of(x) & ~(Bits<T>(1) << top)) | Bits<T>(Bits<T>(negative) << top)));
+}
+
+// The comparisons take the place of the conversion instruction's own saturation, which is not the same for all widths.
+template <class I, class F> BL_FN I float_to_integer(F x) {
+    constexpr F limit = F(highest<I>() / 2 + 1) * 2;  // highest + 1, a power of two: exact
+    if (x >= limit) return highest<I>();
+    if (x < F(lowest<I>())) return lowest<I>();
+    return x == x ? I(x) : I(0);
+}
+
+// A float or an integer to f16, bf16, f32 or f64.
+template <class D, class S> BL_FN D to_float(S x) {
+    if constexpr (same<D, S>()) return x;
+    else if constexpr (is_half<S>() && is_half<D>()) return with_sign(round_to<D>(widen(x)), sign_of(x));
+    else if constexpr (is_half<S>()) return with_sign(D(widen(x)), sign_of(x));
+    else if constexpr (is_half<D>() && (same<S, f32>())) return with_sign(round_to<D>(x), sign_of(x));
+    else if constexpr (is_half<D>() && same<S, f64>()) return with_sign(round_to<D>(round_to_odd(x)), sign_of(x));
+    else if constexpr (is_half<D>() && (sizeof(S) <= 2)) return round_to<D>(f32(x));  // exact in f32
+    else if constexpr (is_half<D>()) return round_to<D>(round_to_odd(x));
+    else if constexpr (is_float<S>()) return with_sign(D(x), sign_of(x));
+    else return D(x);
+}
+
+template <class S> BL_FN bool is_nonzero(S x) {
+    if constexpr (is_complex<S>()) return x.re != 0 || x.im != 0;
+    else if constexpr (is_half<S>()) return u16(x.bits << 1) != 0;
+    else if constexpr (is_bool<S>()) return x.bits != 0;
+    else return x != S(0);
+}
+
+template <class D, class S> BL_FN D convert(S x) {
+    if constexpr (same<D, S>()) return x;
+    else if constexpr (is_bool<D>()) return truth(is_nonzero(x));
+    else if constexpr (is_bool<S>()) return convert<D>(x.bits);
+    else if constexpr (same<D, anyint>()) return anyint{u64(x), u64(sign_of(x))};
+    else if constexpr (is_complex<S>() && is_complex<D>()) return D{to_float<decltype(D::re)>(x.re), to_float<decltype(D::re)>(x.im)};
+    else if constexpr (is_complex<S>()) return convert<D>(x.re);
+    else if constexpr (is_complex<D>()) return D{to_float<decltype(D::re)>(x), 0};
+    else if constexpr (is_real_float<D>()) return to_float<D>(x);
+    else if constexpr (is_half<S>()) return float_to_integer<D>(widen(x));
+    else if constexpr (is_float<S>()) return float_to_integer<D>(x);
+    else return D(x);
+}
+
+}  // namespace bl

@@ -1,0 +1,275 @@
+// The fast kernel shapes of one binary op in one compute dtype: operands of the compute dtype T, a contiguous result of
+// the op's own result dtype R (T or bool). Everything else is the business of mixed.cuh.
+//
+// The module is compiled with -DBL_OP=<op> -DBL_DTYPE=<dtype>; kernels are called {shape}_{op}_{dtype}. Every kernel runs
+// BL_THREADS threads per block and takes one struct of params.h by value. LANES = 16 / sizeof(T); a vector is LANES
+// elements: 16 bytes of an operand, LANES * sizeof(R) bytes of the result. "Aligned" is to those sizes.
+//
+// In place is safe in every shape: the result may be the very view of an operand, because each element is read and written
+// by the same thread, reads first. A result that overlaps an operand in any other way is the host's business, and so is
+// one that overlaps the broadcast operand of scalar (by address), row, col or a splat of gen.
+
+#if BL_DEVICE
+namespace bl {
+
+enum class Side { left, right };
+
+// apply(moving, kept), with the operands put back on their own sides. The kept operand is made ready only once.
+template <class V, Side KEPT, class T> struct KeptVector;
+template <class V, class T> struct KeptVector<V, Side::right, T> {
+    typename V::Right kept;
+    BL_FN explicit KeptVector(const Vector& y) : kept(V::ready(y)) {}
+    BL_FN typename V::Out apply(const Vector& x) const { return V::apply(x, kept); }
+};
+template <class V, class T> struct KeptVector<V, Side::left, T> {
+    Vector kept;
+    BL_FN explicit KeptVector(const Vector& x) : kept(x) {}
+    BL_FN typename V::Out apply(const Vector& y) const { return V::apply(kept, V::ready(y)); }
+};
+template <class V, Side KEPT, class T> struct KeptElement;
+template <class V, class T> struct KeptElement<V, Side::right, T> {
+    typename V::Uniform kept;
+    BL_FN explicit KeptElement(T y) : kept(V::ready(y)) {}
+    BL_FN typename V::Out apply(const Vector& x) const { return V::apply(x, kept); }
+};
+template <class V, class T> struct KeptElement<V, Side::left, T> {
+    Vector kept;
+    BL_FN explicit KeptElement(T x) : kept(splat(x)) {}
+    BL_FN typename V::Out apply(const Vector& y) const { return V::apply(kept, V::ready(y)); }
+};
+template <class Op, Side KEPT, class T> BL_FN auto apply_kept(T moving, T kept) {
+    if constexpr (KEPT == Side::right) return Op::apply(moving, kept);
+    else return Op::apply(kept, moving);
+}
+
+template <class T> BL_FN T immediate(const BlValue& value) {
+    if constexpr (same<T, anyint>()) return anyint{value.bits[0], value.bits[1]};
+    else if constexpr (same<T, c64>()) return c64{from_bits<f32>(low_half(value.bits[0])), from_bits<f32>(high_half(value.bits[0]))};
+    else if constexpr (same<T, c128>()) return c128{from_bits<f64>(value.bits[0]), from_bits<f64>(value.bits[1])};
+    else return from_bits<T>(Bits<T>(value.bits[0]));
+}
+
+// Elements that no vector covers: f(i) for -head <= i < 0 and for body <= i < body + tail. One block has threads enough.
+template <class F> BL_FN void at_the_edges(u32 head, u64 body, u32 tail, F f) {
+    const u32 thread = threadIdx.x;
+    if (thread < head) f(i64(thread) - i64(head));
+    if (thread < tail) f(i64(body) + i64(thread));
+}
+
+// A block that is not full, or a launch whose kept operand must be fetched first: the vectors at first + k * STEP below the
+// limit. All loads are under way before the first is used, as in the full blocks.
+template <int DEPTH, int STEP, class Load, class Store> BL_FN void each_below(u32 first, u32 limit, Load load, Store store) {
+    decltype(load(0)) x[DEPTH];
+#pragma unroll
+    for (int k = 0; k < DEPTH; ++k)
+        if (first + k * STEP < limit) x[k] = load(k);
+#pragma unroll
+    for (int k = 0; k < DEPTH; ++k)
+        if (first + k * STEP < limit) store(k, x[k]);
+}
+
+// ---- contig ------------------------------------------------------------------------------------------------------
+// out[i] = lhs[i] op rhs[i], BlLinear. out, lhs and rhs aligned (the addresses are those of the first body element, so a
+// view may begin anywhere if all three become aligned after the same `head` elements). vectors <= 2^32 - 2^11: element counts
+// and addresses need more than 32 bits and have them; a run of more than 64 GiB per operand is several launches.
+// Grid: full_blocks, plus one block if vectors % (BL_THREADS * BL_CONTIG_VECTORS), head or tail is not zero.
+template <class Op, class T> BL_FN void contig(const BlLinear& p) {
+    typedef VectorOp<Op, T> V;
+    enum { STEP = BL_THREADS, DEPTH = BL_CONTIG_VECTORS, OUT = sizeof(typename V::Out) };
+    const u32 first = blockIdx.x * (STEP * DEPTH) + threadIdx.x;
+    const u64 lhs = advance<16>(p.lhs, first), rhs = advance<16>(p.rhs, first), out = advance<OUT>(p.out, first);
+    if (blockIdx.x < p.full_blocks) {
+        Vector x[DEPTH], y[DEPTH];
+#pragma unroll
+        for (int k = 0; k < DEPTH; ++k) x[k] = load_vector(lhs + k * STEP * 16), y[k] = load_vector(rhs + k * STEP * 16);
+#pragma unroll
+        for (int k = 0; k < DEPTH; ++k) store_bundle(out + k * STEP * OUT, V::apply(x[k], V::ready(y[k])));
+        return;
+    }
+#pragma unroll 1
+    for (u32 k = 0; k < DEPTH && first + k * STEP < p.vectors; ++k) {
+        Vector x = load_vector(lhs + k * STEP * 16), y = load_vector(rhs + k * STEP * 16);
+        store_bundle(out + k * STEP * OUT, V::apply(x, V::ready(y)));
+    }
+    at_the_edges(p.head, u64(p.vectors) * lanes<T>(), p.tail, [&](i64 i) {
+        T x = load<T>(p.lhs + i * i64(sizeof(T))), y = load<T>(p.rhs + i * i64(sizeof(T)));
+        store(p.out + i * i64(sizeof(typename V::Result)), Op::apply(x, y));
+    });
+}
+
+// ---- scalar, lscalar ---------------------------------------------------------------------------------------------
+// scalar: out[i] = lhs[i] op s, s = the element at address rhs, or `value` where rhs is 0. lscalar: out[i] = s op rhs[i],
+// s from lhs likewise. BlLinear; conditions as contig. full_blocks = 0 where s is in memory: full blocks know only `value`.
+// Grid: ceil(vectors / (BL_THREADS * BL_SCALAR_VECTORS)), plus one block if that is exact and head or tail is not zero.
+template <class Op, class T, Side KEPT> BL_FN void scalar(const BlLinear& p) {
+    typedef VectorOp<Op, T> V;
+    enum { STEP = BL_THREADS, DEPTH = BL_SCALAR_VECTORS, OUT = sizeof(typename V::Out) };
+    const u64 source = KEPT == Side::right ? p.lhs : p.rhs, kept_at = KEPT == Side::right ? p.rhs : p.lhs;
+    const u32 first = blockIdx.x * (STEP * DEPTH) + threadIdx.x;
+    const u64 in = advance<16>(source, first), out = advance<OUT>(p.out, first);
+    T s = immediate<T>(p.value);
+    if (blockIdx.x < p.full_blocks) {
+        const KeptElement<V, KEPT, T> kept(s);
+        Vector x[DEPTH];
+#pragma unroll
+        for (int k = 0; k < DEPTH; ++k) x[k] = load_vector(in + k * STEP * 16);
+#pragma unroll
+        for (int k = 0; k < DEPTH; ++k) store_bundle(out + k * STEP * OUT, kept.apply(x[k]));
+        return;
+    }
+    if (kept_at) s = load<T>(kept_at);
+    const KeptElement<V, KEPT, T> kept(s);
+    each_below<DEPTH, STEP>(first, p.vectors,
+        [&](int k) { return load_vector(in + k * STEP * 16); },
+        [&](int k, const Vector& x) { store_bundle(out + k * STEP * OUT, kept.apply(x)); });
+    if (blockIdx.x != gridDim.x - 1) return;
+    at_the_edges(p.head, u64(p.vectors) * lanes<T>(), p.tail, [&](i64 i) {
+        T x = load<T>(source + i * i64(sizeof(T)));
+        store(p.out + i * i64(sizeof(typename V::Result)), apply_kept<Op, KEPT>(x, s));
+    });
+}
+
+// Unary contig: out[i] = op lhs[i]. BlLinear as for scalar; rhs = 0, `value` is ignored.
+
+// ---- row, lrow ---------------------------------------------------------------------------------------------------
+// row: out[r][c] = lhs[r][c] op rhs[c]; lrow: out[r][c] = lhs[c] op rhs[r][c]. BlMatrix; all three aligned and the number
+// of columns a multiple of LANES; rows < 2^31, pass_bytes < 2^32. A thread keeps one vector of the broadcast row and walks
+// BL_ROW_ROWS rows, rows_apart apart. tile_log2 in 0..=8: take the one that wastes the fewest threads,
+// ceil(row_vectors / 2^t) * 2^t smallest, the largest t among equals.
+// Grid: x = ceil(rows / (BL_ROW_ROWS * rows_apart)), y = ceil(row_vectors / 2^tile_log2) <= 65535.
+template <class Op, class T, Side KEPT> BL_FN void row(const BlMatrix& p) {
+    typedef VectorOp<Op, T> V;
+    enum { DEPTH = BL_ROW_ROWS, OUT = sizeof(typename V::Out) };
+    const u32 column = (blockIdx.y << p.tile_log2) + (threadIdx.x & p.tile_mask);
+    const u32 first = (blockIdx.x << p.block_rows_log2) + (threadIdx.x >> p.tile_log2);
+    if (column >= p.row_vectors) return;
+    const u64 source = KEPT == Side::right ? p.lhs : p.rhs, kept_at = KEPT == Side::right ? p.rhs : p.lhs;
+    // Where the result is as wide as the operand, saying so saves the second set of offsets.
+    const u32 out_row_bytes = OUT == 16 ? p.row_bytes : p.out_row_bytes, out_pass_bytes = OUT == 16 ? p.pass_bytes : p.out_pass_bytes;
+    const u64 in = advance<16>(advance(source, first, p.row_bytes), column);
+    const u64 out = advance<OUT>(advance(p.out, first, out_row_bytes), column);
+    const Vector broadcast = load_vector(advance<16>(kept_at, column));
+    if (first < p.full_rows) {
+        Vector x[DEPTH];
+#pragma unroll
+        for (int k = 0; k < DEPTH; ++k) x[k] = load_vector(advance(in, k, p.pass_bytes));
+        const KeptVector<V, KEPT, T> kept(broadcast);
+#pragma unroll
+        for (int k = 0; k < DEPTH; ++k) store_bundle(advance(out, k, out_pass_bytes), kept.apply(x[k]));
+        return;
+    }
+    const KeptVector<V, KEPT, T> kept(broadcast);
+#pragma unroll 1
+    for (u32 k = 0; k < DEPTH && first + k * p.rows_apart < p.rows; ++k)
+        store_bundle(advance(out, k, out_pass_bytes), kept.apply(load_vector(advance(in, k, p.pass_bytes))));
+}
+
+// ---- col, lcol ---------------------------------------------------------------------------------------------------
+// col: out[r][c] = lhs[r][c] op rhs[r]; lcol: out[r][c] = lhs[r] op rhs[r][c]. BlMatrix; the matrices aligned, the column
+// dense and of any alignment; the number of columns a multiple of LANES; rows < 2^31, row_bytes < 2^32. Meant for long
+// rows: take it where row_vectors fills its blocks to three quarters or more, else gen2 with a splat.
+// Grid: x = rows, y = ceil(row_vectors / (BL_THREADS * BL_COL_VECTORS)) <= 65535.
+template <class Op, class T, Side KEPT> BL_FN void col(const BlMatrix& p) {
+    typedef VectorOp<Op, T> V;
+    enum { STEP = BL_THREADS, DEPTH = BL_COL_VECTORS, OUT = sizeof(typename V::Out) };
+    const u32 r = blockIdx.x, column = blockIdx.y * (STEP * DEPTH) + threadIdx.x;
+    const u64 source = KEPT == Side::right ? p.lhs : p.rhs, kept_at = KEPT == Side::right ? p.rhs : p.lhs;
+    const u64 in = advance<16>(advance(source, r, p.row_bytes), column);
+    const u64 out = advance<OUT>(advance(p.out, r, p.out_row_bytes), column);
+    const KeptElement<V, KEPT, T> kept(load<T>(advance<sizeof(T)>(kept_at, r)));
+    if ((blockIdx.y + 1) * (STEP * DEPTH) <= p.row_vectors) {
+        Vector x[DEPTH];
+#pragma unroll
+        for (int k = 0; k < DEPTH; ++k) x[k] = load_vector(in + k * STEP * 16);
+#pragma unroll
+        for (int k = 0; k < DEPTH; ++k) store_bundle(out + k * STEP * OUT, kept.apply(x[k]));
+        return;
+    }
+    each_below<DEPTH, STEP>(column, p.row_vectors, [&](int k) { return load_vector(in + k * STEP * 16); },
+        [&](int k, const Vector& x) { store_bundle(out + k * STEP * OUT, kept.apply(x)); });
+}
+
+// ---- gen2, gen4, gen8 --------------------------------------------------------------------------------------------
+// Up to 2, 4, 8 dimensions; each operand runs densely along the inner dimension, or stays where it is (a splat). BlStrided:
+// out aligned; inner size a multiple of LANES; an operand that runs is aligned, its outer strides multiples of LANES; a
+// splat may have any outer strides and alignment. Dimension 0 counts vectors: size = inner size / LANES, stride = LANES for
+// an operand that runs, 0 for a splat; if that size is 1 the host drops the dimension. Unused dimensions: divisor 1, magic
+// 0, shift 0, strides 0. Total elements and |offset| of either operand < 2^31 elements. full_blocks = 0 where an operand is
+// a splat: full blocks know only operands that run. Grid: ceil(vectors / (BL_THREADS * BL_GEN_VECTORS)).
+template <class T> BL_FN Vector load_running_or_splat(u64 address, u32 is_splat) {
+    if (is_splat) return splat(load<T>(address));
+    return load_vector(address);
+}
+template <class Op, class T, int RANK> BL_FN void gen(const BlStrided& p) {
+    typedef VectorOp<Op, T> V;
+    enum { STEP = BL_THREADS, DEPTH = BL_GEN_VECTORS, OUT = sizeof(typename V::Out), SIZE = sizeof(T) };
+    const u32 first = blockIdx.x * (STEP * DEPTH) + threadIdx.x;
+    const u64 out = advance<OUT>(p.out, first);
+    u32 inner;
+    if (blockIdx.x < p.full_blocks) {
+        Vector x[DEPTH], y[DEPTH];
+#pragma unroll
+        for (int k = 0; k < DEPTH; ++k) {
+            const PairOffsets at = locate<RANK>(p.dims, first + k * STEP, inner);
+            x[k] = load_vector(advance<SIZE>(p.lhs, at.lhs));
+            y[k] = load_vector(advance<SIZE>(p.rhs, at.rhs));
+        }
+#pragma unroll
+        for (int k = 0; k < DEPTH; ++k) store_bundle(out + k * STEP * OUT, V::apply(x[k], V::ready(y[k])));
+        return;
+    }
+#pragma unroll 1
+    for (u32 k = 0; k < DEPTH && first + k * STEP < p.vectors; ++k) {
+        const PairOffsets at = locate<RANK>(p.dims, first + k * STEP, inner);
+        const Vector x = load_running_or_splat<T>(advance<SIZE>(p.lhs, at.lhs), p.lhs_splat);
+        const Vector y = load_running_or_splat<T>(advance<SIZE>(p.rhs, at.rhs), p.rhs_splat);
+        store_bundle(out + k * STEP * OUT, V::apply(x, V::ready(y)));
+    }
+}
+
+// ---- gath2, gath4, gath8 -----------------------------------------------------------------------------------------
+// Up to 2, 4, 8 dimensions, any strides (0 and negative too), any inner size, any alignment of the operands. BlStrided: the
+// result is contiguous and aligned at its body, which begins `head` elements in; dims count elements; sizes >= 2, unused
+// dimensions as for gen. Total elements and |offset| of either operand < 2^31 elements. A thread gathers LANES elements
+// and stores one vector. Grid: full_blocks, plus one block if vectors % BL_THREADS, head or tail is not zero.
+template <class Op, class T, int RANK, int ARITY> BL_FN void gath(const BlStrided& p) {
+    typedef VectorOp<Op, T> V;
+    typedef typename V::Result R;
+    enum { LANES = lanes<T>(), SIZE = sizeof(T) };
+    const u32 vector = blockIdx.x * BL_THREADS + threadIdx.x;
+    u32 inner;
+    const auto one = [&](u32 n) {
+        const PairOffsets at = locate<RANK>(p.dims, n, inner);
+        T x = load<T>(advance<SIZE>(p.lhs, at.lhs)), y = x;
+        if constexpr (ARITY == 2) y = load<T>(advance<SIZE>(p.rhs, at.rhs));
+        return Op::apply(x, y);
+    };
+    if (vector < p.vectors) {
+        const u32 n = p.head + vector * LANES;
+        const PairOffsets at = locate<RANK>(p.dims, n, inner);
+        const u64 out = advance<sizeof(typename V::Out)>(p.out, vector);
+        if (inner + LANES <= p.dims[0].size.divisor) {  // all in one inner run
+            const u64 lhs = advance<SIZE>(p.lhs, at.lhs), rhs = advance<SIZE>(p.rhs, at.rhs);
+            const i32 lhs_step = p.dims[0].lhs_stride, rhs_step = p.dims[0].rhs_stride;
+            T x[LANES], y[LANES];
+            R r[LANES];
+#pragma unroll
+            for (int k = 0; k < LANES; ++k) {
+                x[k] = load<T>(lhs + i64(lhs_step) * (k * SIZE));
+                if constexpr (ARITY == 2) y[k] = load<T>(rhs + i64(rhs_step) * (k * SIZE));
+                else y[k] = x[k];
+            }
+#pragma unroll
+            for (int k = 0; k < LANES; ++k) r[k] = Op::apply(x[k], y[k]);
+            store_bundle(out, bundle(r));
+        } else {
+#pragma unroll 1
+            for (u32 k = 0; k < LANES; ++k) store(out + k * sizeof(R), one(n + k));
+        }
+    }
+    if (blockIdx.x < p.full_blocks) return;
+    at_the_edges(p.head, u64(p.vectors) * LANES, p.tail, [&](i64 i) { store(p.out + i * i64(sizeof(R)), one(u32(p.head + i))); });
+}
+
+}  // namespace bl
+#endif

@@ -1,0 +1,208 @@
+// The operations, one struct each with one function `apply` that computes one element. Both operands have the compute
+// dtype; the result has it too, or is boolean. Which dtypes an op accepts is the host's business.
+
+namespace bl {
+
+// Integers as numbers that wrap: unsigned, and no narrower than int so that promotion cannot make them signed again.
+template <class T> BL_FN auto wrapping(T x) {
+    if constexpr (sizeof(T) == 8) return u64(x);
+    else return u32(x);
+}
+
+// f(x, y) in the arithmetic of T: f16 and bf16 go through f32 and are rounded once, integers wrap.
+template <class T, class F> BL_FN T arithmetic(T x, T y, F f) {
+    if constexpr (is_half<T>()) return round_to<T>(f(widen(x), widen(y)));
+    else if constexpr (is_integer<T>()) return T(f(wrapping(x), wrapping(y)));
+    else return f(x, y);
+}
+
+// f(x, y) for a comparison: f16 and bf16 compare as f32, bool as 0 and 1.
+template <class T, class F> BL_FN boolean comparison(T x, T y, F f) {
+    if constexpr (is_half<T>()) return truth(f(widen(x), widen(y)));
+    else if constexpr (is_bool<T>()) return truth(f(x.bits, y.bits));
+    else return truth(f(x, y));
+}
+
+// f(x, y) on the bits of bool and integers.
+template <class T, class F> BL_FN T bitwise(T x, T y, F f) { return from_bits<T>(Bits<T>(f(bits_of(x), bits_of(y)))); }
+
+// Integers of either signedness: below zero decides, then the bits, which are ordered alike within one sign.
+BL_FN bool operator==(anyint x, anyint y) { return x.bits == y.bits && x.negative == y.negative; }
+BL_FN bool operator!=(anyint x, anyint y) { return !(x == y); }
+BL_FN bool operator<(anyint x, anyint y) { return x.negative != y.negative ? x.negative > y.negative : x.bits < y.bits; }
+BL_FN bool operator<=(anyint x, anyint y) { return !(y < x); }
+BL_FN bool operator>(anyint x, anyint y) { return y < x; }
+BL_FN bool operator>=(anyint x, anyint y) { return !(x < y); }
+
+BL_FN bool operator==(c64 x, c64 y) { return x.re == y.re && x.im == y.im; }
+BL_FN bool operator!=(c64 x, c64 y) { return !(x == y); }
+BL_FN bool operator==(c128 x, c128 y) { return x.re == y.re && x.im == y.im; }
+BL_FN bool operator!=(c128 x, c128 y) { return !(x == y); }
+
+// A shift amount for the clamping shifts: negative or too large becomes a large unsigned number, and stays one.
+template <class T> BL_FN u32 clamped_amount(T amount) {
+    if constexpr (sizeof(T) == 8) return high_half(u64(amount)) ? 64u : low_half(u64(amount));
+    else return u32(amount);
+}
+
+// Which of x and y wins where a NaN or two zeros meet, by the rules of maximum, minimum, fmax and fmin.
+enum class Nan { wins, loses };
+enum class Pick { larger, smaller };
+template <Pick PICK, Nan NAN, class T> BL_FN T extremum(T x, T y) {
+    if constexpr (is_bool<T>()) return boolean{u8(PICK == Pick::larger ? x.bits | y.bits : x.bits & y.bits)};
+    else if constexpr (is_integer<T>()) return (PICK == Pick::larger ? x > y : x < y) ? x : y;
+    else {
+        auto a = [&] { if constexpr (is_half<T>()) return widen(x); else return x; }();
+        auto b = [&] { if constexpr (is_half<T>()) return widen(y); else return y; }();
+        if (a != a) return NAN == Nan::wins ? x : y;
+        if (b != b) return NAN == Nan::wins ? y : x;
+        // Equal numbers have equal bits, but for the zeros: the larger zero has the sign bits' conjunction.
+        if (a == b) return from_bits<T>(Bits<T>(PICK == Pick::larger ? bits_of(x) & bits_of(y) : bits_of(x) | bits_of(y)));
+        return (PICK == Pick::larger ? a > b : a < b) ? x : y;
+    }
+}
+
+namespace op {
+
+// ---- Shifts ------------------------------------------------------------------------------------------------------
+
+struct bitwise_left_shift {
+    template <class T> static BL_FN T apply(T x, T amount) { return T(shift_left(wrapping(x), clamped_amount(amount))); }
+};
+
+struct bitwise_right_shift {
+    template <class T> static BL_FN T apply(T x, T amount) {
+        if constexpr (is_signed_integer<T>()) return T(shift_right_signed(wrapping(x), clamped_amount(amount)));
+        else return T(shift_right(wrapping(x), clamped_amount(amount)));
+    }
+};
+
+struct bitwise_right_shift_logical {
+    template <class T> static BL_FN T apply(T x, T amount) {
+        return T(shift_right(wrapping(bits_of(x)), clamped_amount(amount)));
+    }
+};
+
+// ---- Signs -------------------------------------------------------------------------------------------------------
+
+struct copysign {
+    template <class T> static BL_FN T apply(T x, T y) {
+        if constexpr (is_bool<T>() || is_unsigned_integer<T>()) return x;
+        else if constexpr (is_signed_integer<T>()) return sign_of(x) == sign_of(y) ? x : T(0 - wrapping(x));
+        else return with_sign(x, sign_of(y));
+    }
+};
+
+struct signbit {
+    template <class T> static BL_FN boolean apply(T x) { return truth(sign_of(x)); }
+};
+
+// ---- Arithmetic --------------------------------------------------------------------------------------------------
+
+struct add {
+    template <class T> static BL_FN T apply(T x, T y) {
+        if constexpr (is_bool<T>()) return boolean{u8(x.bits | y.bits)};
+        else if constexpr (is_complex<T>()) return T{x.re + y.re, x.im + y.im};
+        else return arithmetic(x, y, [](auto a, auto b) { return a + b; });
+    }
+};
+
+struct subtract {
+    template <class T> static BL_FN T apply(T x, T y) {
+        if constexpr (is_complex<T>()) return T{x.re - y.re, x.im - y.im};
+        else return arithmetic(x, y, [](auto a, auto b) { return a - b; });
+    }
+};
+
+struct multiply {
+    template <class T> static BL_FN T apply(T x, T y) {
+        if constexpr (is_bool<T>()) return boolean{u8(x.bits & y.bits)};
+        else if constexpr (is_complex<T>()) return T{x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+        else return arithmetic(x, y, [](auto a, auto b) { return a * b; });
+    }
+};
+
+struct divide {
+    template <class T> static BL_FN T apply(T x, T y) {
+        if constexpr (is_complex<T>()) {
+            // Smith: scale by the larger component of the divisor, so that nothing overflows on the way.
+            auto re = y.re < 0 ? -y.re : y.re, im = y.im < 0 ? -y.im : y.im;
+            if (re >= im) {
+                if (re == 0 && im == 0) {
+                    re = from_bits<decltype(re)>(0);  // +0, whatever the zeros' signs
+                    return T{x.re / re, x.im / re};
+                }
+                auto ratio = y.im / y.re, scale = 1 / (y.re + y.im * ratio);
+                return T{(x.re + x.im * ratio) * scale, (x.im - x.re * ratio) * scale};
+            }
+            auto ratio = y.re / y.im, scale = 1 / (y.im + y.re * ratio);
+            return T{(x.re * ratio + x.im) * scale, (x.im * ratio - x.re) * scale};
+        } else return arithmetic(x, y, [](auto a, auto b) { return a / b; });
+    }
+};
+
+// ---- Comparison and logic ----------------------------------------------------------------------------------------
+
+struct equal {
+    template <class T> static BL_FN boolean apply(T x, T y) { return comparison(x, y, [](auto a, auto b) { return a == b; }); }
+};
+struct not_equal {
+    template <class T> static BL_FN boolean apply(T x, T y) { return comparison(x, y, [](auto a, auto b) { return a != b; }); }
+};
+struct less_than {
+    template <class T> static BL_FN boolean apply(T x, T y) { return comparison(x, y, [](auto a, auto b) { return a < b; }); }
+};
+struct less_equal {
+    template <class T> static BL_FN boolean apply(T x, T y) { return comparison(x, y, [](auto a, auto b) { return a <= b; }); }
+};
+struct greater_than {
+    template <class T> static BL_FN boolean apply(T x, T y) { return comparison(x, y, [](auto a, auto b) { return a > b; }); }
+};
+struct greater_equal {
+    template <class T> static BL_FN boolean apply(T x, T y) { return comparison(x, y, [](auto a, auto b) { return a >= b; }); }
+};
+
+struct logical_and {
+    template <class T> static BL_FN boolean apply(T x, T y) { return truth(is_nonzero(x) & is_nonzero(y)); }
+};
+struct logical_or {
+    template <class T> static BL_FN boolean apply(T x, T y) { return truth(is_nonzero(x) | is_nonzero(y)); }
+};
+struct logical_xor {
+    template <class T> static BL_FN boolean apply(T x, T y) { return truth(is_nonzero(x) != is_nonzero(y)); }
+};
+
+struct bitwise_and {
+    template <class T> static BL_FN T apply(T x, T y) { return bitwise(x, y, [](auto a, auto b) { return a & b; }); }
+};
+struct bitwise_or {
+    template <class T> static BL_FN T apply(T x, T y) { return bitwise(x, y, [](auto a, auto b) { return a | b; }); }
+};
+struct bitwise_xor {
+    template <class T> static BL_FN T apply(T x, T y) { return bitwise(x, y, [](auto a, auto b) { return a ^ b; }); }
+};
+
+// ---- Larger and smaller ------------------------------------------------------------------------------------------
+
+struct maximum {
+    template <class T> static BL_FN T apply(T x, T y) { return extremum<Pick::larger, Nan::wins>(x, y); }
+};
+struct minimum {
+    template <class T> static BL_FN T apply(T x, T y) { return extremum<Pick::smaller, Nan::wins>(x, y); }
+};
+struct fmax {
+    template <class T> static BL_FN T apply(T x, T y) { return extremum<Pick::larger, Nan::loses>(x, y); }
+};
+struct fmin {
+    template <class T> static BL_FN T apply(T x, T y) { return extremum<Pick::smaller, Nan::loses>(x, y); }
+};
+
+// ---- Unary -------------------------------------------------------------------------------------------------------
+
+// The conversion itself is done where operands are loaded; what is left is to hand the element on.
+struct cast {
+    template <class T> static BL_FN T apply(T x) { return x; }
+};
+
+}  // namespace op
+}  // namespace bl

@@ -1,0 +1,276 @@
+// Ops on whole 16-byte vectors. VectorOp<Op, T> says how one op works on a vector of T:
+//
+//     Right    a right operand made ready once, to be applied to many left vectors (a broadcast row)
+//     Uniform  one right element for all lanes, made ready once (a scalar, a broadcast column)
+//
+// The default takes the vector apart and applies the op to each element. Below it stand the better forms: shifts of
+// 8-bit and 16-bit lanes in 32-bit words, and ops that do not care about lanes at all.
+
+namespace bl {
+
+// ---- Vectors and their elements ----------------------------------------------------------------------------------
+
+template <class T> constexpr int lanes() { return 16 / int(sizeof(T)); }
+
+template <class T, int BYTES> BL_FN T element(const Bundle<BYTES>& v, int i) {
+    if constexpr (sizeof(T) < 4) {
+        constexpr int per_word = 4 / int(sizeof(T)), bits = 8 * int(sizeof(T));
+        return from_bits<T>(Bits<T>(v.word[i / per_word] >> (i % per_word * bits)));
+    } else if constexpr (sizeof(T) == 4) return from_bits<T>(v.word[i]);
+    else if constexpr (is_complex<T>()) {
+        typedef decltype(T::re) Part;
+        return T{element<Part>(v, 2 * i), element<Part>(v, 2 * i + 1)};
+    } else return from_bits<T>(join(v.word[2 * i], v.word[2 * i + 1]));
+}
+
+// N elements side by side. Narrow ones are merged pairwise, so that only their low bits need to be right.
+template <class T, int N> BL_FN Bundle<N * int(sizeof(T))> bundle(const T (&x)[N]) {
+    Bundle<N * int(sizeof(T))> v;
+    if constexpr (sizeof(T) == 1 && N >= 4) {
+#pragma unroll
+        for (int i = 0; i < N / 4; ++i) {
+            u32 low = permute<0x0040>(bits_of(x[4 * i]), bits_of(x[4 * i + 1]));
+            u32 high = permute<0x0040>(bits_of(x[4 * i + 2]), bits_of(x[4 * i + 3]));
+            v.word[i] = permute<0x5410>(low, high);
+        }
+    } else if constexpr (sizeof(T) == 1) {
+        v.word[0] = bits_of(x[0]);
+        if constexpr (N == 2) v.word[0] |= u32(bits_of(x[1])) << 8;
+    } else if constexpr (sizeof(T) == 2) {
+#pragma unroll
+        for (int i = 0; i < N / 2; ++i) v.word[i] = permute<0x5410>(bits_of(x[2 * i]), bits_of(x[2 * i + 1]));
+    } else if constexpr (is_complex<T>()) {
+        typedef decltype(T::re) Part;
+        Part parts[2 * N];
+#pragma unroll
+        for (int i = 0; i < N; ++i) parts[2 * i] = x[i].re, parts[2 * i + 1] = x[i].im;
+        v = bundle(parts);
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            if constexpr (sizeof(T) == 4) v.word[i] = bits_of(x[i]);
+            else v.word[2 * i] = low_half(bits_of(x[i])), v.word[2 * i + 1] = high_half(bits_of(x[i]));
+        }
+    }
+    return v;
+}
+
+// The same element in every lane.
+template <class T> BL_FN Vector splat(T x) {
+    if constexpr (sizeof(T) == 1) {
+        u32 w = permute<0x0000>(bits_of(x), 0);
+        return Vector{{w, w, w, w}};
+    } else if constexpr (sizeof(T) == 2) {
+        u32 w = permute<0x1010>(bits_of(x), 0);
+        return Vector{{w, w, w, w}};
+    } else {
+        T copies[lanes<T>()];
+#pragma unroll
+        for (int i = 0; i < lanes<T>(); ++i) copies[i] = x;
+        return bundle(copies);
+    }
+}
+
+// ---- The default: element by element -----------------------------------------------------------------------------
+
+template <class Op, class T> struct ElementwiseOp {
+    typedef decltype(Op::apply(T(), T())) Result;
+    typedef Bundle<lanes<T>() * int(sizeof(Result))> Out;
+    typedef Vector Right;
+    typedef T Uniform;
+    static BL_FN Right ready(const Vector& y) { return y; }
+    static BL_FN Uniform ready(T y) { return y; }
+    static BL_FN Out apply(const Vector& x, const Right& y) {
+        Result r[lanes<T>()];
+#pragma unroll
+        for (int i = 0; i < lanes<T>(); ++i) r[i] = Op::apply(element<T>(x, i), element<T>(y, i));
+        return bundle(r);
+    }
+    static BL_FN Out apply(const Vector& x, const Uniform& y) {
+        Result r[lanes<T>()];
+#pragma unroll
+        for (int i = 0; i < lanes<T>(); ++i) r[i] = Op::apply(element<T>(x, i), y);
+        return bundle(r);
+    }
+};
+template <class Op, class T> struct VectorOp : ElementwiseOp<Op, T> {};
+
+// ---- Ops on words, whatever lanes they hold ----------------------------------------------------------------------
+
+// WordFn::apply<I>(x, y) computes word I of a vector.
+template <class WordFn, class T> struct WordwiseOp {
+    typedef T Result;
+    typedef Vector Out;
+    typedef Vector Right;
+    struct Uniform { Vector all; };
+    static BL_FN Right ready(const Vector& y) { return y; }
+    static BL_FN Uniform ready(T y) { return Uniform{splat(y)}; }
+    static BL_FN Out apply(const Vector& x, const Right& y) {
+        return Vector{{WordFn::template apply<0>(x.word[0], y.word[0]), WordFn::template apply<1>(x.word[1], y.word[1]),
+                       WordFn::template apply<2>(x.word[2], y.word[2]), WordFn::template apply<3>(x.word[3], y.word[3])}};
+    }
+    static BL_FN Out apply(const Vector& x, const Uniform& y) { return apply(x, y.all); }
+};
+
+struct WordAnd { template <int I> static BL_FN u32 apply(u32 x, u32 y) { return x & y; } };
+struct WordOr { template <int I> static BL_FN u32 apply(u32 x, u32 y) { return x | y; } };
+struct WordXor { template <int I> static BL_FN u32 apply(u32 x, u32 y) { return x ^ y; } };
+template <class T> struct VectorOp<op::bitwise_and, T> : WordwiseOp<WordAnd, T> {};
+template <class T> struct VectorOp<op::bitwise_or, T> : WordwiseOp<WordOr, T> {};
+template <class T> struct VectorOp<op::bitwise_xor, T> : WordwiseOp<WordXor, T> {};
+template <> struct VectorOp<op::add, boolean> : WordwiseOp<WordOr, boolean> {};
+template <> struct VectorOp<op::multiply, boolean> : WordwiseOp<WordAnd, boolean> {};
+template <> struct VectorOp<op::maximum, boolean> : WordwiseOp<WordOr, boolean> {};
+template <> struct VectorOp<op::fmax, boolean> : WordwiseOp<WordOr, boolean> {};
+template <> struct VectorOp<op::minimum, boolean> : WordwiseOp<WordAnd, boolean> {};
+template <> struct VectorOp<op::fmin, boolean> : WordwiseOp<WordAnd, boolean> {};
+template <> struct VectorOp<op::logical_and, boolean> : WordwiseOp<WordAnd, boolean> {};
+template <> struct VectorOp<op::logical_or, boolean> : WordwiseOp<WordOr, boolean> {};
+template <> struct VectorOp<op::logical_xor, boolean> : WordwiseOp<WordXor, boolean> {};
+
+// The sign bits of each word: two halves at once; of an f64 only the upper word has one.
+template <int BYTES> struct WordCopysign {
+    template <int I> static BL_FN u32 apply(u32 x, u32 y) {
+        if constexpr (BYTES == 2) return blend<0x80008000u>(x, y);
+        else if constexpr (BYTES == 4 || I % 2 == 1) return blend<0x80000000u>(x, y);
+        else return x;
+    }
+};
+template <> struct VectorOp<op::copysign, f16> : WordwiseOp<WordCopysign<2>, f16> {};
+template <> struct VectorOp<op::copysign, bf16> : WordwiseOp<WordCopysign<2>, bf16> {};
+template <> struct VectorOp<op::copysign, f32> : WordwiseOp<WordCopysign<4>, f32> {};
+template <> struct VectorOp<op::copysign, f64> : WordwiseOp<WordCopysign<8>, f64> {};
+
+// Sums of narrow lanes in one word. The top bit of each lane is left out of the sum, so no carry crosses into the next
+// lane, and is put right afterwards: a sum's top bit is the exclusive or of both top bits and the carry that came in.
+template <int BYTES> constexpr u32 lane_tops() { return BYTES == 1 ? 0x80808080u : 0x80008000u; }
+template <int BYTES> struct WordAdd {
+    template <int I> static BL_FN u32 apply(u32 x, u32 y) {
+        constexpr u32 tops = lane_tops<BYTES>();
+        return ((x & ~tops) + (y & ~tops)) ^ ((x ^ y) & tops);
+    }
+};
+template <int BYTES> struct WordSubtract {
+    template <int I> static BL_FN u32 apply(u32 x, u32 y) {
+        constexpr u32 tops = lane_tops<BYTES>();
+        return ((x | tops) - (y & ~tops)) ^ (~(x ^ y) & tops);
+    }
+};
+template <> struct VectorOp<op::add, i8> : WordwiseOp<WordAdd<1>, i8> {};
+template <> struct VectorOp<op::add, u8> : WordwiseOp<WordAdd<1>, u8> {};
+template <> struct VectorOp<op::add, i16> : WordwiseOp<WordAdd<2>, i16> {};
+template <> struct VectorOp<op::add, u16> : WordwiseOp<WordAdd<2>, u16> {};
+template <> struct VectorOp<op::subtract, i8> : WordwiseOp<WordSubtract<1>, i8> {};
+template <> struct VectorOp<op::subtract, u8> : WordwiseOp<WordSubtract<1>, u8> {};
+template <> struct VectorOp<op::subtract, i16> : WordwiseOp<WordSubtract<2>, i16> {};
+template <> struct VectorOp<op::subtract, u16> : WordwiseOp<WordSubtract<2>, u16> {};
+
+// ---- Shifts of narrow lanes --------------------------------------------------------------------------------------
+
+enum class Shift { left, logical, arithmetic };
+
+template <Shift KIND, class W> BL_FN W shift(W x, u32 amount) {
+    if constexpr (KIND == Shift::left) return shift_left(x, amount);
+    else if constexpr (KIND == Shift::logical) return shift_right(x, amount);
+    else return shift_right_signed(x, amount);
+}
+
+// The amounts of the lanes of one word, each alone in a register (zero-extended: a negative one is large).
+template <int BYTES> struct LaneAmounts;
+template <> struct LaneAmounts<1> {
+    u32 lane[4];
+    static BL_FN LaneAmounts of(u32 y) {
+        return {{permute<0x4440>(y, 0), permute<0x4441>(y, 0), permute<0x4442>(y, 0), permute<0x4443>(y, 0)}};
+    }
+};
+template <> struct LaneAmounts<2> {
+    u32 lane[2];
+    static BL_FN LaneAmounts of(u32 y) { return {{permute<0x4410>(y, 0), permute<0x4432>(y, 0)}}; }
+};
+template <> struct LaneAmounts<4> {
+    u32 lane[1];
+    static BL_FN LaneAmounts of(u32 y) { return {{y}}; }
+};
+
+// Each lane is shifted in a copy of the word from which the lanes that could run into it are gone: those below it for a
+// left shift; for a right shift the lane is moved to the top first. Then the lanes are picked out of the copies.
+template <Shift KIND> BL_FN u32 shift_lanes(u32 x, const LaneAmounts<1>& y) {
+    if constexpr (KIND == Shift::left) {
+        u32 a = shift_left(x, y.lane[0]), b = shift_left(x & 0xffffff00u, y.lane[1]);
+        u32 c = shift_left(x & 0xffff0000u, y.lane[2]), d = shift_left(x & 0xff000000u, y.lane[3]);
+        return permute<0x7610>(permute<0x4450>(a, b), permute<0x7244>(c, d));
+    } else {
+        u32 a = shift<KIND>(x << 24, y.lane[0]), b = shift<KIND>(x << 16, y.lane[1]);
+        u32 c = shift<KIND>(x << 8, y.lane[2]), d = shift<KIND>(x, y.lane[3]);
+        return permute<0x5410>(permute<0x0073>(a, b), permute<0x0073>(c, d));
+    }
+}
+template <Shift KIND> BL_FN u32 shift_lanes(u32 x, const LaneAmounts<2>& y) {
+    if constexpr (KIND == Shift::left) return permute<0x7610>(shift_left(x, y.lane[0]), shift_left(x & 0xffff0000u, y.lane[1]));
+    else return permute<0x7632>(shift<KIND>(x << 16, y.lane[0]), shift<KIND>(x, y.lane[1]));
+}
+template <Shift KIND> BL_FN u32 shift_lanes(u32 x, const LaneAmounts<4>& y) { return shift<KIND>(x, y.lane[0]); }
+
+// One amount for all lanes: shift the whole word, then mask off what crossed lane borders.
+template <Shift KIND, int BYTES> struct UniformAmount {
+    u32 amount, kept;
+    static BL_FN UniformAmount of(u32 y) {
+        constexpr u32 bits = 8 * BYTES, full = BYTES == 1 ? 0xffu : 0xffffu;
+        u32 amount = y < bits ? y : bits;
+        u32 lane = KIND == Shift::left ? full << amount : full >> amount;
+        return {amount, BYTES == 1 ? permute<0x0000>(lane, 0) : permute<0x1010>(lane, 0)};
+    }
+    BL_FN u32 shift_word(u32 x) const {
+        if constexpr (KIND == Shift::left) return shift_left(x, amount) & kept;
+        u32 moved = shift_right(x, amount);
+        if constexpr (KIND == Shift::logical) return moved & kept;
+        u32 signs = BYTES == 1 ? permute<0xba98>(x, x) : permute<0xbb99>(x, x);
+        return (moved & kept) | (signs & ~kept);
+    }
+};
+template <Shift KIND> struct UniformAmount<KIND, 4> {
+    u32 amount;
+    static BL_FN UniformAmount of(u32 y) { return {y}; }
+    BL_FN u32 shift_word(u32 x) const { return shift<KIND>(x, amount); }
+};
+
+template <Shift KIND, class T, int BYTES = sizeof(T)> struct ShiftOp {
+    typedef T Result;
+    typedef Vector Out;
+    struct Right { LaneAmounts<BYTES> word[4]; };
+    typedef UniformAmount<KIND, BYTES> Uniform;
+    static BL_FN Right ready(const Vector& y) {
+        typedef LaneAmounts<BYTES> Amounts;
+        return {{Amounts::of(y.word[0]), Amounts::of(y.word[1]), Amounts::of(y.word[2]), Amounts::of(y.word[3])}};
+    }
+    static BL_FN Uniform ready(T y) { return Uniform::of(bits_of(y)); }
+    static BL_FN Out apply(const Vector& x, const Right& y) {
+        return {{shift_lanes<KIND>(x.word[0], y.word[0]), shift_lanes<KIND>(x.word[1], y.word[1]),
+                 shift_lanes<KIND>(x.word[2], y.word[2]), shift_lanes<KIND>(x.word[3], y.word[3])}};
+    }
+    static BL_FN Out apply(const Vector& x, const Uniform& y) {
+        return {{y.shift_word(x.word[0]), y.shift_word(x.word[1]), y.shift_word(x.word[2]), y.shift_word(x.word[3])}};
+    }
+};
+
+// 64-bit lanes: the amount's high half is folded into the low one once, where the operand is made ready.
+template <Shift KIND, class T> struct ShiftOp<KIND, T, 8> {
+    typedef T Result;
+    typedef Vector Out;
+    struct Right { u32 amount[2]; };
+    struct Uniform { u32 amount; };
+    static BL_FN Right ready(const Vector& y) { return {{clamped_amount(element<u64>(y, 0)), clamped_amount(element<u64>(y, 1))}}; }
+    static BL_FN Uniform ready(T y) { return {clamped_amount(y)}; }
+    static BL_FN Out apply(const Vector& x, const Right& y) {
+        u64 r[2] = {shift<KIND>(element<u64>(x, 0), y.amount[0]), shift<KIND>(element<u64>(x, 1), y.amount[1])};
+        return bundle(r);
+    }
+    static BL_FN Out apply(const Vector& x, const Uniform& y) { return apply(x, Right{{y.amount, y.amount}}); }
+};
+
+template <class T> constexpr Shift right_shift_of() { return is_signed_integer<T>() ? Shift::arithmetic : Shift::logical; }
+template <class T> struct VectorOp<op::bitwise_left_shift, T> : ShiftOp<Shift::left, T> {};
+template <class T> struct VectorOp<op::bitwise_right_shift, T> : ShiftOp<right_shift_of<T>(), T> {};
+template <class T> struct VectorOp<op::bitwise_right_shift_logical, T> : ShiftOp<Shift::logical, T> {};
+
+}  // namespace bl

@@ -1,0 +1,267 @@
+// The ground the kernels stand on: number types, the few PTX instructions that C++ cannot say, and memory access.
+//
+// NVRTC ships no headers, so nothing is included. The same text compiles for the host, where every PTX
+// instruction is replaced by an exact model; only memory access and kernels are device-only.
+
+#ifdef __CUDACC_RTC__
+#define BL_DEVICE 1
+#define BL_FN __device__ __forceinline__
+#else
+#define BL_DEVICE 0
+#define BL_FN inline
+#endif
+
+namespace bl {
+
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+
+// Types that C++ lacks, or whose own arithmetic must not be used by accident, are bits in a struct.
+struct boolean { u8 bits; };
+struct f16 { u16 bits; };
+struct bf16 { u16 bits; };
+struct alignas(8) c64 { f32 re, im; };
+struct alignas(16) c128 { f64 re, im; };
+// Any 64-bit integer, signed or not: the value modulo 2^64 and whether it is below zero.
+struct anyint { u64 bits; u64 negative; };
+
+// The dtype names of the host, made to name types: dtype_bool, dtype_u8, ...
+typedef boolean dtype_bool;
+typedef u8 dtype_u8;
+typedef u16 dtype_u16;
+typedef u32 dtype_u32;
+typedef u64 dtype_u64;
+typedef i8 dtype_i8;
+typedef i16 dtype_i16;
+typedef i32 dtype_i32;
+typedef i64 dtype_i64;
+typedef f16 dtype_f16;
+typedef bf16 dtype_bf16;
+typedef f32 dtype_f32;
+typedef f64 dtype_f64;
+typedef c64 dtype_c64;
+typedef c128 dtype_c128;
+typedef anyint dtype_int;
+
+// Traits are functions: a constexpr variable would become a .global of every module.
+template <class A, class B> struct Same { enum { value = false }; };
+template <class A> struct Same<A, A> { enum { value = true }; };
+template <class A, class B> constexpr bool same() { return Same<A, B>::value; }
+template <class T> constexpr bool is_bool() { return same<T, boolean>(); }
+template <class T> constexpr bool is_half() { return same<T, f16>() || same<T, bf16>(); }
+template <class T> constexpr bool is_complex() { return same<T, c64>() || same<T, c128>(); }
+template <class T> constexpr bool is_float() { return same<T, f32>() || same<T, f64>(); }
+template <class T> constexpr bool is_signed_integer() { return same<T, i8>() || same<T, i16>() || same<T, i32>() || same<T, i64>(); }
+template <class T> constexpr bool is_unsigned_integer() { return same<T, u8>() || same<T, u16>() || same<T, u32>() || same<T, u64>(); }
+template <class T> constexpr bool is_integer() { return is_signed_integer<T>() || is_unsigned_integer<T>(); }
+
+// The unsigned integer of a given size: the type of an element's bits.
+template <int BYTES> struct UnsignedOf;
+template <> struct UnsignedOf<1> { typedef u8 type; };
+template <> struct UnsignedOf<2> { typedef u16 type; };
+template <> struct UnsignedOf<4> { typedef u32 type; };
+template <> struct UnsignedOf<8> { typedef u64 type; };
+template <class T> using Bits = typename UnsignedOf<sizeof(T)>::type;
+
+template <class T> BL_FN Bits<T> bits_of(T x) { return __builtin_bit_cast(Bits<T>, x); }
+template <class T> BL_FN T from_bits(Bits<T> x) { return __builtin_bit_cast(T, x); }
+
+BL_FN boolean truth(bool x) { return boolean{u8(x)}; }
+
+BL_FN u64 join(u32 low, u32 high) { return u64(high) << 32 | low; }
+BL_FN u32 low_half(u64 x) { return u32(x); }
+BL_FN u32 high_half(u64 x) { return u32(x >> 32); }
+
+// ---- PTX instructions and their host models ----------------------------------------------------------------------
+
+#if BL_DEVICE
+#define BL_PTX(...) asm(__VA_ARGS__)
+#endif
+
+// Shifts that clamp: an amount of 32 (64) or more moves every bit out. A negative amount, read as unsigned, is such an
+// amount, so this one instruction is the whole semantics of a tensor shift.
+BL_FN u32 shift_left(u32 x, u32 amount) {
+#if BL_DEVICE
+    u32 r;
+    BL_PTX("shl.b32 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(amount));
+    return r;
+#else
+    return amount > 31 ? 0 : x << amount;
+#endif
+}
+BL_FN u32 shift_right(u32 x, u32 amount) {
+#if BL_DEVICE
+    u32 r;
+    BL_PTX("shr.u32 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(amount));
+    return r;
+#else
+    return amount > 31 ? 0 : x >> amount;
+#endif
+}
+BL_FN u32 shift_right_signed(u32 x, u32 amount) {
+#if BL_DEVICE
+    u32 r;
+    BL_PTX("shr.s32 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(amount));
+    return r;
+#else
+    return u32(i32(x) >> (amount > 31 ? 31 : amount));
+#endif
+}
+BL_FN u64 shift_left(u64 x, u32 amount) {
+#if BL_DEVICE
+    u64 r;
+    BL_PTX("shl.b64 %0, %1, %2;" : "=l"(r) : "l"(x), "r"(amount));
+    return r;
+#else
+    return amount > 63 ? 0 : x << amount;
+#endif
+}
+BL_FN u64 shift_right(u64 x, u32 amount) {
+#if BL_DEVICE
+    u64 r;
+    BL_PTX("shr.u64 %0, %1, %2;" : "=l"(r) : "l"(x), "r"(amount));
+    return r;
+#else
+    return amount > 63 ? 0 : x >> amount;
+#endif
+}
+BL_FN u64 shift_right_signed(u64 x, u32 amount) {
+#if BL_DEVICE
+    u64 r;
+    BL_PTX("shr.s64 %0, %1, %2;" : "=l"(r) : "l"(x), "r"(amount));
+    return r;
+#else
+    return u64(i64(x) >> (amount > 63 ? 63 : amount));
+#endif
+}
+
+// Byte permute: each nibble of SELECT picks one of the eight bytes of (high, low); its top bit replicates the sign.
+template <u32 SELECT> BL_FN u32 permute(u32 low, u32 high) {
+#if BL_DEVICE
+    u32 r;
+    BL_PTX("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "n"(SELECT));
+    return r;
+#else
+    u32 r = 0;
+    for (int i = 0; i < 4; ++i) {
+        u32 nibble = SELECT >> (4 * i) & 15;
+        u32 byte = u32(join(low, high) >> (8 * (nibble & 7))) & 255;
+        if (nibble & 8) byte = byte & 128 ? 255 : 0;
+        r |= byte << (8 * i);
+    }
+    return r;
+#endif
+}
+
+// Bits of y where the mask is set, of x elsewhere: one lop3.
+template <u32 MASK> BL_FN u32 blend(u32 x, u32 y) {
+#if BL_DEVICE
+    u32 r;
+    BL_PTX("lop3.b32 %0, %1, %2, %3, 0xd8;" : "=r"(r) : "r"(x), "r"(y), "n"(MASK));
+    return r;
+#else
+    return (x & ~MASK) | (y & MASK);
+#endif
+}
+
+BL_FN u32 multiply_high(u32 x, u32 y) {
+#if BL_DEVICE
+    u32 r;
+    BL_PTX("mul.hi.u32 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
+    return r;
+#else
+    return u32(u64(x) * y >> 32);
+#endif
+}
+
+// base + index * SCALE: the widening multiplication and the addition become one instruction.
+template <u32 SCALE> BL_FN u64 advance(u64 base, u32 index) { return base + u64(index) * SCALE; }
+template <u32 SCALE> BL_FN u64 advance(u64 base, i32 index) { return base + u64(i64(index) * i64(SCALE)); }
+BL_FN u64 advance(u64 base, u32 index, u32 scale) { return base + u64(index) * scale; }
+
+// ---- Sixteen bytes in registers, and memory ----------------------------------------------------------------------
+
+// BYTES bytes of consecutive elements as 32-bit words; fewer than four bytes sit in the low end of one word.
+template <int BYTES> struct Bundle { u32 word[(BYTES + 3) / 4]; };
+typedef Bundle<16> Vector;
+
+#if BL_DEVICE
+// Plain loads everywhere, never ld.global.nc: the destination may be an operand. Volatile keeps all loads of a thread
+// before its stores, as written.
+template <int BYTES> BL_FN Bundle<BYTES> load_bundle(u64 address) {
+    Bundle<BYTES> v;
+    static_assert(BYTES == 16, "operands are read in whole vectors");
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3]) : "l"(address));
+    return v;
+}
+BL_FN Vector load_vector(u64 address) { return load_bundle<16>(address); }
+
+BL_FN void store_bundle(u64 address, const Bundle<16>& v) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(v.word[0]), "r"(v.word[1]),
+                 "r"(v.word[2]), "r"(v.word[3]) : "memory");
+}
+BL_FN void store_bundle(u64 address, const Bundle<8>& v) {
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(address), "r"(v.word[0]), "r"(v.word[1]) : "memory");
+}
+BL_FN void store_bundle(u64 address, const Bundle<4>& v) {
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(address), "r"(v.word[0]) : "memory");
+}
+BL_FN void store_bundle(u64 address, const Bundle<2>& v) {
+    asm volatile("st.global.u16 [%0], %1;" ::"l"(address), "h"(u16(v.word[0])) : "memory");
+}
+BL_FN void store_bundle(u64 address, const Bundle<1>& v) {
+    asm volatile("st.global.u8 [%0], %1;" ::"l"(address), "r"(v.word[0]) : "memory");
+}
+
+// One element. Narrow signed integers are sign-extended by the load itself.
+template <class T> BL_FN T load(u64 address) {
+    if constexpr (same<T, i8>()) {
+        i32 x;
+        asm volatile("ld.global.s8 %0, [%1];" : "=r"(x) : "l"(address));
+        return i8(x);
+    } else if constexpr (sizeof(T) == 1) {
+        u32 x;
+        asm volatile("ld.global.u8 %0, [%1];" : "=r"(x) : "l"(address));
+        return from_bits<T>(u8(x));
+    } else if constexpr (sizeof(T) == 2) {
+        u16 x;
+        asm volatile("ld.global.u16 %0, [%1];" : "=h"(x) : "l"(address));
+        return from_bits<T>(x);
+    } else if constexpr (sizeof(T) == 4) {
+        u32 x;
+        asm volatile("ld.global.u32 %0, [%1];" : "=r"(x) : "l"(address));
+        return from_bits<T>(x);
+    } else if constexpr (sizeof(T) == 8) {
+        u64 x;
+        asm volatile("ld.global.u64 %0, [%1];" : "=l"(x) : "l"(address));
+        return from_bits<T>(x);
+    } else {
+        u64 x, y;
+        asm volatile("ld.global.v2.u64 {%0, %1}, [%2];" : "=l"(x), "=l"(y) : "l"(address));
+        return T{from_bits<f64>(x), from_bits<f64>(y)};
+    }
+}
+template <class T> BL_FN void store(u64 address, T x) {
+    if constexpr (sizeof(T) == 1)
+        asm volatile("st.global.u8 [%0], %1;" ::"l"(address), "r"(u32(bits_of(x))) : "memory");
+    else if constexpr (sizeof(T) == 2)
+        asm volatile("st.global.u16 [%0], %1;" ::"l"(address), "h"(bits_of(x)) : "memory");
+    else if constexpr (sizeof(T) == 4)
+        asm volatile("st.global.u32 [%0], %1;" ::"l"(address), "r"(bits_of(x)) : "memory");
+    else if constexpr (sizeof(T) == 8)
+        asm volatile("st.global.u64 [%0], %1;" ::"l"(address), "l"(bits_of(x)) : "memory");
+    else
+        asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(bits_of(x.re)), "l"(bits_of(x.im)) : "memory");
+}
+#endif
+
+}  // namespace bl
