@@ -1,0 +1,188 @@
+//! The operations that promotion knows, and the families in which they promote alike.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::op::Domain;
+use crate::{BinaryOp, Error, Result};
+
+/// The operations among which no rulebook makes a difference, but for [`Domain`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    Shift,
+    Bitwise,
+    Copysign,
+    Arithmetic,
+    Divide,
+    Modular,
+    Pow,
+    Equality,
+    Ordering,
+    Logical,
+    MinMax,
+    Select,
+    LogAddExp,
+    NextAfter,
+    Atan2,
+    /// `l1_loss` and `smooth_l1_loss`.
+    Loss,
+    MseLoss,
+    HuberLoss,
+    PoissonLoss,
+}
+
+impl Family {
+    /// Whether the result is bool whatever the operands are.
+    pub(crate) const fn is_predicate(self) -> bool {
+        self.is_comparison() || matches!(self, Family::Logical)
+    }
+
+    pub(super) const fn is_comparison(self) -> bool {
+        matches!(self, Family::Equality | Family::Ordering)
+    }
+
+    pub(super) const fn is_loss(self) -> bool {
+        use Family::{HuberLoss, Loss, MseLoss, PoissonLoss};
+        matches!(self, Loss | MseLoss | HuberLoss | PoissonLoss)
+    }
+}
+
+/// An operation to ask [`result_type`](super::result_type) about: any [`BinaryOp`], or one of the
+/// operations on two operands that are called differently, such as `select` and the losses.
+///
+/// ```
+/// use bitlane::BinaryOp;
+/// use bitlane::promote::Op;
+/// assert_eq!("add".parse::<Op>()?, Op::from(BinaryOp::Add));
+/// assert_eq!("where".parse::<Op>()?.name(), "select");
+/// assert!(Op::ALL.iter().any(|op| op.name() == "huber_loss"));
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Op(Row);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Row {
+    Binary(BinaryOp),
+    Other(Other),
+}
+
+/// The operations that are not rows of the op table: `Variant "name" Family Domain;`.
+macro_rules! other_ops {
+    ($($variant:ident $name:literal $family:ident $domain:ident;)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        enum Other {
+            $($variant,)*
+        }
+
+        impl Other {
+            const ALL: &'static [Other] = &[$(Other::$variant),*];
+
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Other::$variant => $name,)*
+                }
+            }
+
+            const fn family(self) -> Family {
+                match self {
+                    $(Other::$variant => Family::$family,)*
+                }
+            }
+
+            const fn domain(self) -> Domain {
+                match self {
+                    $(Other::$variant => Domain::$domain,)*
+                }
+            }
+        }
+    };
+}
+
+other_ops! {
+    FloorDivide "floor_divide" Modular RealNumbers;
+    Remainder "remainder" Modular RealNumbers;
+    Pow "pow" Pow RealNumbers;
+    LogAddExp "logaddexp" LogAddExp Floats;
+    NextAfter "nextafter" NextAfter Floats;
+    Atan2 "atan2" Atan2 Floats;
+    Select "select" Select All;
+    L1Loss "l1_loss" Loss Floats;
+    SmoothL1Loss "smooth_l1_loss" Loss Floats;
+    MseLoss "mse_loss" MseLoss Floats;
+    HuberLoss "huber_loss" HuberLoss Floats;
+    PoissonNllLoss "poisson_nll_loss" PoissonLoss Floats;
+}
+
+impl Op {
+    /// Every operation.
+    pub const ALL: &'static [Op] = &{
+        let mut all = [Op(Row::Other(Other::Select)); BinaryOp::ALL.len() + Other::ALL.len()];
+        let mut index = 0;
+        while index < all.len() {
+            all[index] = Op(if index < BinaryOp::ALL.len() {
+                Row::Binary(BinaryOp::ALL[index])
+            } else {
+                Row::Other(Other::ALL[index - BinaryOp::ALL.len()])
+            });
+            index += 1;
+        }
+        all
+    };
+
+    /// The name, as printed and parsed.
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            Row::Binary(op) => op.name(),
+            Row::Other(op) => op.name(),
+        }
+    }
+
+    pub(super) const fn family(self) -> Family {
+        match self.0 {
+            Row::Binary(op) => op.family(),
+            Row::Other(op) => op.family(),
+        }
+    }
+
+    /// The dtypes in which the operation can be computed.
+    pub(super) const fn domain(self) -> Domain {
+        match self.0 {
+            Row::Binary(op) => op.domain(),
+            Row::Other(op) => op.domain(),
+        }
+    }
+}
+
+impl From<BinaryOp> for Op {
+    fn from(op: BinaryOp) -> Self {
+        Op(Row::Binary(op))
+    }
+}
+
+impl FromStr for Op {
+    type Err = Error;
+
+    /// Parses a name; `where` and `mod`, which NumPy and Paddle say for `select` and `remainder`,
+    /// are names too.
+    fn from_str(text: &str) -> Result<Self> {
+        let name = match text {
+            "where" => "select",
+            "mod" => "remainder",
+            _ => text,
+        };
+        Op::ALL.iter().find(|op| op.name() == name).copied().ok_or_else(|| Error::InvalidArgument {
+            op: "Op",
+            reason: format!(
+                "{text:?} names no operation; the names are {}",
+                Op::ALL.iter().map(|op| op.name()).collect::<Vec<_>>().join(" ")
+            ),
+        })
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
