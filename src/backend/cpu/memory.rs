@@ -1,0 +1,83 @@
+//! Aligned memory of the host.
+
+use std::alloc::{self, Layout};
+use std::ops::Range;
+use std::ptr::NonNull;
+
+use crate::{Error, Result};
+
+/// Blocks start on a cache line, which is also the widest vector.
+const ALIGNMENT: usize = 64;
+
+/// A block of host memory, aligned to a cache line.
+pub(crate) struct CpuMemory {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the block is owned by this value alone and its address is not tied to a thread.
+unsafe impl Send for CpuMemory {}
+// SAFETY: through `&self` the block is only read (`read`), or touched by the kernels, which run
+// under the lock of the storage that owns it.
+unsafe impl Sync for CpuMemory {}
+
+impl CpuMemory {
+    /// A block with undefined contents; too large a wish is an error.
+    pub(crate) fn allocate(bytes: usize) -> Result<CpuMemory> {
+        let refused = || Error::OutOfMemory { device: "cpu".into(), bytes };
+        let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| refused())?;
+        let start = if bytes == 0 {
+            layout.dangling_ptr()
+        } else {
+            // SAFETY: the layout has a size above zero.
+            NonNull::new(unsafe { alloc::alloc(layout) }).ok_or_else(refused)?
+        };
+        Ok(CpuMemory { start, bytes })
+    }
+
+    /// The first byte. Writing through it is up to whoever holds the storage's lock for writing.
+    pub(crate) fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// Copies bytes to the front of the block.
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[..bytes.len().min(self.bytes)];
+        // SAFETY: the block has room for as many bytes as are copied, and `&mut self` keeps every
+        // other user away; `bytes` is another allocation.
+        unsafe { self.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
+    }
+
+    /// Sets every byte to zero.
+    pub(crate) fn clear(&mut self) {
+        // SAFETY: the block is `bytes` long and `&mut self` keeps every other user away.
+        unsafe { self.as_ptr().write_bytes(0, self.bytes) }
+    }
+
+    /// A copy of a range of bytes, which must have been written before.
+    pub(crate) fn read(&self, range: Range<usize>) -> Result<Vec<u8>> {
+        debug_assert!(range.end <= self.bytes);
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(range.len())
+            .map_err(|_| Error::OutOfMemory { device: "cpu".into(), bytes: range.len() })?;
+        // SAFETY: views reach only bytes inside the block, and storage is written in full before
+        // it is shared; the vector has room for the range, and is another allocation.
+        unsafe {
+            let source = self.as_ptr().add(range.start);
+            source.copy_to_nonoverlapping(copy.as_mut_ptr(), range.len());
+            copy.set_len(range.len());
+        }
+        Ok(copy)
+    }
+}
+
+impl Drop for CpuMemory {
+    fn drop(&mut self) {
+        if self.bytes != 0
+            && let Ok(layout) = Layout::from_size_align(self.bytes, ALIGNMENT)
+        {
+            // SAFETY: `allocate` made the block with this very layout, and it is freed once.
+            unsafe { alloc::dealloc(self.as_ptr(), layout) }
+        }
+    }
+}

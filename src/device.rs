@@ -1,0 +1,139 @@
+//! Devices: where tensors live and operations run.
+
+use std::fmt;
+
+#[cfg(feature = "cuda")]
+use crate::backend::cuda;
+use crate::backend::Memory;
+use crate::{Error, Result};
+
+/// A place where tensors live and operations run: the CPU or a CUDA device.
+///
+/// Cloning is cheap. Nothing here panics where CUDA is missing: the error says what is.
+///
+/// ```
+/// use bitlane::Device;
+/// let device = Device::best()?;
+/// println!("running on {device}");
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Device(Kind);
+
+#[derive(Clone, PartialEq)]
+pub(crate) enum Kind {
+    #[cfg(feature = "cpu")]
+    Cpu,
+    #[cfg(feature = "cuda")]
+    Cuda(cuda::CudaDevice),
+}
+
+impl Device {
+    /// The CPU.
+    #[cfg(feature = "cpu")]
+    pub const fn cpu() -> Device {
+        Device(Kind::Cpu)
+    }
+
+    /// The CUDA device of this number, as the driver counts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CudaUnavailable`] says what is missing: the feature, the driver, NVRTC, the device,
+    /// or a recent enough one.
+    ///
+    /// ```
+    /// use bitlane::{Device, ErrorKind};
+    /// match Device::cuda(0) {
+    ///     Ok(device) => println!("{device} it is"),
+    ///     Err(error) => assert_eq!(error.kind(), ErrorKind::CudaUnavailable),
+    /// }
+    /// ```
+    pub fn cuda(ordinal: usize) -> Result<Device> {
+        #[cfg(feature = "cuda")]
+        return cuda::CudaDevice::new(ordinal).map(|device| Device(Kind::Cuda(device)));
+        #[cfg(not(feature = "cuda"))]
+        Err(Error::CudaUnavailable {
+            reason: format!("cuda:{ordinal} was asked of a build without the feature `cuda`"),
+            remedy: "add `features = [\"cuda\"]` to the dependency on bitlane".into(),
+        })
+    }
+
+    /// How many CUDA devices can be used: 0 where CUDA is missing in any way.
+    pub fn cuda_count() -> usize {
+        #[cfg(feature = "cuda")]
+        return cuda::device_count();
+        #[cfg(not(feature = "cuda"))]
+        0
+    }
+
+    /// The first CUDA device, or else the CPU.
+    ///
+    /// # Errors
+    ///
+    /// Only a build without the feature `cpu` can fail, with what [`Device::cuda`] says.
+    pub fn best() -> Result<Device> {
+        let cuda = Device::cuda(0);
+        #[cfg(feature = "cpu")]
+        let cuda = cuda.or(Ok(Device::cpu()));
+        cuda
+    }
+
+    /// Waits until everything asked of the device is done, and reports what failed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`] if work on the device failed since the last wait. The CPU never fails.
+    pub fn synchronize(&self) -> Result<()> {
+        match &self.0 {
+            #[cfg(feature = "cpu")]
+            Kind::Cpu => Ok(()),
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(device) => device.synchronize(),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.0
+    }
+
+    #[cfg(feature = "cuda")]
+    pub(crate) fn from_cuda(device: cuda::CudaDevice) -> Device {
+        Device(Kind::Cuda(device))
+    }
+
+    /// Memory with undefined contents.
+    pub(crate) fn allocate(&self, bytes: usize) -> Result<Memory> {
+        match &self.0 {
+            #[cfg(feature = "cpu")]
+            Kind::Cpu => crate::backend::cpu::CpuMemory::allocate(bytes).map(Memory::Cpu),
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(device) => device.allocate(bytes).map(Memory::Cuda),
+        }
+    }
+
+    /// Refuses an operation whose operands live on different devices.
+    pub(crate) fn expect_same(&self, op: &'static str, other: &Device) -> Result<()> {
+        if self == other {
+            return Ok(());
+        }
+        Err(Error::DeviceMismatch { op, lhs: self.to_string(), rhs: other.to_string() })
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            #[cfg(feature = "cpu")]
+            Kind::Cpu => f.pad("cpu"),
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(device) => f.pad(&format!("cuda:{}", device.ordinal())),
+        }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({self})")
+    }
+}

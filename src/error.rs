@@ -1,0 +1,232 @@
+//! The one error type.
+
+use std::fmt;
+
+use crate::promote::{Kind, Rules};
+use crate::{DType, Scalar};
+
+/// The result of every fallible call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong, with what was given as data.
+///
+/// The message is one line: the operation, what was given, what is allowed, and the remedy. A call
+/// that fails leaves its operands and its destination as they were.
+///
+/// ```
+/// use bitlane::{Device, ErrorKind, Shift, Tensor};
+/// let device = Device::cpu();
+/// let x = Tensor::from_slice(&[1i32, 2], [2], &device)?;
+/// let y = Tensor::from_slice(&[1i32, 2, 3], [3], &device)?;
+/// let error = x.bitwise_left_shift(&y, Shift::Arithmetic).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Broadcast);
+/// assert_eq!(
+///     error.to_string(),
+///     "bitwise_left_shift: cannot broadcast [2] with [3] (dimension 0: 2 vs 3)"
+/// );
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The rulebook gives no common dtype for the operands.
+    #[error("{op}: {rules} rules give {lhs} and {rhs} no common dtype; cast one of them")]
+    Promotion {
+        /// The operation.
+        op: &'static str,
+        /// The left operand.
+        lhs: Kind,
+        /// The right operand.
+        rhs: Kind,
+        /// The rulebook that was asked.
+        rules: Rules,
+    },
+    /// The operation is not defined for the dtype that promotion gave.
+    #[error("{op}: {dtype} is not supported, only {allowed}; cast the operands")]
+    UnsupportedDType {
+        /// The operation.
+        op: &'static str,
+        /// The dtype in which the operation would have been computed.
+        dtype: DType,
+        /// What the operation takes, in words.
+        allowed: &'static str,
+    },
+    /// Two shapes do not broadcast.
+    #[error("{op}: cannot broadcast {lhs:?} with {rhs:?}{}", clash(lhs, rhs))]
+    Broadcast {
+        /// The operation.
+        op: &'static str,
+        /// The left shape.
+        lhs: Box<[usize]>,
+        /// The right shape, or the shape to broadcast to.
+        rhs: Box<[usize]>,
+    },
+    /// A destination has another shape than the result.
+    #[error(
+        "{op}: the result has shape {result:?}, but the destination has {destination:?}; \
+         a destination is never resized, give one of the result's shape"
+    )]
+    InplaceShape {
+        /// The operation.
+        op: &'static str,
+        /// The shape of the destination.
+        destination: Box<[usize]>,
+        /// The shape of the result.
+        result: Box<[usize]>,
+    },
+    /// A destination's dtype is of a lower category than the result's.
+    #[error(
+        "{op}: the result is {result}, which a destination of {destination} cannot hold; \
+         give a destination of a {} dtype", result.category()
+    )]
+    InplaceDtype {
+        /// The operation.
+        op: &'static str,
+        /// The dtype of the destination.
+        destination: DType,
+        /// The dtype of the result.
+        result: DType,
+    },
+    /// Two elements of a destination lie on the same memory.
+    #[error(
+        "{op}: elements of the destination share memory (shape {shape:?}, strides {strides:?}); \
+         write to a tensor whose elements are distinct"
+    )]
+    OverlappingDestination {
+        /// The operation.
+        op: &'static str,
+        /// The shape of the destination.
+        shape: Box<[usize]>,
+        /// The strides of the destination, in elements.
+        strides: Box<[isize]>,
+    },
+    /// A scalar does not fit the integer dtype in which the operation is computed.
+    #[error("{op}: the scalar {scalar} does not fit {dtype}; use a tensor of a wider dtype")]
+    ScalarOverflow {
+        /// The operation.
+        op: &'static str,
+        /// The scalar.
+        scalar: Scalar,
+        /// The dtype it has to fit.
+        dtype: DType,
+    },
+    /// A shape is impossible, or does not suit the data or the view.
+    #[error("{op}: shape {shape:?}: {reason}")]
+    InvalidShape {
+        /// The operation.
+        op: &'static str,
+        /// The shape that was asked for.
+        shape: Box<[usize]>,
+        /// Why it cannot be had, and what can.
+        reason: String,
+    },
+    /// An index, an axis or a view reaches outside the tensor.
+    #[error("{op}: {reason}")]
+    OutOfBounds {
+        /// The operation.
+        op: &'static str,
+        /// What reaches outside of what.
+        reason: String,
+    },
+    /// Operands live on different devices.
+    #[error("{op}: operands on {lhs} and {rhs}; move one with `to_device`")]
+    DeviceMismatch {
+        /// The operation.
+        op: &'static str,
+        /// The device of the first operand.
+        lhs: String,
+        /// The device that differs from it.
+        rhs: String,
+    },
+    /// CUDA cannot be used on this machine, in this build, or on this device.
+    #[error("CUDA is not available: {reason}; {remedy}")]
+    CudaUnavailable {
+        /// The library, symbol or device that is missing.
+        reason: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// NVRTC refused a kernel.
+    #[error("cannot compile {kernel} ({options}): {log}")]
+    Compile {
+        /// The module, as `operation_dtype`.
+        kernel: String,
+        /// The options given to NVRTC.
+        options: String,
+        /// What NVRTC said.
+        log: String,
+    },
+    /// A call of the CUDA driver failed.
+    #[error("{call} failed with {name} ({code}): {text}")]
+    Driver {
+        /// The function of the driver API.
+        call: &'static str,
+        /// The driver's error code.
+        code: u32,
+        /// The name of the code.
+        name: String,
+        /// The driver's explanation.
+        text: String,
+    },
+    /// Memory ran out.
+    #[error("{device}: cannot allocate {bytes} bytes")]
+    OutOfMemory {
+        /// The device whose memory ran out.
+        device: String,
+        /// How much was asked for.
+        bytes: usize,
+    },
+    /// An argument has no meaning for the call.
+    #[error("{op}: {reason}")]
+    InvalidArgument {
+        /// The operation.
+        op: &'static str,
+        /// What is wrong, and what is allowed.
+        reason: String,
+    },
+}
+
+macro_rules! error_kinds {
+    ($($kind:ident)*) => {
+        /// The variants of [`Error`] without their data, to match on and compare.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorKind {
+            $(#[doc = concat!("See [`Error::", stringify!($kind), "`].")] $kind,)*
+        }
+
+        impl Error {
+            /// Which variant this is.
+            pub const fn kind(&self) -> ErrorKind {
+                match self {
+                    $(Error::$kind { .. } => ErrorKind::$kind,)*
+                }
+            }
+        }
+    };
+}
+
+error_kinds! {
+    Promotion UnsupportedDType Broadcast InplaceShape InplaceDtype OverlappingDestination
+    ScalarOverflow InvalidShape OutOfBounds DeviceMismatch CudaUnavailable Compile Driver
+    OutOfMemory InvalidArgument
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// Names the first dimension, counted from the left of the longer shape, that does not broadcast.
+fn clash(lhs: &[usize], rhs: &[usize]) -> String {
+    let rank = lhs.len().max(rhs.len());
+    let size = |shape: &[usize], axis: usize| {
+        (axis + shape.len()).checked_sub(rank).map_or(1, |own| shape[own])
+    };
+    (0..rank)
+        .map(|axis| (axis, size(lhs, axis), size(rhs, axis)))
+        .find(|&(_, l, r)| l != r && l != 1 && r != 1)
+        .map(|(axis, l, r)| format!(" (dimension {axis}: {l} vs {r})"))
+        .unwrap_or_else(|| " (the shape to broadcast to must not be smaller)".into())
+}

@@ -1,0 +1,455 @@
+//! Shape, strides and offset: the arithmetic of views and broadcasting. Pure, and free of `unsafe`.
+
+use std::ops::Range;
+
+use crate::slice::Slice;
+use crate::{Error, Result};
+
+/// The largest rank of a tensor.
+pub const MAX_RANK: usize = 8;
+
+/// Where the elements of a tensor lie in its storage, in units of elements.
+///
+/// A layout is only ever made by functions that have checked that every element it reaches lies
+/// inside the storage it is for; views can therefore trust it without looking again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    rank: usize,
+    shape: [usize; MAX_RANK],
+    strides: [isize; MAX_RANK],
+    offset: usize,
+}
+
+/// A boxed copy of a shape, for an error.
+pub(crate) fn boxed(shape: &[usize]) -> Box<[usize]> {
+    shape.into()
+}
+
+fn invalid(op: &'static str, shape: &[usize], reason: impl Into<String>) -> Error {
+    Error::InvalidShape { op, shape: boxed(shape), reason: reason.into() }
+}
+
+/// The number of elements of a shape, if its bytes can be counted at all.
+pub(crate) fn checked_len(op: &'static str, shape: &[usize], element_size: usize) -> Result<usize> {
+    if shape.len() > MAX_RANK {
+        let reason = format!("rank {} is above the limit of {MAX_RANK}", shape.len());
+        return Err(invalid(op, shape, reason));
+    }
+    // Zero-sized dimensions do not excuse the others: strides are products of those.
+    let nonzero = shape.iter().filter(|&&size| size != 0);
+    let bytes = nonzero.clone().try_fold(element_size, |bytes, &size| bytes.checked_mul(size));
+    match bytes {
+        Some(bytes) if isize::try_from(bytes).is_ok() => Ok(shape.iter().product()),
+        _ => Err(invalid(op, shape, "the byte count overflows isize")),
+    }
+}
+
+impl Layout {
+    /// Row-major, without gaps. The shape must have passed [`checked_len`].
+    pub(crate) fn row_major(shape: &[usize]) -> Layout {
+        let mut layout = Layout {
+            rank: shape.len(),
+            shape: [1; MAX_RANK],
+            strides: [0; MAX_RANK],
+            offset: 0,
+        };
+        layout.shape[..shape.len()].copy_from_slice(shape);
+        let mut stride = 1isize;
+        for axis in (0..shape.len()).rev() {
+            layout.strides[axis] = stride;
+            stride *= shape[axis].max(1) as isize;
+        }
+        layout
+    }
+
+    /// Any strides and offset, checked against a storage of `capacity` elements.
+    pub(crate) fn strided(
+        op: &'static str,
+        shape: &[usize],
+        strides: &[isize],
+        offset: usize,
+        capacity: usize,
+    ) -> Result<Layout> {
+        checked_len(op, shape, 1)?;
+        if strides.len() != shape.len() {
+            let reason = format!("{} strides for {} dimensions", strides.len(), shape.len());
+            return Err(invalid(op, shape, reason));
+        }
+        let mut layout = Layout::row_major(shape);
+        layout.strides[..shape.len()].copy_from_slice(strides);
+        layout.offset = offset;
+        let reach = layout.checked_reach();
+        let inside = if layout.is_empty() {
+            offset <= capacity
+        } else {
+            reach.is_some_and(|(low, high)| low >= 0 && high < capacity as i128)
+        };
+        if inside {
+            return Ok(layout);
+        }
+        let reason = match reach {
+            Some((low, high)) if !layout.is_empty() => format!(
+                "shape {shape:?} with strides {strides:?} and offset {offset} reaches elements \
+                 {low} to {high} of a storage of {capacity}"
+            ),
+            _ => format!("offset {offset} lies outside a storage of {capacity} elements"),
+        };
+        Err(Error::OutOfBounds { op, reason })
+    }
+
+    /// The lowest and highest element reached, if the layout is not empty and they can be counted.
+    fn checked_reach(&self) -> Option<(i128, i128)> {
+        let (mut low, mut high) = (self.offset as i128, self.offset as i128);
+        for axis in 0..self.rank {
+            let last = self.shape[axis].checked_sub(1)? as i128;
+            let span = last.checked_mul(self.strides[axis] as i128)?;
+            if span < 0 { low = low.checked_add(span)? } else { high = high.checked_add(span)? }
+        }
+        Some((low, high))
+    }
+
+    /// The elements reached, from the lowest to one past the highest; empty if there are none.
+    pub(crate) fn reach(&self) -> Range<usize> {
+        match self.checked_reach() {
+            // A layout inside its storage reaches what fits `usize`.
+            Some((low, high)) => low as usize..high as usize + 1,
+            None => 0..0,
+        }
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape[..self.rank]
+    }
+
+    pub(crate) fn strides(&self) -> &[isize] {
+        &self.strides[..self.rank]
+    }
+
+    pub(crate) fn offset(&self) -> usize {
+        self.offset
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.shape().iter().product()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shape().contains(&0)
+    }
+
+    /// Whether the elements lie in row-major order without gaps.
+    pub(crate) fn is_contiguous(&self) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let mut expected = 1;
+        for axis in (0..self.rank).rev() {
+            if self.shape[axis] != 1 {
+                if self.strides[axis] != expected {
+                    return false;
+                }
+                expected *= self.shape[axis] as isize;
+            }
+        }
+        true
+    }
+
+    /// The same elements in the same places: equal but for the strides of dimensions of size 1.
+    pub(crate) fn is_same_view(&self, other: &Layout) -> bool {
+        self.shape() == other.shape()
+            && (self.is_empty()
+                || self.offset == other.offset
+                    && (0..self.rank)
+                        .all(|axis| self.shape[axis] == 1 || self.strides[axis] == other.strides[axis]))
+    }
+
+    /// Checks that an axis exists.
+    pub(crate) fn axis(&self, op: &'static str, axis: usize) -> Result<usize> {
+        if axis < self.rank {
+            return Ok(axis);
+        }
+        let reason = format!("axis {axis} of a tensor of rank {} ({:?})", self.rank, self.shape());
+        Err(Error::OutOfBounds { op, reason })
+    }
+
+    /// Another shape over the same elements in the same order, if strides can express it.
+    pub(crate) fn reshape(&self, shape: &[usize]) -> Result<Layout> {
+        let op = "reshape";
+        let len = checked_len(op, shape, 1)?;
+        if len != self.len() {
+            let reason =
+                format!("{len} elements, but the tensor has {} ({:?})", self.len(), self.shape());
+            return Err(invalid(op, shape, reason));
+        }
+        let mut result = Layout::row_major(shape);
+        result.offset = self.offset;
+        if self.is_empty() {
+            return Ok(result);
+        }
+        let mut old = [(1usize, 0isize); MAX_RANK];
+        let mut count = 0;
+        for axis in 0..self.rank {
+            if self.shape[axis] != 1 {
+                old[count] = (self.shape[axis], self.strides[axis]);
+                count += 1;
+            }
+        }
+        // From the right: old dimensions that are contiguous among themselves form a run, and a
+        // run is cut anew by new dimensions of the same product.
+        let mut new_axis = shape.len();
+        while count > 0 {
+            count -= 1;
+            let (mut run, stride) = old[count];
+            while count > 0 && stride.checked_mul(run as isize) == Some(old[count - 1].1) {
+                count -= 1;
+                run *= old[count].0;
+            }
+            let mut taken = 1;
+            while taken < run && new_axis > 0 {
+                new_axis -= 1;
+                result.strides[new_axis] = stride * taken as isize;
+                taken *= shape[new_axis];
+            }
+            if taken != run {
+                let reason = format!(
+                    "no view of shape {:?} and strides {:?} has it; call `contiguous` first",
+                    self.shape(),
+                    self.strides()
+                );
+                return Err(invalid(op, shape, reason));
+            }
+        }
+        Ok(result)
+    }
+
+    /// Dimensions in another order; `order[k]` is the old axis that becomes axis `k`.
+    pub(crate) fn permute(&self, order: &[usize]) -> Result<Layout> {
+        let mut result = *self;
+        let mut seen = [false; MAX_RANK];
+        let valid = order.len() == self.rank
+            && order.iter().all(|&axis| axis < self.rank && !std::mem::replace(&mut seen[axis], true));
+        if !valid {
+            return Err(Error::InvalidArgument {
+                op: "permute",
+                reason: format!("{order:?} is no permutation of the {} axes", self.rank),
+            });
+        }
+        for (axis, &old) in order.iter().enumerate() {
+            result.shape[axis] = self.shape[old];
+            result.strides[axis] = self.strides[old];
+        }
+        Ok(result)
+    }
+
+    pub(crate) fn transpose(&self, first: usize, second: usize) -> Result<Layout> {
+        let (first, second) = (self.axis("transpose", first)?, self.axis("transpose", second)?);
+        let mut result = *self;
+        result.shape.swap(first, second);
+        result.strides.swap(first, second);
+        Ok(result)
+    }
+
+    /// A new dimension of size 1 in front of `axis`.
+    pub(crate) fn unsqueeze(&self, axis: usize) -> Result<Layout> {
+        let op = "unsqueeze";
+        if axis > self.rank {
+            let reason = format!("axis {axis} in a tensor of rank {}", self.rank);
+            return Err(Error::OutOfBounds { op, reason });
+        }
+        if self.rank == MAX_RANK {
+            return Err(invalid(op, self.shape(), format!("rank {MAX_RANK} is the limit")));
+        }
+        Ok(self.with_unit_axis(axis))
+    }
+
+    /// [`Layout::unsqueeze`] where the rank is known to allow it.
+    pub(crate) fn with_unit_axis(&self, axis: usize) -> Layout {
+        let mut result = *self;
+        result.shape.copy_within(axis..self.rank, axis + 1);
+        result.strides.copy_within(axis..self.rank, axis + 1);
+        result.rank += 1;
+        result.shape[axis] = 1;
+        result.strides[axis] = if axis < self.rank {
+            self.strides[axis].saturating_mul(self.shape[axis].max(1) as isize)
+        } else {
+            1
+        };
+        result
+    }
+
+    pub(crate) fn squeeze(&self, axis: usize) -> Result<Layout> {
+        let axis = self.axis("squeeze", axis)?;
+        if self.shape[axis] != 1 {
+            let reason = format!("axis {axis} has size {}, not 1", self.shape[axis]);
+            return Err(invalid("squeeze", self.shape(), reason));
+        }
+        let mut result = *self;
+        result.shape.copy_within(axis + 1..self.rank, axis);
+        result.strides.copy_within(axis + 1..self.rank, axis);
+        result.rank -= 1;
+        result.shape[result.rank] = 1;
+        result.strides[result.rank] = 0;
+        Ok(result)
+    }
+
+    /// Elements `start`, `start + 1`, … of an axis, `len` of them.
+    pub(crate) fn narrow(&self, axis: usize, start: usize, len: usize) -> Result<Layout> {
+        let axis = self.axis("narrow", axis)?;
+        let size = self.shape[axis];
+        if start.checked_add(len).is_none_or(|end| end > size) {
+            let reason = format!("{len} elements from {start} on, of axis {axis} of size {size}");
+            return Err(Error::OutOfBounds { op: "narrow", reason });
+        }
+        Ok(self.selected(axis, start, len, 1))
+    }
+
+    /// Elements of an axis by start, end and step, as Python slices them.
+    pub(crate) fn slice(&self, axis: usize, slice: Slice) -> Result<Layout> {
+        let axis = self.axis("slice", axis)?;
+        let (start, len) = slice.resolve(self.shape[axis])?;
+        Ok(self.selected(axis, start, len, slice.stride()))
+    }
+
+    pub(crate) fn flip(&self, axis: usize) -> Result<Layout> {
+        let axis = self.axis("flip", axis)?;
+        let size = self.shape[axis];
+        Ok(self.selected(axis, size.saturating_sub(1), size, -1))
+    }
+
+    /// The first element of an axis, which stays, with size 1; of an empty axis all of nothing.
+    pub(crate) fn first_of(&self, axis: usize) -> Layout {
+        self.selected(axis, 0, self.shape[axis].min(1), 1)
+    }
+
+    /// `len` elements of an axis from `start` on; all of them must exist.
+    fn selected(&self, axis: usize, start: usize, len: usize, step: isize) -> Layout {
+        let mut result = *self;
+        result.shape[axis] = len;
+        // With a single element the step is never taken, and may be as large as it likes.
+        result.strides[axis] = if len > 1 { self.strides[axis].wrapping_mul(step) } else { self.strides[axis] };
+        if !result.is_empty() {
+            result.offset = self.offset.wrapping_add_signed(start as isize * self.strides[axis]);
+        }
+        result
+    }
+
+    /// Stretches to a shape: new dimensions on the left, and size 1 to any size.
+    pub(crate) fn broadcast_to(&self, op: &'static str, shape: &[usize]) -> Result<Layout> {
+        checked_len(op, shape, 1)?;
+        let refused =
+            || Error::Broadcast { op, lhs: boxed(self.shape()), rhs: boxed(shape) };
+        let added = shape.len().checked_sub(self.rank).ok_or_else(refused)?;
+        let mut result = Layout::row_major(shape);
+        result.offset = self.offset;
+        result.strides = [0; MAX_RANK];
+        for axis in 0..self.rank {
+            if self.shape[axis] == shape[axis + added] {
+                result.strides[axis + added] = self.strides[axis];
+            } else if self.shape[axis] != 1 {
+                return Err(refused());
+            }
+        }
+        Ok(result)
+    }
+
+    /// Whether two elements share a place. Exact, and quick for every layout that slicing makes.
+    pub(crate) fn overlaps_itself(&self) -> bool {
+        let mut axes = [(0usize, 0usize); MAX_RANK];
+        let mut used = 0;
+        for axis in 0..self.rank {
+            if self.shape[axis] > 1 {
+                axes[used] = (self.strides[axis].unsigned_abs(), self.shape[axis] - 1);
+                used += 1;
+            }
+        }
+        let axes = &mut axes[..used];
+        if self.is_empty() || axes.is_empty() {
+            return false;
+        }
+        axes.sort_unstable();
+        let mut span = 0usize;
+        let mut nested = true;
+        for &(stride, last) in axes.iter() {
+            nested &= stride > span;
+            span += stride * last;
+        }
+        // Each stride steps over everything the smaller ones reach: all places differ.
+        if nested {
+            return false;
+        }
+        if axes[0].0 == 0 || self.len() > span + 1 {
+            return true;
+        }
+        overlap_by_marking(axes, span)
+    }
+}
+
+/// Marks every place reached. Memory that cannot be had counts as an overlap, which is the safe side.
+fn overlap_by_marking(axes: &[(usize, usize)], span: usize) -> bool {
+    let mut marks: Vec<u64> = Vec::new();
+    if marks.try_reserve_exact(span / 64 + 1).is_err() {
+        return true;
+    }
+    marks.resize(span / 64 + 1, 0);
+    let mut index = [0usize; MAX_RANK];
+    let mut place = 0;
+    loop {
+        let mark = &mut marks[place / 64];
+        if *mark >> (place % 64) & 1 == 1 {
+            return true;
+        }
+        *mark |= 1 << (place % 64);
+        let mut axis = 0;
+        loop {
+            if axis == axes.len() {
+                return false;
+            }
+            let (stride, last) = axes[axis];
+            if index[axis] < last {
+                index[axis] += 1;
+                place += stride;
+                break;
+            }
+            place -= stride * last;
+            index[axis] = 0;
+            axis += 1;
+        }
+    }
+}
+
+/// The shape to which two shapes broadcast.
+pub(crate) fn broadcast(op: &'static str, lhs: &[usize], rhs: &[usize]) -> Result<Shape> {
+    let rank = lhs.len().max(rhs.len());
+    let mut shape = [1; MAX_RANK];
+    let size = |of: &[usize], axis: usize| {
+        (axis + of.len()).checked_sub(rank).map_or(1, |own| of[own])
+    };
+    for (axis, slot) in shape[..rank].iter_mut().enumerate() {
+        *slot = match (size(lhs, axis), size(rhs, axis)) {
+            (l, r) if l == r => l,
+            (1, r) => r,
+            (l, 1) => l,
+            _ => return Err(Error::Broadcast { op, lhs: boxed(lhs), rhs: boxed(rhs) }),
+        };
+    }
+    Ok(Shape { rank, sizes: shape })
+}
+
+/// A shape by value, so that broadcasting allocates nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    rank: usize,
+    sizes: [usize; MAX_RANK],
+}
+
+impl std::ops::Deref for Shape {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.sizes[..self.rank]
+    }
+}

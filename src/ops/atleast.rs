@@ -1,0 +1,107 @@
+//! Views with at least one, two or three dimensions.
+
+use crate::operand::{Operand, Placed};
+use crate::{Device, Result, Tensor};
+
+/// Views with at least a given rank: nothing is copied, and higher ranks stay as they are.
+impl Tensor {
+    /// A tensor without dimensions becomes `[1]`.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[7], (), &Device::cpu())?;
+    /// assert_eq!(x.atleast_1d().shape(), [1]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn atleast_1d(&self) -> Tensor {
+        self.with_unit_axes(1, |_| 0)
+    }
+
+    /// `[]` becomes `[1, 1]`, and `[n]` becomes `[1, n]`.
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::arange(3, DType::I32, &Device::cpu())?;
+    /// assert_eq!(x.atleast_2d().shape(), [1, 3]);
+    /// assert!(x.atleast_2d().shares_storage(&x));
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn atleast_2d(&self) -> Tensor {
+        self.with_unit_axes(2, |_| 0)
+    }
+
+    /// `[]` becomes `[1, 1, 1]`, `[n]` becomes `[1, n, 1]`, and `[m, n]` becomes `[m, n, 1]`.
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::arange(3, DType::I32, &Device::cpu())?;
+    /// assert_eq!(x.atleast_3d().shape(), [1, 3, 1]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn atleast_3d(&self) -> Tensor {
+        // The first dimension added goes in front of a vector, all others behind.
+        self.with_unit_axes(3, |rank| if rank == 1 { 0 } else { rank })
+    }
+
+    fn with_unit_axes(&self, rank: usize, place: impl Fn(usize) -> usize) -> Tensor {
+        let mut layout = *self.layout();
+        while layout.rank() < rank {
+            layout = layout.with_unit_axis(place(layout.rank()));
+        }
+        self.with_layout(layout)
+    }
+}
+
+macro_rules! atleast_of_many {
+    ($($name:ident $example:literal;)*) => {$(
+        #[doc = concat!("[`Tensor::", stringify!($name), "`] of each operand, in order.")]
+        ///
+        /// Numbers become tensors first: integers `i64`, floats `f32`, bools `bool`, complex numbers
+        /// `c64`, on the device of the first tensor, or else on [`Device::best`]. Operands of
+        /// different types are given as [`Operand`]s.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) for numbers, or what
+        /// [`Device::best`] says.
+        ///
+        /// ```
+        /// use bitlane::{DType, Device, Operand, Tensor};
+        /// let x = Tensor::arange(3, DType::I32, &Device::cpu())?;
+        #[doc = concat!("let views = bitlane::", stringify!($name), "([Operand::from(&x), 2.5.into()])?;")]
+        #[doc = concat!("assert_eq!(views[0].shape(), ", $example, ");")]
+        /// assert_eq!(views[1].dtype(), DType::F32);
+        /// # Ok::<(), bitlane::Error>(())
+        /// ```
+        pub fn $name<'a, O: Into<Operand<'a>>>(
+            operands: impl IntoIterator<Item = O>,
+        ) -> Result<Vec<Tensor>> {
+            each(operands.into_iter().map(Into::into).collect(), Tensor::$name)
+        }
+    )*};
+}
+
+atleast_of_many! {
+    atleast_1d "[3]";
+    atleast_2d "[1, 3]";
+    atleast_3d "[1, 3, 1]";
+}
+
+fn each(operands: Vec<Operand<'_>>, view: fn(&Tensor) -> Tensor) -> Result<Vec<Tensor>> {
+    let mut device = operands.iter().find_map(Operand::device).cloned();
+    let mut views = Vec::with_capacity(operands.len());
+    for operand in operands {
+        // The best device is looked for only if something has to be put there.
+        let place = match (operand.device(), &device) {
+            (Some(own), _) => own.clone(),
+            (None, Some(device)) => device.clone(),
+            (None, None) => device.insert(Device::best()?).clone(),
+        };
+        views.push(match operand.place(&place)? {
+            Placed::Borrowed(tensor) => view(tensor),
+            Placed::Owned(tensor) => view(&tensor),
+            Placed::Scalar(scalar) => view(&Tensor::full((), scalar, scalar.dtype(), &place)?),
+        });
+    }
+    Ok(views)
+}

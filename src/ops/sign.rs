@@ -1,0 +1,150 @@
+//! The sign bit, and the gradient of copysign.
+
+use crate::backend::{self, CopysignGradCall, Source, UnaryCall};
+use crate::layout::{Layout, boxed, broadcast};
+use crate::op::{Domain, UnaryOp};
+use crate::operand::{Operand, Placed};
+use crate::plan::Plan;
+use crate::promote::{Rules, resolve};
+use crate::storage::Access;
+use crate::{BinaryOp, DType, Error, Result, Tensor};
+
+impl Tensor {
+    /// Whether the sign bit is set, as bool: true for −0.0 and negative NaNs, and for integers
+    /// below 0.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnsupportedDType`] for complex tensors, [`Error::OutOfMemory`].
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1.0f32, -0.0, f32::NEG_INFINITY], [3], &Device::cpu())?;
+    /// assert_eq!(x.signbit()?.to_vec::<bool>()?, [false, true, true]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn signbit(&self) -> Result<Tensor> {
+        let op = UnaryOp::Signbit;
+        if !op.domain().contains(self.dtype()) {
+            let allowed = op.domain().words();
+            return Err(Error::UnsupportedDType { op: op.name(), dtype: self.dtype(), allowed });
+        }
+        let out = Tensor::undefined(self.device(), self.shape(), DType::Bool)?;
+        let plan = Plan::new(self.shape(), [Some(out.layout()), Some(self.layout()), None, None]);
+        let lhs = Source::Memory(self.dtype());
+        let call = UnaryCall { op, lhs, out: DType::Bool, masked: false, plan: &plan };
+        let access = Access::new([Some(out.storage()), Some(self.storage()), None, None]);
+        backend::unary(self.device(), &call, &access)?;
+        drop(access);
+        Ok(out)
+    }
+
+    /// The gradients of `self.copysign(y)` by `self` and by `y`, given the gradient of its result.
+    ///
+    /// The first is the incoming gradient, its sign turned where copysign turned the sign, and 0
+    /// where `self` is ±0; the second is 0. An operand that was broadcast gets the sum over the
+    /// dimensions in which it was; sums are kept in `f32` (`f64` for `f64`) and rounded once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnsupportedDType`] for all but floats, [`Error::Promotion`] for unequal dtypes,
+    /// [`Error::Broadcast`] and [`Error::InvalidShape`] for shapes that do not fit.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let device = Device::cpu();
+    /// let x = Tensor::from_slice(&[3.0f32, -3.0, 0.0], [3], &device)?;
+    /// let y = Tensor::from_slice(&[-1.0f32, -1.0, 1.0], [3], &device)?;
+    /// let g = Tensor::from_slice(&[0.5f32, 0.25, 1.0], [3], &device)?;
+    /// let (gx, gy) = x.copysign_grad(&y, &g)?;
+    /// assert_eq!(gx.to_vec::<f32>()?, [-0.5, 0.25, 0.0]);
+    /// assert_eq!(gy.to_vec::<f32>()?, [0.0, 0.0, 0.0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn copysign_grad<'a>(
+        &self,
+        y: impl Into<Operand<'a>>,
+        gradient: &Tensor,
+    ) -> Result<(Tensor, Tensor)> {
+        let op = "copysign_grad";
+        let dtype = self.dtype();
+        if !dtype.is_float() {
+            return Err(Error::UnsupportedDType { op, dtype, allowed: Domain::Floats.words() });
+        }
+        let y = match y.into().place(self.device())? {
+            Placed::Borrowed(y) => y.clone(),
+            Placed::Owned(y) => y,
+            // Only the sign of a number counts, and it is taken before any conversion.
+            Placed::Scalar(y) => {
+                let sign = if y.is_sign_negative() { -1 } else { 1 };
+                Tensor::full((), sign, dtype, self.device())?
+            }
+        };
+        for tensor in [&y, gradient] {
+            self.device().expect_same(op, tensor.device())?;
+            if tensor.dtype() != dtype {
+                // The forward pass may have promoted; a gradient has its operand's own dtype.
+                resolve(BinaryOp::Copysign.into(), self.into(), tensor.into(), Rules::Paddle)?;
+                return Err(Error::InvalidArgument {
+                    op,
+                    reason: format!(
+                        "operands and gradient of {dtype} and {}; cast them to one dtype",
+                        tensor.dtype()
+                    ),
+                });
+            }
+        }
+        let shape = broadcast(op, self.shape(), y.shape())?;
+        if gradient.shape() != &*shape {
+            let reason = format!("the gradient must have the shape of the result, {:?}", &*shape);
+            return Err(Error::InvalidShape { op, shape: boxed(gradient.shape()), reason });
+        }
+        let gx = Tensor::undefined(self.device(), self.shape(), dtype)?;
+        let gy = Tensor::zeros(y.shape(), dtype, y.device())?;
+        self.sum_copysign_grad(&y, gradient, &gx, &shape)?;
+        Ok((gx, gy))
+    }
+
+    /// Splits the dimensions into those that `self` has and those over which it was broadcast.
+    fn sum_copysign_grad(
+        &self,
+        y: &Tensor,
+        gradient: &Tensor,
+        gx: &Tensor,
+        shape: &[usize],
+    ) -> Result<()> {
+        let op = "copysign_grad";
+        let x = self.layout().broadcast_to(op, shape)?;
+        let y_layout = y.layout().broadcast_to(op, shape)?;
+        let added = shape.len() - self.rank();
+        let is_summed =
+            |axis: usize| axis < added || (self.shape()[axis - added] == 1 && shape[axis] != 1);
+        // Each plan sees only its own dimensions; what the other walks has size 1 there.
+        let part = |layout: &Layout, summed: bool| {
+            let mut part = *layout;
+            for axis in 0..shape.len() {
+                if is_summed(axis) != summed {
+                    part = part.first_of(axis);
+                }
+            }
+            part
+        };
+        let out = gx.layout().broadcast_to(op, shape)?;
+        let plan = |summed: bool| {
+            let layouts = [&out, &x, &y_layout, gradient.layout()].map(|l| part(l, summed));
+            Plan::new(layouts[0].shape(), layouts.each_ref().map(Some))
+        };
+        let (kept, summed) = (plan(false), plan(true));
+        if kept.len == 0 {
+            return Ok(());
+        }
+        let access = Access::new([
+            Some(gx.storage()),
+            Some(self.storage()),
+            Some(y.storage()),
+            Some(gradient.storage()),
+        ]);
+        let call = CopysignGradCall { dtype: self.dtype(), kept: &kept, summed: &summed };
+        backend::copysign_grad(self.device(), &call, &access)
+    }
+}

@@ -1,0 +1,223 @@
+//! Making tensors.
+
+use super::Tensor;
+use crate::backend::{self, Source, UnaryCall};
+use crate::cast::Cast;
+use crate::dtype::for_each_dtype;
+use crate::layout::{boxed, checked_len};
+use crate::op::UnaryOp;
+use crate::plan::Plan;
+use crate::storage::{Access, Storage};
+use crate::{DType, Device, Element, Error, Result, Scalar};
+
+/// What a shape can be given as: an array, slice or vector of sizes, one size, or `()` for none.
+pub trait IntoShape {
+    /// Lends the sizes to a function.
+    fn with_shape<R>(self, function: impl FnOnce(&[usize]) -> R) -> R;
+}
+
+macro_rules! into_shape {
+    ($([$($generics:tt)*] $from:ty: $shape:ident => $sizes:expr;)*) => {$(
+        impl<$($generics)*> IntoShape for $from {
+            fn with_shape<R>(self, function: impl FnOnce(&[usize]) -> R) -> R {
+                let $shape = self;
+                function($sizes)
+            }
+        }
+    )*};
+}
+
+into_shape! {
+    [] &[usize]: shape => shape;
+    [const N: usize] [usize; N]: shape => &shape;
+    [const N: usize] &[usize; N]: shape => shape;
+    [] Vec<usize>: shape => &shape;
+    [] &Vec<usize>: shape => shape;
+    [] usize: size => &[size];
+    [] (): _shape => &[];
+}
+
+impl Tensor {
+    /// Copies elements, given in row-major order, to a device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] if the shape does not have as many elements as are given or is
+    /// impossible, [`Error::OutOfMemory`] if the device has no room.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], [2, 2], &Device::cpu())?;
+    /// let scalar = Tensor::from_slice(&[true], (), &Device::cpu())?;
+    /// assert_eq!((x.rank(), scalar.rank()), (2, 0));
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn from_slice<T: Element>(
+        elements: &[T],
+        shape: impl IntoShape,
+        device: &Device,
+    ) -> Result<Tensor> {
+        shape.with_shape(|shape| {
+            expect_len("from_slice", shape, T::DTYPE, elements.len(), "elements")?;
+            let storage = Storage::from_bytes(device, bytemuck::cast_slice(elements))?;
+            Ok(Tensor::row_major(storage, shape, T::DTYPE))
+        })
+    }
+
+    /// Copies elements, given as native-endian bytes in row-major order, to a device.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::from_slice`], and [`Error::InvalidArgument`] for a bool that is neither 0
+    /// nor 1.
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::from_bytes(DType::I16, &(-2i16).to_ne_bytes(), [1], &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<i16>()?, [-2]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn from_bytes(
+        dtype: DType,
+        bytes: &[u8],
+        shape: impl IntoShape,
+        device: &Device,
+    ) -> Result<Tensor> {
+        let op = "from_bytes";
+        shape.with_shape(|shape| {
+            let len = checked_len(op, shape, dtype.size())?;
+            if bytes.len() != len * dtype.size() {
+                let (given, wanted) = (bytes.len(), len * dtype.size());
+                let reason = format!("{wanted} bytes of {dtype} are needed, {given} were given");
+                return Err(Error::InvalidShape { op, shape: boxed(shape), reason });
+            }
+            if dtype == DType::Bool
+                && let Some(index) = bytes.iter().position(|&byte| byte > 1)
+            {
+                let reason = format!("bool number {index} is {}, not 0 or 1", bytes[index]);
+                return Err(Error::InvalidArgument { op, reason });
+            }
+            Ok(Tensor::row_major(Storage::from_bytes(device, bytes)?, shape, dtype))
+        })
+    }
+
+    /// A tensor of zeros (of `false`).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::zeros([2, 2], DType::F16, &Device::cpu())?;
+    /// assert_eq!(x.to_bytes()?, [0; 8]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn zeros(shape: impl IntoShape, dtype: DType, device: &Device) -> Result<Tensor> {
+        shape.with_shape(|shape| {
+            let len = checked_len("zeros", shape, dtype.size())?;
+            Ok(Tensor::row_major(Storage::zeroed(device, len * dtype.size())?, shape, dtype))
+        })
+    }
+
+    /// A tensor of ones (of `true`).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::ones(3, DType::U8, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<u8>()?, [1, 1, 1]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn ones(shape: impl IntoShape, dtype: DType, device: &Device) -> Result<Tensor> {
+        Tensor::full(shape, true, dtype, device)
+    }
+
+    /// A tensor in which every element is the same number, rounded to the dtype.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ScalarOverflow`] if an integer does not fit an integer dtype,
+    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::full([2], 0.1, DType::F32, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.1, 0.1]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn full(
+        shape: impl IntoShape,
+        value: impl Into<Scalar>,
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Tensor> {
+        let value = value.into().to_element("full", dtype)?;
+        shape.with_shape(|shape| {
+            checked_len("full", shape, dtype.size())?;
+            let tensor = Tensor::undefined(device, shape, dtype)?;
+            let plan = Plan::new(shape, [Some(tensor.layout()), None, None, None]);
+            let (op, lhs) = (UnaryOp::Copy, Source::Scalar(value));
+            let call = UnaryCall { op, lhs, out: dtype, masked: false, plan: &plan };
+            let access = Access::new([Some(tensor.storage()), None, None, None]);
+            backend::unary(device, &call, &access)?;
+            drop(access);
+            Ok(tensor)
+        })
+    }
+
+    /// The numbers from 0 to before `len`, each converted as [`Tensor::cast`] does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::arange(4, DType::F32, &Device::cpu())?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 1.0, 2.0, 3.0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn arange(len: usize, dtype: DType, device: &Device) -> Result<Tensor> {
+        checked_len("arange", &[len], dtype.size())?;
+        macro_rules! count {
+            ($($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
+                match dtype {
+                    $(DType::$variant => Tensor::from_slice(&numbers::<$rust>(len)?, len, device),)*
+                }
+            };
+        }
+        for_each_dtype!(count)
+    }
+}
+
+fn numbers<T: Element>(len: usize) -> Result<Vec<T>>
+where
+    u64: Cast<T>,
+{
+    let mut numbers = Vec::new();
+    numbers
+        .try_reserve_exact(len)
+        .map_err(|_| Error::OutOfMemory { device: "host".into(), bytes: len * size_of::<T>() })?;
+    numbers.extend((0..len as u64).map(<u64 as Cast<T>>::cast));
+    Ok(numbers)
+}
+
+/// Checks that a shape is possible and has as many elements as were given.
+fn expect_len(
+    op: &'static str,
+    shape: &[usize],
+    dtype: DType,
+    given: usize,
+    what: &str,
+) -> Result<()> {
+    let len = checked_len(op, shape, dtype.size())?;
+    if len == given {
+        return Ok(());
+    }
+    let reason = format!("{len} {what} are needed, {given} were given");
+    Err(Error::InvalidShape { op, shape: boxed(shape), reason })
+}

@@ -1,0 +1,127 @@
+//! The tensor: storage on a device, seen through a layout.
+
+mod create;
+mod read;
+mod views;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use self::create::IntoShape;
+use crate::layout::Layout;
+use crate::storage::Storage;
+use crate::{DType, Device, Result};
+
+/// An array of elements on a device.
+///
+/// Cloning shares the storage, and so do the views: what is written through one is seen through all
+/// of them. Operations give new tensors, except those that end in `_assign` or are told where to
+/// write with [`Binary::out`](crate::Binary::out). Tensors can be shared between threads.
+///
+/// ```
+/// use bitlane::{Device, Tensor};
+/// let device = Device::cpu();
+/// let x = Tensor::from_slice(&[1u32, 2, 3, 4, 5, 6], [2, 3], &device)?;
+/// let shifted = (&x << 4)?;
+/// assert_eq!(shifted.shape(), [2, 3]);
+/// assert_eq!(shifted.to_vec::<u32>()?, [16, 32, 48, 64, 80, 96]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor {
+    storage: Arc<Storage>,
+    layout: Layout,
+    dtype: DType,
+}
+
+impl Tensor {
+    /// A tensor over all of a storage that holds elements of `dtype` in row-major order.
+    pub(crate) fn row_major(storage: Storage, shape: &[usize], dtype: DType) -> Tensor {
+        Tensor { storage: Arc::new(storage), layout: Layout::row_major(shape), dtype }
+    }
+
+    /// A tensor whose elements are undefined; the caller writes them all before handing it out.
+    /// The shape must have been checked.
+    pub(crate) fn undefined(device: &Device, shape: &[usize], dtype: DType) -> Result<Tensor> {
+        let bytes = shape.iter().product::<usize>() * dtype.size();
+        Ok(Tensor::row_major(Storage::allocate(device, bytes)?, shape, dtype))
+    }
+
+    /// The same storage seen through another layout, which must lie inside it.
+    pub(crate) fn with_layout(&self, layout: Layout) -> Tensor {
+        Tensor { storage: Arc::clone(&self.storage), layout, dtype: self.dtype }
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(crate) fn storage(&self) -> &Arc<Storage> {
+        &self.storage
+    }
+
+    /// The size of each dimension.
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// How far apart neighbours are in each dimension, in elements; 0 and negative are possible.
+    pub fn strides(&self) -> &[isize] {
+        self.layout.strides()
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Where the elements live.
+    pub fn device(&self) -> &Device {
+        self.storage.device()
+    }
+
+    /// The number of dimensions, 0 to 8.
+    pub fn rank(&self) -> usize {
+        self.layout.rank()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.layout.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.layout.is_empty()
+    }
+
+    /// Whether the elements lie in row-major order without gaps.
+    pub fn is_contiguous(&self) -> bool {
+        self.layout.is_contiguous()
+    }
+
+    /// Whether the two are views of the same storage, overlapping or not.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// # let x = Tensor::from_slice(&[1, 2, 3, 4], [2, 2], &Device::cpu())?;
+    /// assert!(x.shares_storage(&x.transpose(0, 1)?));
+    /// assert!(!x.shares_storage(&(&x + 1)?));
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn shares_storage(&self, other: &Tensor) -> bool {
+        Arc::ptr_eq(&self.storage, &other.storage)
+    }
+}
+
+/// Prints what the tensor is, not its elements: those may be on a device, and many.
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tensor")
+            .field("shape", &self.shape())
+            .field("strides", &self.strides())
+            .field("dtype", &self.dtype)
+            .field("device", self.device())
+            .finish()
+    }
+}

@@ -1,0 +1,154 @@
+//! Reading elements back, and copies in another form.
+
+use std::ops::Range;
+
+use super::Tensor;
+use crate::backend::{self, Source, UnaryCall};
+use crate::layout::checked_len;
+use crate::op::UnaryOp;
+use crate::plan::Plan;
+use crate::storage::{Access, Storage};
+use crate::{DType, Device, Element, Error, Result};
+
+impl Tensor {
+    /// The elements in row-major order. Waits for the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if `T` is not the type of the elements, [`Error::OutOfMemory`],
+    /// or whatever failed on the device before.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1, 2, 3, 4, 5, 6], [2, 3], &Device::cpu())?;
+    /// assert_eq!(x.transpose(0, 1)?.to_vec::<i32>()?, [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let op = "to_vec";
+        if T::DTYPE != self.dtype {
+            let (asked, own) = (T::DTYPE, self.dtype);
+            let reason = format!("elements of {own} were asked for as {asked}; cast them first");
+            return Err(Error::InvalidArgument { op, reason });
+        }
+        let bytes = self.to_bytes()?;
+        let mut elements = Vec::new();
+        elements
+            .try_reserve_exact(self.len())
+            .map_err(|_| Error::OutOfMemory { device: "host".into(), bytes: bytes.len() })?;
+        for element in bytes.chunks_exact(size_of::<T>()) {
+            elements.push(bytemuck::checked::try_pod_read_unaligned(element).map_err(|_| {
+                Error::InvalidArgument { op, reason: "the storage holds a bool beyond 0 and 1".into() }
+            })?);
+        }
+        Ok(elements)
+    }
+
+    /// The elements as native-endian bytes, in row-major order. Waits for the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], or whatever failed on the device before.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[true, false], [2], &Device::cpu())?;
+    /// assert_eq!(x.to_bytes()?, [1, 0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let dense = self.contiguous()?;
+        let range = dense.byte_range();
+        let memory = dense.storage.read();
+        memory.download(range)
+    }
+
+    /// The bytes of a contiguous tensor in its storage.
+    fn byte_range(&self) -> Range<usize> {
+        let start = self.layout.offset() * self.dtype.size();
+        start..start + self.len() * self.dtype.size()
+    }
+
+    /// The same elements on another device; the tensor itself if it is there already.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], or whatever failed on either device.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1, 2], [2], &Device::cpu())?;
+    /// let y = x.to_device(&Device::best()?)?.to_device(&Device::cpu())?;
+    /// assert_eq!(y.to_vec::<i32>()?, [1, 2]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn to_device(&self, device: &Device) -> Result<Tensor> {
+        if self.device() == device {
+            return Ok(self.clone());
+        }
+        let storage = Storage::from_bytes(device, &self.to_bytes()?)?;
+        Ok(Tensor::row_major(storage, self.shape(), self.dtype))
+    }
+
+    /// The same elements converted to a dtype; the tensor itself if it has that dtype.
+    ///
+    /// Integers wrap; floats become integers by truncating and saturating, NaN becoming 0; all but
+    /// zero is `true`; complex numbers lose their imaginary part; rounding is to nearest even.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::from_slice(&[1.9f32, -1.9, 300.0, f32::NAN], [4], &Device::cpu())?;
+    /// assert_eq!(x.cast(DType::I8)?.to_vec::<i8>()?, [1, -1, 127, 0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn cast(&self, dtype: DType) -> Result<Tensor> {
+        if dtype == self.dtype { Ok(self.clone()) } else { self.copied_as("cast", dtype) }
+    }
+
+    /// The same elements in row-major order without gaps; the tensor itself if they are so already.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1, 2, 3, 4], [2, 2], &Device::cpu())?.transpose(0, 1)?;
+    /// assert!(!x.is_contiguous());
+    /// assert!(x.contiguous()?.is_contiguous());
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn contiguous(&self) -> Result<Tensor> {
+        if self.is_contiguous() { Ok(self.clone()) } else { self.copied_as("contiguous", self.dtype) }
+    }
+
+    /// A row-major copy in fresh storage.
+    pub(crate) fn copied_as(&self, op: &'static str, dtype: DType) -> Result<Tensor> {
+        checked_len(op, self.shape(), dtype.size())?;
+        let copy = Tensor::undefined(self.device(), self.shape(), dtype)?;
+        copy.copy_from(self, None)?;
+        Ok(copy)
+    }
+
+    /// Writes the elements of a tensor of the same shape in other storage, converted, where the
+    /// mask (of that shape too) is true.
+    pub(crate) fn copy_from(&self, source: &Tensor, mask: Option<&Tensor>) -> Result<()> {
+        let mask_layout = mask.map(Tensor::layout);
+        let plan =
+            Plan::new(self.shape(), [Some(self.layout()), Some(source.layout()), None, mask_layout]);
+        let call = UnaryCall {
+            op: UnaryOp::Copy,
+            lhs: Source::Memory(source.dtype),
+            out: self.dtype,
+            masked: mask.is_some(),
+            plan: &plan,
+        };
+        let storages =
+            [Some(&self.storage), Some(&source.storage), None, mask.map(Tensor::storage)];
+        backend::unary(self.device(), &call, &Access::new(storages))
+    }
+}
