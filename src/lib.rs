@@ -11,6 +11,7 @@ mod cast;
 mod device;
 mod dtype;
 mod error;
+mod interop;
 mod layout;
 mod op;
 mod operand;

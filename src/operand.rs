@@ -28,7 +28,7 @@ enum Inner<'a> {
     Owned(Tensor),
     Scalar(Scalar),
     #[cfg(feature = "ndarray")]
-    Array(crate::interop::ndarray::HostArray),
+    Array(crate::interop::ndarray::HostArray<'a>),
 }
 
 /// An operand on the device where the operation runs.
@@ -53,6 +53,7 @@ impl<'a> Operand<'a> {
 
     /// Brings an array to the device; tensors stay where they are.
     pub(crate) fn place(self, device: &Device) -> Result<Placed<'a>> {
+        #[cfg(not(feature = "ndarray"))]
         let _ = device;
         Ok(match self.0 {
             Inner::Borrowed(tensor) => Placed::Borrowed(tensor),
@@ -64,7 +65,7 @@ impl<'a> Operand<'a> {
     }
 
     #[cfg(feature = "ndarray")]
-    pub(crate) fn from_array(array: crate::interop::ndarray::HostArray) -> Operand<'static> {
+    pub(crate) fn from_array(array: crate::interop::ndarray::HostArray<'a>) -> Operand<'a> {
         Operand(Inner::Array(array))
     }
 }

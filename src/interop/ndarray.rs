@@ -1,0 +1,144 @@
+//! `ndarray`: arrays and views as operands, and conversion both ways with strides kept.
+
+use std::fmt;
+use std::rc::Rc;
+
+use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
+
+use crate::layout::{Layout, checked_len};
+use crate::storage::Storage;
+use crate::{Device, Element, Error, Operand, Result, Tensor};
+
+/// An array of the host that waits to be told on which device it is needed.
+trait Upload {
+    fn upload(&self, device: &Device) -> Result<Tensor>;
+}
+
+impl<T: Element, S: Data<Elem = T>, D: Dimension> Upload for ArrayBase<S, D> {
+    fn upload(&self, device: &Device) -> Result<Tensor> {
+        let op = "from_ndarray";
+        checked_len(op, self.shape(), size_of::<T>())?;
+        let Some(elements) = self.as_slice_memory_order() else {
+            let mut elements = Vec::new();
+            elements.try_reserve_exact(self.len()).map_err(|_| Error::OutOfMemory {
+                device: "host".into(),
+                bytes: self.len() * size_of::<T>(),
+            })?;
+            elements.extend(self.iter().copied());
+            return Tensor::from_slice(&elements, self.shape(), device);
+        };
+        // The slice starts at the lowest address, which a negative stride walks down to.
+        let offset = self.shape().iter().zip(self.strides());
+        let offset = offset
+            .filter(|&(&size, &stride)| size > 1 && stride < 0)
+            .map(|(&size, &stride)| (size - 1) * stride.unsigned_abs())
+            .sum();
+        let layout =
+            Layout::strided(op, self.shape(), self.strides(), offset, elements.len())?;
+        let storage = Storage::from_bytes(device, bytemuck::cast_slice(elements))?;
+        Ok(Tensor::row_major(storage, self.shape(), T::DTYPE).with_layout(layout))
+    }
+}
+
+/// An array as an operand: borrowed, or owned where it was given by value.
+#[derive(Clone)]
+pub(crate) struct HostArray<'a>(Held<'a>);
+
+#[derive(Clone)]
+enum Held<'a> {
+    Borrowed(&'a dyn Upload),
+    Owned(Rc<dyn Upload + 'a>),
+}
+
+impl HostArray<'_> {
+    pub(crate) fn upload(&self, device: &Device) -> Result<Tensor> {
+        match &self.0 {
+            Held::Borrowed(array) => array.upload(device),
+            Held::Owned(array) => array.upload(device),
+        }
+    }
+}
+
+impl fmt::Debug for HostArray<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HostArray")
+    }
+}
+
+/// A borrowed array or view is copied to the device of the tensor beside it.
+impl<'a, T, S, D> From<&'a ArrayBase<S, D>> for Operand<'a>
+where
+    T: Element,
+    S: Data<Elem = T>,
+    D: Dimension,
+{
+    fn from(array: &'a ArrayBase<S, D>) -> Self {
+        Operand::from_array(HostArray(Held::Borrowed(array)))
+    }
+}
+
+/// An array or view given by value is copied to the device of the tensor beside it.
+impl<'a, T, S, D> From<ArrayBase<S, D>> for Operand<'a>
+where
+    T: Element,
+    S: Data<Elem = T> + 'a,
+    D: Dimension + 'a,
+{
+    fn from(array: ArrayBase<S, D>) -> Self {
+        Operand::from_array(HostArray(Held::Owned(Rc::new(array))))
+    }
+}
+
+/// Conversion from and to `ndarray`, with the feature `ndarray`.
+impl Tensor {
+    /// Copies an array or view to a device. An array without gaps keeps its strides, whatever the
+    /// order of its axes; of any other the elements are laid out in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] above rank 8, [`Error::OutOfMemory`].
+    ///
+    /// ```
+    /// use bitlane::{Device, Tensor};
+    /// use ndarray::array;
+    /// let array = array![[1u8, 2, 3], [4, 5, 6]];
+    /// let columns = Tensor::from_ndarray(&array.t(), &Device::cpu())?;
+    /// assert_eq!((columns.shape(), columns.strides()), (&[3, 2][..], &[1, 3][..]));
+    /// // As an operand an array needs no conversion.
+    /// let shifted = (&columns << &array.t())?;
+    /// assert_eq!(shifted.to_ndarray::<u8>()?, array![[2, 64], [8, 160], [24, 128]].into_dyn());
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn from_ndarray<T, S, D>(array: &ArrayBase<S, D>, device: &Device) -> Result<Tensor>
+    where
+        T: Element,
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        array.upload(device)
+    }
+
+    /// Copies the elements into an array. A tensor without gaps keeps its strides, whatever the
+    /// order of its dimensions; any other is laid out in row-major order. Waits for the device.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::to_vec`].
+    pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
+        let mut order: Vec<usize> = (0..self.rank()).collect();
+        order.sort_by_key(|&axis| std::cmp::Reverse(self.strides()[axis]));
+        let in_memory_order = self.permute(&order)?;
+        let wrong_shape = |error: ndarray::ShapeError| Error::InvalidShape {
+            op: "to_ndarray",
+            shape: self.shape().into(),
+            reason: error.to_string(),
+        };
+        if !in_memory_order.is_contiguous() || self.is_empty() {
+            return ArrayD::from_shape_vec(self.shape(), self.to_vec()?).map_err(wrong_shape);
+        }
+        let strides = self.strides().iter().map(|&stride| stride.unsigned_abs());
+        let strides = IxDyn(&strides.collect::<Vec<_>>());
+        ArrayD::from_shape_vec(IxDyn(self.shape()).strides(strides), in_memory_order.to_vec()?)
+            .map_err(wrong_shape)
+    }
+}
