@@ -8,6 +8,9 @@
 // In place is safe in every shape: the result may be the very view of an operand, because each element is read and written
 // by the same thread, reads first. A result that overlaps an operand in any other way is the host's business, and so is
 // one that overlaps the broadcast operand of scalar (by address), row, col or a splat of gen.
+//
+// Each shape has one straight path for full blocks, all its loads under way before the first is used, and one rolled-up path
+// for everything else. "#pragma unroll 1" keeps the latter small: the compiler would unroll it, at a cost in registers.
 
 #if BL_DEVICE
 namespace bl {
@@ -52,20 +55,13 @@ template <class T> BL_FN T immediate(const BlValue& value) {
 // Elements that no vector covers: f(i) for -head <= i < 0 and for body <= i < body + tail. One block has threads enough.
 template <class F> BL_FN void at_the_edges(u32 head, u64 body, u32 tail, F f) {
     const u32 thread = threadIdx.x;
-    if (thread < head) f(i64(thread) - i64(head));
-    if (thread < tail) f(i64(body) + i64(thread));
+    if (thread < head + tail) f(i64(thread) - i64(head) + (thread < head ? 0 : i64(body)));
 }
 
-// A block that is not full, or a launch whose kept operand must be fetched first: the vectors at first + k * STEP below the
-// limit. All loads are under way before the first is used, as in the full blocks.
-template <int DEPTH, int STEP, class Load, class Store> BL_FN void each_below(u32 first, u32 limit, Load load, Store store) {
-    decltype(load(0)) x[DEPTH];
-#pragma unroll
-    for (int k = 0; k < DEPTH; ++k)
-        if (first + k * STEP < limit) x[k] = load(k);
-#pragma unroll
-    for (int k = 0; k < DEPTH; ++k)
-        if (first + k * STEP < limit) store(k, x[k]);
+// One element whose sign extension would be undone by the next instruction.
+template <class T> BL_FN T load_unextended(u64 address) {
+    if constexpr (sizeof(T) < 4) return from_bits<T>(load<Bits<T>>(address));
+    else return load<T>(address);
 }
 
 // ---- contig ------------------------------------------------------------------------------------------------------
@@ -100,16 +96,16 @@ template <class Op, class T> BL_FN void contig(const BlLinear& p) {
 // ---- scalar, lscalar ---------------------------------------------------------------------------------------------
 // scalar: out[i] = lhs[i] op s, s = the element at address rhs, or `value` where rhs is 0. lscalar: out[i] = s op rhs[i],
 // s from lhs likewise. BlLinear; conditions as contig. full_blocks = 0 where s is in memory: full blocks know only `value`.
-// Grid: ceil(vectors / (BL_THREADS * BL_SCALAR_VECTORS)), plus one block if that is exact and head or tail is not zero.
+// Vectors per thread: BL_SCALAR_VECTORS, BL_SCALAR_VECTORS_WIDE for dtypes of 8 bytes or more.
+// Grid: ceil(vectors / (BL_THREADS * vectors per thread)), plus one block if that is exact and head or tail is not zero.
 template <class Op, class T, Side KEPT> BL_FN void scalar(const BlLinear& p) {
     typedef VectorOp<Op, T> V;
-    enum { STEP = BL_THREADS, DEPTH = BL_SCALAR_VECTORS, OUT = sizeof(typename V::Out) };
+    enum { STEP = BL_THREADS, DEPTH = sizeof(T) < 8 ? BL_SCALAR_VECTORS : BL_SCALAR_VECTORS_WIDE, OUT = sizeof(typename V::Out) };
     const u64 source = KEPT == Side::right ? p.lhs : p.rhs, kept_at = KEPT == Side::right ? p.rhs : p.lhs;
     const u32 first = blockIdx.x * (STEP * DEPTH) + threadIdx.x;
     const u64 in = advance<16>(source, first), out = advance<OUT>(p.out, first);
-    T s = immediate<T>(p.value);
     if (blockIdx.x < p.full_blocks) {
-        const KeptElement<V, KEPT, T> kept(s);
+        const KeptElement<V, KEPT, T> kept(immediate<T>(p.value));
         Vector x[DEPTH];
 #pragma unroll
         for (int k = 0; k < DEPTH; ++k) x[k] = load_vector(in + k * STEP * 16);
@@ -117,11 +113,11 @@ template <class Op, class T, Side KEPT> BL_FN void scalar(const BlLinear& p) {
         for (int k = 0; k < DEPTH; ++k) store_bundle(out + k * STEP * OUT, kept.apply(x[k]));
         return;
     }
-    if (kept_at) s = load<T>(kept_at);
+    const T s = kept_at ? load<T>(kept_at) : immediate<T>(p.value);
     const KeptElement<V, KEPT, T> kept(s);
-    each_below<DEPTH, STEP>(first, p.vectors,
-        [&](int k) { return load_vector(in + k * STEP * 16); },
-        [&](int k, const Vector& x) { store_bundle(out + k * STEP * OUT, kept.apply(x)); });
+#pragma unroll 1
+    for (u32 k = 0; k < DEPTH && first + k * STEP < p.vectors; ++k)
+        store_bundle(out + k * STEP * OUT, kept.apply(load_vector(in + k * STEP * 16)));
     if (blockIdx.x != gridDim.x - 1) return;
     at_the_edges(p.head, u64(p.vectors) * lanes<T>(), p.tail, [&](i64 i) {
         T x = load<T>(source + i * i64(sizeof(T)));
@@ -133,7 +129,7 @@ template <class Op, class T, Side KEPT> BL_FN void scalar(const BlLinear& p) {
 
 // ---- row, lrow ---------------------------------------------------------------------------------------------------
 // row: out[r][c] = lhs[r][c] op rhs[c]; lrow: out[r][c] = lhs[c] op rhs[r][c]. BlMatrix; all three aligned and the number
-// of columns a multiple of LANES; rows < 2^31, pass_bytes < 2^32. A thread keeps one vector of the broadcast row and walks
+// of columns a multiple of LANES; rows < 2^31, row_bytes < 2^32. A thread keeps one vector of the broadcast row and walks
 // BL_ROW_ROWS rows, rows_apart apart. tile_log2 in 0..=8: take the one that wastes the fewest threads,
 // ceil(row_vectors / 2^t) * 2^t smallest, the largest t among equals.
 // Grid: x = ceil(rows / (BL_ROW_ROWS * rows_apart)), y = ceil(row_vectors / 2^tile_log2) <= 65535.
@@ -144,24 +140,25 @@ template <class Op, class T, Side KEPT> BL_FN void row(const BlMatrix& p) {
     const u32 first = (blockIdx.x << p.block_rows_log2) + (threadIdx.x >> p.tile_log2);
     if (column >= p.row_vectors) return;
     const u64 source = KEPT == Side::right ? p.lhs : p.rhs, kept_at = KEPT == Side::right ? p.rhs : p.lhs;
-    // Where the result is as wide as the operand, saying so saves the second set of offsets.
-    const u32 out_row_bytes = OUT == 16 ? p.row_bytes : p.out_row_bytes, out_pass_bytes = OUT == 16 ? p.pass_bytes : p.out_pass_bytes;
-    const u64 in = advance<16>(advance(source, first, p.row_bytes), column);
-    const u64 out = advance<OUT>(advance(p.out, first, out_row_bytes), column);
+    const u64 in = advance<16>(source, column), out = advance<OUT>(p.out, column);
     const Vector broadcast = load_vector(advance<16>(kept_at, column));
     if (first < p.full_rows) {
+        u32 at[DEPTH] = {first};
+#pragma unroll
+        for (int k = 1; k < DEPTH; ++k) at[k] = at[k - 1] + p.rows_apart;
         Vector x[DEPTH];
 #pragma unroll
-        for (int k = 0; k < DEPTH; ++k) x[k] = load_vector(advance(in, k, p.pass_bytes));
+        for (int k = 0; k < DEPTH; ++k) x[k] = load_vector(advance(in, at[k], p.row_bytes));
         const KeptVector<V, KEPT, T> kept(broadcast);
 #pragma unroll
-        for (int k = 0; k < DEPTH; ++k) store_bundle(advance(out, k, out_pass_bytes), kept.apply(x[k]));
+        for (int k = 0; k < DEPTH; ++k) store_bundle(advance(out, at[k], p.out_row_bytes), kept.apply(x[k]));
         return;
     }
     const KeptVector<V, KEPT, T> kept(broadcast);
+    u32 at = first;
 #pragma unroll 1
-    for (u32 k = 0; k < DEPTH && first + k * p.rows_apart < p.rows; ++k)
-        store_bundle(advance(out, k, out_pass_bytes), kept.apply(load_vector(advance(in, k, p.pass_bytes))));
+    for (u32 k = 0; k < DEPTH && at < p.rows; ++k, at += p.rows_apart)
+        store_bundle(advance(out, at, p.out_row_bytes), kept.apply(load_vector(advance(in, at, p.row_bytes))));
 }
 
 // ---- col, lcol ---------------------------------------------------------------------------------------------------
@@ -175,8 +172,8 @@ template <class Op, class T, Side KEPT> BL_FN void col(const BlMatrix& p) {
     const u32 r = blockIdx.x, column = blockIdx.y * (STEP * DEPTH) + threadIdx.x;
     const u64 source = KEPT == Side::right ? p.lhs : p.rhs, kept_at = KEPT == Side::right ? p.rhs : p.lhs;
     const u64 in = advance<16>(advance(source, r, p.row_bytes), column);
-    const u64 out = advance<OUT>(advance(p.out, r, p.out_row_bytes), column);
-    const KeptElement<V, KEPT, T> kept(load<T>(advance<sizeof(T)>(kept_at, r)));
+    const u64 out = advance<OUT>(advance(p.out, r, OUT == 16 ? p.row_bytes : p.out_row_bytes), column);
+    const KeptElement<V, KEPT, T> kept(load_unextended<T>(advance<sizeof(T)>(kept_at, r)));
     if ((blockIdx.y + 1) * (STEP * DEPTH) <= p.row_vectors) {
         Vector x[DEPTH];
 #pragma unroll
@@ -185,16 +182,16 @@ template <class Op, class T, Side KEPT> BL_FN void col(const BlMatrix& p) {
         for (int k = 0; k < DEPTH; ++k) store_bundle(out + k * STEP * OUT, kept.apply(x[k]));
         return;
     }
-    each_below<DEPTH, STEP>(column, p.row_vectors, [&](int k) { return load_vector(in + k * STEP * 16); },
-        [&](int k, const Vector& x) { store_bundle(out + k * STEP * OUT, kept.apply(x)); });
+#pragma unroll 1
+    for (u32 k = 0; k < DEPTH && column + k * STEP < p.row_vectors; ++k)
+        store_bundle(out + k * STEP * OUT, kept.apply(load_vector(in + k * STEP * 16)));
 }
 
 // ---- gen2, gen4, gen8 --------------------------------------------------------------------------------------------
 // Up to 2, 4, 8 dimensions; each operand runs densely along the inner dimension, or stays where it is (a splat). BlStrided:
 // out aligned; inner size a multiple of LANES; an operand that runs is aligned, its outer strides multiples of LANES; a
 // splat may have any outer strides and alignment. Dimension 0 counts vectors: size = inner size / LANES, stride = LANES for
-// an operand that runs, 0 for a splat; if that size is 1 the host drops the dimension. Unused dimensions: divisor 1, magic
-// 0, shift 0, strides 0. Total elements and |offset| of either operand < 2^31 elements. full_blocks = 0 where an operand is
+// an operand that runs, 0 for a splat; if that size is 1 the host drops the dimension. Unused dimensions: all zero. Total elements and |offset| of either operand < 2^31 elements. full_blocks = 0 where an operand is
 // a splat: full blocks know only operands that run. Grid: ceil(vectors / (BL_THREADS * BL_GEN_VECTORS)).
 template <class T> BL_FN Vector load_running_or_splat(u64 address, u32 is_splat) {
     if (is_splat) return splat(load<T>(address));
@@ -205,12 +202,12 @@ template <class Op, class T, int RANK> BL_FN void gen(const BlStrided& p) {
     enum { STEP = BL_THREADS, DEPTH = BL_GEN_VECTORS, OUT = sizeof(typename V::Out), SIZE = sizeof(T) };
     const u32 first = blockIdx.x * (STEP * DEPTH) + threadIdx.x;
     const u64 out = advance<OUT>(p.out, first);
-    u32 inner;
     if (blockIdx.x < p.full_blocks) {
         Vector x[DEPTH], y[DEPTH];
 #pragma unroll
         for (int k = 0; k < DEPTH; ++k) {
-            const PairOffsets at = locate<RANK>(p.dims, first + k * STEP, inner);
+            u32 outer;
+            const PairOffsets at = locate<RANK>(p.dims, first + k * STEP, outer);
             x[k] = load_vector(advance<SIZE>(p.lhs, at.lhs));
             y[k] = load_vector(advance<SIZE>(p.rhs, at.rhs));
         }
@@ -220,7 +217,7 @@ template <class Op, class T, int RANK> BL_FN void gen(const BlStrided& p) {
     }
 #pragma unroll 1
     for (u32 k = 0; k < DEPTH && first + k * STEP < p.vectors; ++k) {
-        const PairOffsets at = locate<RANK>(p.dims, first + k * STEP, inner);
+        const PairOffsets at = locate(p.dims, RANK, first + k * STEP);
         const Vector x = load_running_or_splat<T>(advance<SIZE>(p.lhs, at.lhs), p.lhs_splat);
         const Vector y = load_running_or_splat<T>(advance<SIZE>(p.rhs, at.rhs), p.rhs_splat);
         store_bundle(out + k * STEP * OUT, V::apply(x, V::ready(y)));
@@ -231,44 +228,43 @@ template <class Op, class T, int RANK> BL_FN void gen(const BlStrided& p) {
 // Up to 2, 4, 8 dimensions, any strides (0 and negative too), any inner size, any alignment of the operands. BlStrided: the
 // result is contiguous and aligned at its body, which begins `head` elements in; dims count elements; sizes >= 2, unused
 // dimensions as for gen. Total elements and |offset| of either operand < 2^31 elements. A thread gathers LANES elements
-// and stores one vector. Grid: full_blocks, plus one block if vectors % BL_THREADS, head or tail is not zero.
+// and stores one vector; two threads more take tail and head. full_blocks is not used. Grid: ceil((vectors + 2) / BL_THREADS).
 template <class Op, class T, int RANK, int ARITY> BL_FN void gath(const BlStrided& p) {
     typedef VectorOp<Op, T> V;
     typedef typename V::Result R;
+    typedef typename LaneOf<Op, T>::type Lane;
+    typedef decltype(Op::apply(Lane(), Lane())) LaneResult;
     enum { LANES = lanes<T>(), SIZE = sizeof(T) };
     const u32 vector = blockIdx.x * BL_THREADS + threadIdx.x;
-    u32 inner;
-    const auto one = [&](u32 n) {
-        const PairOffsets at = locate<RANK>(p.dims, n, inner);
+    u32 n = p.head + vector * LANES, outer;
+    const PairOffsets at = locate<RANK>(p.dims, n, outer);
+    if ((vector < p.vectors) & (n - outer * p.inner_size < p.inner_starts)) {  // all in one inner run
+        const u64 lhs = advance<SIZE>(p.lhs, at.lhs), rhs = advance<SIZE>(p.rhs, at.rhs);
+        const i32 lhs_step = p.dims[0].lhs_step, rhs_step = p.dims[0].rhs_step;
+        Lane x[LANES], y[LANES];
+        LaneResult r[LANES];
+#pragma unroll
+        for (int k = 0; k < LANES; ++k) {
+            x[k] = load<Lane>(lhs + i64(lhs_step) * (k * SIZE));
+            if constexpr (ARITY == 2) y[k] = load<Lane>(rhs + i64(rhs_step) * (k * SIZE));
+            else y[k] = x[k];
+        }
+#pragma unroll
+        for (int k = 0; k < LANES; ++k) r[k] = Op::apply(x[k], y[k]);
+        store_bundle(advance<sizeof(typename V::Out)>(p.out, vector), bundle(r));
+        return;
+    }
+    if (vector > p.vectors + 1) return;
+    u32 count = LANES;
+    if (vector == p.vectors) count = p.tail;
+    if (vector == p.vectors + 1) n = 0, count = p.head;
+#pragma unroll 1
+    for (u32 k = 0; k < count; ++k, ++n) {
+        const PairOffsets at = locate(p.dims, RANK, n);
         T x = load<T>(advance<SIZE>(p.lhs, at.lhs)), y = x;
         if constexpr (ARITY == 2) y = load<T>(advance<SIZE>(p.rhs, at.rhs));
-        return Op::apply(x, y);
-    };
-    if (vector < p.vectors) {
-        const u32 n = p.head + vector * LANES;
-        const PairOffsets at = locate<RANK>(p.dims, n, inner);
-        const u64 out = advance<sizeof(typename V::Out)>(p.out, vector);
-        if (inner + LANES <= p.dims[0].size.divisor) {  // all in one inner run
-            const u64 lhs = advance<SIZE>(p.lhs, at.lhs), rhs = advance<SIZE>(p.rhs, at.rhs);
-            const i32 lhs_step = p.dims[0].lhs_stride, rhs_step = p.dims[0].rhs_stride;
-            T x[LANES], y[LANES];
-            R r[LANES];
-#pragma unroll
-            for (int k = 0; k < LANES; ++k) {
-                x[k] = load<T>(lhs + i64(lhs_step) * (k * SIZE));
-                if constexpr (ARITY == 2) y[k] = load<T>(rhs + i64(rhs_step) * (k * SIZE));
-                else y[k] = x[k];
-            }
-#pragma unroll
-            for (int k = 0; k < LANES; ++k) r[k] = Op::apply(x[k], y[k]);
-            store_bundle(out, bundle(r));
-        } else {
-#pragma unroll 1
-            for (u32 k = 0; k < LANES; ++k) store(out + k * sizeof(R), one(n + k));
-        }
+        store(advance<sizeof(R)>(p.out, i32(n - p.head)), Op::apply(x, y));
     }
-    if (blockIdx.x < p.full_blocks) return;
-    at_the_edges(p.head, u64(p.vectors) * LANES, p.tail, [&](i64 i) { store(p.out + i * i64(sizeof(R)), one(u32(p.head + i))); });
 }
 
 }  // namespace bl

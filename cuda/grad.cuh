@@ -19,12 +19,10 @@ struct GradOffsets { i64 x, y, g; };
 BL_FN GradOffsets locate(const BlGradDim* dims, u32 rank, u32 n, GradOffsets at) {
 #pragma unroll 1
     for (u32 d = 0; d < rank; ++d) {
-        const u32 quotient = divide_by(n, dims[d].size.magic, dims[d].size.shift);
-        const i64 coordinate = n - quotient * dims[d].size.divisor;
-        n = quotient;
-        at.x += coordinate * dims[d].x_stride;
-        at.y += coordinate * dims[d].y_stride;
-        at.g += coordinate * dims[d].g_stride;
+        at.x += n * dims[d].x_step;
+        at.y += n * dims[d].y_step;
+        at.g += n * dims[d].g_step;
+        n = divide_by(n, dims[d].size);
     }
     return at;
 }

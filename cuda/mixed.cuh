@@ -9,7 +9,7 @@ namespace bl {
 // ---- mixed, mixedw -----------------------------------------------------------------------------------------------
 // BlMixed, BL_MIXED_ELEMENTS elements per thread. Any strides, 0 and negative too (for the result only if no two elements
 // share a place). Sizes >= 2 (rank 0 for a single element). mixed: length, and |offset| in elements of every role, < 2^31,
-// with dims[].magic and shift set; mixedw: no limit. In place is safe as in the fast shapes. Unary ops ignore the rhs.
+// with the dims' divisors set; mixedw: no limit. In place is safe as in the fast shapes. Unary ops ignore the rhs.
 // Grid: ceil(length / (BL_THREADS * BL_MIXED_ELEMENTS)).
 
 template <class T, class S> BL_FN T load_as(u64 base, i64 offset) { return convert<T>(load<S>(base + offset * i64(sizeof(S)))); }
@@ -67,14 +67,16 @@ template <class Op, class T, int ARITY, class Index> BL_FN void mixed(const BlMi
         const Index n = Index(blockIdx.x) * (BL_THREADS * BL_MIXED_ELEMENTS) + k * BL_THREADS + threadIdx.x;
         if (n >= p.length) return;
         const RoleOffsets<Index> at = locate<Index>(p, n);
-        if (p.address[BL_ROLE_MASK] && !load<u8>(p.address[BL_ROLE_MASK] + i64(at.role[BL_ROLE_MASK]))) continue;
-        const T x = load_any<T>(p.address[BL_ROLE_LHS], at.role[BL_ROLE_LHS], p.dtype[BL_ROLE_LHS], p.value[0]);
-        if constexpr (ARITY == 1) {
-            store_any(p.address[BL_ROLE_OUT], at.role[BL_ROLE_OUT], p.dtype[BL_ROLE_OUT], Op::apply(x));
-        } else {
-            const T y = load_any<T>(p.address[BL_ROLE_RHS], at.role[BL_ROLE_RHS], p.dtype[BL_ROLE_RHS], p.value[1]);
-            store_any(p.address[BL_ROLE_OUT], at.role[BL_ROLE_OUT], p.dtype[BL_ROLE_OUT], Op::apply(x, y));
+        if (p.address[BL_ROLE_MASK] && !load<u8>(p.address[BL_ROLE_MASK] + signed_offset(at.role[BL_ROLE_MASK]))) continue;
+        T x, y;
+#pragma unroll 1
+        for (u32 role = BL_ROLE_LHS; role <= ARITY; ++role) {  // a loop, to hold the switch only once
+            x = y;
+            y = load_any<T>(p.address[role], signed_offset(role == BL_ROLE_LHS ? at.role[BL_ROLE_LHS] : at.role[BL_ROLE_RHS]), p.dtype[role],
+                            p.value[role - BL_ROLE_LHS]);
         }
+        if constexpr (ARITY == 1) store_any(p.address[BL_ROLE_OUT], signed_offset(at.role[BL_ROLE_OUT]), p.dtype[BL_ROLE_OUT], Op::apply(y));
+        else store_any(p.address[BL_ROLE_OUT], signed_offset(at.role[BL_ROLE_OUT]), p.dtype[BL_ROLE_OUT], Op::apply(x, y));
     }
 }
 

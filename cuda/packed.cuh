@@ -95,6 +95,11 @@ template <class Op, class T> struct ElementwiseOp {
 };
 template <class Op, class T> struct VectorOp : ElementwiseOp<Op, T> {};
 
+// As what single elements are best read from memory: an op that does not look at signs should not pay for extending them.
+template <class Op, class T> struct LaneOf { typedef T type; };
+template <class T> struct LaneOf<op::bitwise_left_shift, T> { typedef Bits<T> type; };
+template <class T> struct LaneOf<op::bitwise_right_shift_logical, T> { typedef Bits<T> type; };
+
 // ---- Ops on words, whatever lanes they hold ----------------------------------------------------------------------
 
 // WordFn::apply<I>(x, y) computes word I of a vector.

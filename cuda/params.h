@@ -29,6 +29,7 @@ enum BlTuning {
     BL_MAX_RANK = 8,
     BL_CONTIG_VECTORS = 2,      /* vectors per thread of contig */
     BL_SCALAR_VECTORS = 4,      /* vectors per thread of scalar, lscalar and of unary contig */
+    BL_SCALAR_VECTORS_WIDE = 8, /* ... for dtypes of 8 bytes and more */
     BL_ROW_ROWS = 4,            /* rows per thread of row, lrow */
     BL_COL_VECTORS = 4,         /* vectors per thread of col, lcol */
     BL_GEN_VECTORS = 2,         /* vectors per thread of gen2, gen4, gen8 */
@@ -51,19 +52,25 @@ typedef struct BlValue {
 } BlValue;
 BL_STATIC_ASSERT(sizeof(BlValue) == 16);
 
-/* Division of n by a number known to the host, for 0 <= n < 2^31, as  q = mulhi_u32(n, magic) >> shift.
+/* Division of n by a size known to the host, for 0 <= n < 2^31, as  q = mulhi_u32(n, magic) >> shift.
  *
- *     divisor d >= 2:  l = ceil(log2 d),  magic = ceil(2^(31 + l) / d),  shift = l - 1
- *     divisor d == 1:  magic = 0, shift = 0; n is then always 0, so the quotient 0 is right
+ *     size d >= 2:  l = ceil(log2 d),  magic = ceil(2^(31 + l) / d),  shift = l - 1
+ *     size d == 1:  magic = 0, shift = 0; n is then always 0, so the quotient 0 is right
  *
  * Proof: e = magic*d - 2^(31+l) satisfies 0 <= e < d <= 2^l, so n*magic/2^(31+l) exceeds n/d by n*e/(d*2^(31+l)) < 1/d
  * (as n*e < 2^31 * 2^l), which never reaches the next integer. 2^(l-1) < d gives magic <= 2^32 - 1. */
 typedef struct BlDivisor {
-    bl_u32 divisor;
     bl_u32 magic;
     bl_u32 shift;
 } BlDivisor;
-BL_STATIC_ASSERT(sizeof(BlDivisor) == 12);
+BL_STATIC_ASSERT(sizeof(BlDivisor) == 8);
+
+/* Steps instead of strides. Let position n be taken apart as n_0 = n, n_(d+1) = n_d / size_d, dimension 0 innermost. The
+ * coordinate along d is n_d - n_(d+1) * size_d, so the offset of an operand with strides s is
+ *
+ *     sum over d of n_d * step_d,   step_0 = s_0,   step_d = s_d - size_(d-1) * s_(d-1)
+ *
+ * and the kernels never compute a coordinate. Steps and partial sums wrap; the offset itself does not. */
 
 /* contig, scalar, lscalar: everything is one run of elements. The body is `vectors` whole vectors; `head` elements
  * stand directly before it and `tail` elements directly after it. */
@@ -93,24 +100,22 @@ typedef struct BlMatrix {
     /* The rest is for row and lrow alone: 2^tile_log2 neighbouring threads stand in one row. */
     bl_u32 tile_log2;           /* 0 ..= 8 */
     bl_u32 tile_mask;           /* 2^tile_log2 - 1 */
-    bl_u32 rows_apart;          /* BL_THREADS >> tile_log2: from one row of a thread to its next */
     bl_u32 block_rows_log2;     /* log2(BL_ROW_ROWS * rows_apart) */
     bl_u32 full_rows;           /* rows - (BL_ROW_ROWS - 1) * rows_apart, 0 if negative */
-    bl_u32 pass_bytes;          /* row_bytes * rows_apart */
-    bl_u32 out_pass_bytes;      /* out_row_bytes * rows_apart */
+    bl_u32 rows_apart;          /* BL_THREADS >> tile_log2: from one row of a thread to its next */
     bl_u32 reserved;
 } BlMatrix;
-BL_STATIC_ASSERT(sizeof(BlMatrix) == 72);
+BL_STATIC_ASSERT(sizeof(BlMatrix) == 64);
 BL_OFFSET_IS(BlMatrix, row_bytes, 32);
 BL_OFFSET_IS(BlMatrix, tile_log2, 40);
 
 /* One dimension of a strided operand pair, innermost first. */
 typedef struct BlStridedDim {
     BlDivisor size;
-    bl_i32 lhs_stride;
-    bl_i32 rhs_stride;
+    bl_i32 lhs_step;
+    bl_i32 rhs_step;
 } BlStridedDim;
-BL_STATIC_ASSERT(sizeof(BlStridedDim) == 20);
+BL_STATIC_ASSERT(sizeof(BlStridedDim) == 16);
 
 /* gen2, gen4, gen8, gath2, gath4, gath8: the result is contiguous, the operands are strided. */
 typedef struct BlStrided {
@@ -118,15 +123,17 @@ typedef struct BlStrided {
     bl_u64 lhs;                 /* address of the element at coordinate 0 */
     bl_u64 rhs;
     bl_u32 vectors;             /* whole vectors of the body */
-    bl_u32 full_blocks;         /* vectors / (BL_THREADS * vectors per thread), rounded down */
-    bl_u32 head;                /* gath: elements before the body; gen: 0 */
-    bl_u32 tail;                /* gath: elements after the body; gen: 0 */
+    bl_u32 head;                /* gath: elements before the body */
+    bl_u32 full_blocks;         /* gen: vectors / (BL_THREADS * BL_GEN_VECTORS), rounded down; 0 where there is a splat */
+    bl_u32 tail;                /* gath: elements after the body */
+    bl_u32 inner_size;          /* gath: elements along dimension 0 */
+    bl_u32 inner_starts;        /* gath: places where a vector fits in there, inner_size - LANES + 1, 0 if negative */
     bl_u32 lhs_splat;           /* gen: 1 if lhs does not move along the inner dimension, else 0 */
     bl_u32 rhs_splat;           /* gen: the same for rhs */
     BlStridedDim dims[BL_MAX_RANK];
 } BlStrided;
-BL_STATIC_ASSERT(sizeof(BlStrided) == 208);
-BL_OFFSET_IS(BlStrided, dims, 48);
+BL_STATIC_ASSERT(sizeof(BlStrided) == 184);
+BL_OFFSET_IS(BlStrided, dims, 56);
 
 /* The tensors a mixed kernel touches. */
 enum BlRole { BL_ROLE_OUT, BL_ROLE_LHS, BL_ROLE_RHS, BL_ROLE_MASK, BL_ROLES };
@@ -134,9 +141,8 @@ enum BlRole { BL_ROLE_OUT, BL_ROLE_LHS, BL_ROLE_RHS, BL_ROLE_MASK, BL_ROLES };
 /* One dimension of a mixed launch, innermost first. */
 typedef struct BlMixedDim {
     bl_u64 size;
-    bl_i64 stride[BL_ROLES];
-    bl_u32 magic;               /* mixed: BlDivisor of `size`; mixedw: unused */
-    bl_u32 shift;
+    bl_i64 step[BL_ROLES];
+    BlDivisor divisor;          /* mixed: of `size`; mixedw: unused */
 } BlMixedDim;
 BL_STATIC_ASSERT(sizeof(BlMixedDim) == 48);
 
@@ -154,15 +160,15 @@ BL_OFFSET_IS(BlMixed, rank, 40);
 BL_OFFSET_IS(BlMixed, value, 56);
 BL_OFFSET_IS(BlMixed, dims, 88);
 
-/* One dimension of copysign_grad: kept dimensions index gx, reduced dimensions are summed over. */
+/* One dimension of copysign_grad: kept dimensions index gx, reduced dimensions are summed over. Steps count from
+ * dimension 0 of either group on its own. */
 typedef struct BlGradDim {
     BlDivisor size;
-    bl_u32 reserved;
-    bl_i64 x_stride;
-    bl_i64 y_stride;
-    bl_i64 g_stride;
+    bl_i64 x_step;
+    bl_i64 y_step;
+    bl_i64 g_step;
 } BlGradDim;
-BL_STATIC_ASSERT(sizeof(BlGradDim) == 40);
+BL_STATIC_ASSERT(sizeof(BlGradDim) == 32);
 
 /* each_copysign_grad (one thread per output), sum_copysign_grad (one block per output). */
 typedef struct BlGrad {
@@ -176,7 +182,7 @@ typedef struct BlGrad {
     bl_u32 reduced_rank;
     BlGradDim dims[BL_MAX_RANK]; /* the kept ones, innermost first, then the reduced ones, innermost first */
 } BlGrad;
-BL_STATIC_ASSERT(sizeof(BlGrad) == 368);
+BL_STATIC_ASSERT(sizeof(BlGrad) == 304);
 BL_OFFSET_IS(BlGrad, dims, 48);
 
 #endif

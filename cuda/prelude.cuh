@@ -78,7 +78,6 @@ BL_FN boolean truth(bool x) { return boolean{u8(x)}; }
 
 BL_FN u64 join(u32 low, u32 high) { return u64(high) << 32 | low; }
 BL_FN u32 low_half(u64 x) { return u32(x); }
-BL_FN u32 high_half(u64 x) { return u32(x >> 32); }
 
 // ---- PTX instructions and their host models ----------------------------------------------------------------------
 
@@ -187,6 +186,17 @@ template <u32 SCALE> BL_FN u64 advance(u64 base, u32 index) { return base + u64(
 template <u32 SCALE> BL_FN u64 advance(u64 base, i32 index) { return base + u64(i64(index) * i64(SCALE)); }
 BL_FN u64 advance(u64 base, u32 index, u32 scale) { return base + u64(index) * scale; }
 
+// The upper half as a register of its own: left to itself the compiler turns a test of it into a 64-bit comparison.
+BL_FN u32 high_half(u64 x) {
+#if BL_DEVICE
+    u32 high;
+    BL_PTX("{ .reg .u32 low; mov.b64 {low, %0}, %1; }" : "=r"(high) : "l"(x));
+    return high;
+#else
+    return u32(x >> 32);
+#endif
+}
+
 // ---- Sixteen bytes in registers, and memory ----------------------------------------------------------------------
 
 // BYTES bytes of consecutive elements as 32-bit words; fewer than four bytes sit in the low end of one word.
@@ -228,14 +238,18 @@ template <class T> BL_FN T load(u64 address) {
         i32 x;
         asm volatile("ld.global.s8 %0, [%1];" : "=r"(x) : "l"(address));
         return i8(x);
+    } else if constexpr (same<T, i16>()) {
+        i32 x;
+        asm volatile("ld.global.s16 %0, [%1];" : "=r"(x) : "l"(address));
+        return i16(x);
     } else if constexpr (sizeof(T) == 1) {
         u32 x;
         asm volatile("ld.global.u8 %0, [%1];" : "=r"(x) : "l"(address));
         return from_bits<T>(u8(x));
     } else if constexpr (sizeof(T) == 2) {
-        u16 x;
-        asm volatile("ld.global.u16 %0, [%1];" : "=h"(x) : "l"(address));
-        return from_bits<T>(x);
+        u32 x;
+        asm volatile("ld.global.u16 %0, [%1];" : "=r"(x) : "l"(address));
+        return from_bits<T>(u16(x));
     } else if constexpr (sizeof(T) == 4) {
         u32 x;
         asm volatile("ld.global.u32 %0, [%1];" : "=r"(x) : "l"(address));
