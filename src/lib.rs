@@ -1,4 +1,84 @@
-//! bitlane
+//! Bitwise shifts, `copysign` and the other binary operations that type promotion governs, broadcast
+//! over tensors on CUDA devices and on the CPU, with the same bits on both.
+//!
+//! ```
+//! use bitlane::{Device, Shift, Tensor};
+//!
+//! let device = Device::best()?; // the first CUDA device, else the CPU
+//! let words = Tensor::from_slice(&[0x7654_3210u32, 0xfedc_ba98], [2, 1], &device)?;
+//! let amounts = Tensor::from_slice(&[0u32, 4, 8, 12], [4], &device)?;
+//! let nibbles = (words.bitwise_right_shift(&amounts, Shift::Logical)? & 0xf)?;
+//! assert_eq!(nibbles.shape(), [2, 4]);
+//! assert_eq!(nibbles.to_vec::<u32>()?, [0, 1, 2, 3, 8, 9, 10, 11]);
+//! # Ok::<(), bitlane::Error>(())
+//! ```
+//!
+//! # The pieces
+//!
+//! - A [`Device`] is where tensors live and operations run. Nothing moves between devices by itself:
+//!   operands on different ones are an error, and [`Tensor::to_device`] is the remedy.
+//! - A [`Tensor`] is storage on a device seen through a shape, strides and an offset. Clones and views
+//!   ([`slice`](Tensor::slice), [`permute`](Tensor::permute), [`broadcast_to`](Tensor::broadcast_to)
+//!   and so on) share the storage and never copy; every operation takes every view as it is.
+//! - A [`DType`] is one of fifteen element types, from `bool` to complex numbers of 128 bits.
+//! - An [`Operand`] is what stands beside a tensor: another tensor, a Rust number, or with the feature
+//!   `ndarray` an array of the host.
+//! - A [`BinaryOp`] names an operation. Each has a method ([`Tensor::add`]), most an operator (`&x + &y`,
+//!   which gives a `Result`), an in-place method ([`Tensor::add_assign`]) and the long form:
+//!
+//! ```
+//! # use bitlane::{BinaryOp, Device, Rules, Tensor, binary};
+//! # let device = Device::cpu();
+//! let x = Tensor::from_slice(&[1u8, 2, 3], [3], &device)?;
+//! let keep = Tensor::from_slice(&[true, false, true], [3], &device)?;
+//! let mut out = Tensor::from_slice(&[0i64, 0, 0], [3], &device)?;
+//! binary(BinaryOp::Multiply, &x, 100).rules(Rules::NumPy).out(&mut out).mask(&keep).run()?;
+//! assert_eq!(out.to_vec::<i64>()?, [100, 0, 44]); // computed in u8, where 300 wraps to 44
+//! # Ok::<(), bitlane::Error>(())
+//! ```
+//!
+//! - [`promote`] answers, without computing, which dtype an operation gives under one of four rulebooks
+//!   ([`Rules`]): Paddle's, which is the default and refuses what would surprise, Torch's, NumPy's and JAX's.
+//! - An [`Error`] says what was given, what is allowed and what to do. Input never causes a panic, nor does
+//!   a machine without CUDA, and a call that fails leaves its destination as it was.
+//!
+//! # What is computed
+//!
+//! Shifts are defined for every amount: one that is negative or at least the number of bits leaves only
+//! what enters, zeros or copies of the sign. Integer arithmetic wraps. `f16` and `bf16` are computed in
+//! `f32` and rounded once, to nearest even; nothing is fused or reordered. `copysign` works on the bits:
+//! the sign of a zero and of a NaN counts, and the payload of a NaN survives. Where a rule leaves no
+//! freedom, the CPU and CUDA give the same bits; only the payload of a NaN made by arithmetic is free.
+//!
+//! Results differ from the libraries whose rulebooks are offered in a few places, on purpose:
+//!
+//! - A scalar shift amount is never wrapped into the dtype (`i8 << 257` is 0), and a scalar gives `copysign`
+//!   the sign it has before it is converted.
+//! - Integer comparisons are exact across dtypes, float comparisons too (Paddle tolerates an ulp).
+//! - −0 is below +0 in `maximum`, `minimum`, `fmax` and `fmin`.
+//! - `bool` is refused by `subtract`, and complex numbers by everything that needs an order.
+//! - A destination keeps its dtype and shape; a result that does not fit it is an error.
+//! - The gradient of `copysign` is ± the incoming one at infinities and NaN, and 0 at ±0.
+//! - `atleast_1d`, `atleast_2d` and `atleast_3d` always give views, and never stack.
+//!
+//! # Threads
+//!
+//! Tensors are `Send` and `Sync`. An operation locks the storages it touches, the destination's for
+//! writing, so operations that share storage happen one after another and safe code cannot race.
+//!
+//! # Features
+//!
+//! - `cpu` (default): the CPU backend.
+//! - `cuda`: the CUDA backend. Building it needs no CUDA toolkit; running it needs an NVIDIA driver and
+//!   NVRTC, and [`Device::cuda`] says what is missing.
+//! - `ndarray`: arrays as operands, and conversion from and to `ndarray`.
+//!
+//! # How it is built
+//!
+//! Operands go through `promote` (which dtype), `layout` (which shape) and `plan` (which loops) to a backend.
+//! Each step is a value that can be printed and tested, and none reaches back. The tables in `dtype` and `op`
+//! have one row per dtype and per operation; everything else is made from them.
+
 #![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::todo, clippy::unimplemented)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -6,7 +6,11 @@ use ndarray::{Array, Array2, ArrayD, IxDyn, ShapeBuilder, arr0, array, s};
 
 /// An array whose axes lie in another order, with elements that tell their place.
 fn permuted() -> ArrayD<i32> {
-    Array::from_iter(0..24).into_shape_with_order((2, 3, 4)).unwrap().permuted_axes([2, 0, 1]).into_dyn()
+    Array::from_iter(0..24)
+        .into_shape_with_order((2, 3, 4))
+        .unwrap()
+        .permuted_axes([2, 0, 1])
+        .into_dyn()
 }
 
 #[test]
@@ -25,7 +29,9 @@ fn strides_are_kept_both_ways() {
 #[test]
 fn reversed_axes_keep_their_strides_on_the_way_in() {
     let array = array![[1u8, 2, 3], [4, 5, 6]];
-    for view in [array.slice(s![..;-1, ..]), array.slice(s![.., ..;-1]), array.slice(s![..;-1, ..;-1])] {
+    for view in
+        [array.slice(s![..;-1, ..]), array.slice(s![.., ..;-1]), array.slice(s![..;-1, ..;-1])]
+    {
         let tensor = Tensor::from_ndarray(&view, &Device::cpu()).unwrap();
         assert_eq!(tensor.to_ndarray::<u8>().unwrap(), view.into_dyn());
     }

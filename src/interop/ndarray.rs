@@ -33,8 +33,7 @@ impl<T: Element, S: Data<Elem = T>, D: Dimension> Upload for ArrayBase<S, D> {
             .filter(|&(&size, &stride)| size > 1 && stride < 0)
             .map(|(&size, &stride)| (size - 1) * stride.unsigned_abs())
             .sum();
-        let layout =
-            Layout::strided(op, self.shape(), self.strides(), offset, elements.len())?;
+        let layout = Layout::strided(op, self.shape(), self.strides(), offset, elements.len())?;
         let storage = Storage::from_bytes(device, bytemuck::cast_slice(elements))?;
         Ok(Tensor::row_major(storage, self.shape(), T::DTYPE).with_layout(layout))
     }

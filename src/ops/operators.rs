@@ -10,7 +10,7 @@ use num_complex::Complex;
 use super::binary;
 use crate::op::{BinaryOp, Shift};
 use crate::operand::for_each_number;
-use crate::{Operand, Result, Tensor};
+use crate::{Operand, Result, Scalar, Tensor};
 
 /// Calls `$callback!` with every operator, the arguments in front.
 macro_rules! for_each_operator {
@@ -45,21 +45,52 @@ macro_rules! with_operand_on_the_right {
 
 for_each_operator!(with_operand_on_the_right);
 
-/// What `?` has just given is an owned tensor, and may stand on either side of these.
-macro_rules! with_owned_on_the_left {
-    ([$other:ty] $($operator:ident $method:ident $op:expr;)*) => {$(
-        impl $operator<$other> for Tensor {
-            type Output = Result<Tensor>;
+/// What may stand to the right of an owned tensor, such as `?` has just given: what converts to an
+/// [`Operand`] for as long as the operation takes. Without a lifetime, unlike `Into<Operand<'_>>`,
+/// so that one implementation takes everything and the type of a literal can be inferred.
+pub trait RightSide {
+    /// Runs an operation with this as its right operand.
+    fn run(self, op: BinaryOp, lhs: &Tensor) -> Result<Tensor>;
+}
 
-            fn $method(self, other: $other) -> Result<Tensor> {
-                binary($op, &self, other).run()
+macro_rules! right_sides {
+    ($($side:ty)*) => {$(
+        impl RightSide for $side {
+            fn run(self, op: BinaryOp, lhs: &Tensor) -> Result<Tensor> {
+                binary(op, lhs, self).run()
             }
         }
     )*};
 }
 
-for_each_operator!(with_owned_on_the_left Tensor);
-for_each_operator!(with_owned_on_the_left &Tensor);
+for_each_number!(right_sides);
+right_sides! { Tensor &Tensor Scalar }
+
+#[cfg(feature = "ndarray")]
+impl<T, S, D> RightSide for &ndarray::ArrayBase<S, D>
+where
+    T: crate::Element,
+    S: ndarray::Data<Elem = T>,
+    D: ndarray::Dimension,
+{
+    fn run(self, op: BinaryOp, lhs: &Tensor) -> Result<Tensor> {
+        binary(op, lhs, self).run()
+    }
+}
+
+macro_rules! with_owned_on_the_left {
+    ([] $($operator:ident $method:ident $op:expr;)*) => {$(
+        impl<R: RightSide> $operator<R> for Tensor {
+            type Output = Result<Tensor>;
+
+            fn $method(self, other: R) -> Result<Tensor> {
+                other.run($op, &self)
+            }
+        }
+    )*};
+}
+
+for_each_operator!(with_owned_on_the_left);
 
 macro_rules! with_number_on_the_left {
     ([$number:ty] $($operator:ident $method:ident $op:expr;)*) => {$(
@@ -81,11 +112,11 @@ macro_rules! with_number_on_the_left {
     )*};
 }
 
-macro_rules! with_numbers {
-    ($($number:ty)*) => {$(
-        for_each_operator!(with_owned_on_the_left $number);
-        for_each_operator!(with_number_on_the_left $number);
-    )*};
+macro_rules! with_numbers_on_the_left {
+    ($($number:ty)*) => {
+        $(for_each_operator!(with_number_on_the_left $number);)*
+    };
 }
 
-for_each_number!(with_numbers);
+for_each_number!(with_numbers_on_the_left);
+with_numbers_on_the_left! { Scalar }

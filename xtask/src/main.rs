@@ -1,1 +1,50 @@
-fn main() {}
+//! The project's own commands: `cargo xtask COMMAND [OPTIONS]`.
+
+mod arguments;
+mod kernels;
+mod modules;
+mod nvrtc;
+mod parallel;
+mod sass;
+mod wheels;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use arguments::Arguments;
+
+/// Whatever stops a command, as a line for the user.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// One subcommand: add a module with a `COMMAND`, and a row to [`COMMANDS`].
+struct Command {
+    name: &'static str,
+    usage: &'static str,
+    run: fn(Arguments) -> Result<(), Failure>,
+}
+
+const COMMANDS: &[Command] = &[kernels::COMMAND, sass::COMMAND];
+
+/// The root of the workspace.
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let name = words.next().unwrap_or_default();
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        eprintln!("usage:");
+        for command in COMMANDS {
+            eprintln!("  cargo xtask {} {}", command.name, command.usage);
+        }
+        return ExitCode::from(2);
+    };
+    match (command.run)(Arguments::new(words)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{name}: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Command-line options: `--name value`, `--name` alone, in any order.
+
+use crate::Failure;
+
+/// What is left of the command line. Options are taken out one by one; [`Arguments::finish`] refuses the rest.
+pub struct Arguments {
+    words: Vec<String>,
+}
+
+impl Arguments {
+    /// The words after the subcommand.
+    pub fn new(words: impl Iterator<Item = String>) -> Arguments {
+        Arguments { words: words.collect() }
+    }
+
+    /// Every value given as `--name value`, in order.
+    pub fn values(&mut self, name: &str) -> Result<Vec<String>, Failure> {
+        let mut values = Vec::new();
+        while let Some(place) = self.words.iter().position(|word| word == name) {
+            if place + 1 == self.words.len() {
+                return Err(format!("{name} needs a value").into());
+            }
+            values.push(self.words.remove(place + 1));
+            self.words.remove(place);
+        }
+        Ok(values)
+    }
+
+    /// The value given as `--name value`, at most once.
+    pub fn value(&mut self, name: &str) -> Result<Option<String>, Failure> {
+        let mut values = self.values(name)?;
+        if values.len() > 1 {
+            return Err(format!("{name} is given more than once").into());
+        }
+        Ok(values.pop())
+    }
+
+    /// Whether `--name` is given.
+    pub fn flag(&mut self, name: &str) -> bool {
+        let before = self.words.len();
+        self.words.retain(|word| word != name);
+        self.words.len() != before
+    }
+
+    /// Refuses what nobody asked for.
+    pub fn finish(self) -> Result<(), Failure> {
+        match self.words.first() {
+            None => Ok(()),
+            Some(word) => Err(format!("unknown argument {word:?}").into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(line: &str) -> Arguments {
+        Arguments::new(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn options_are_taken_in_any_order() {
+        let mut given = arguments("--arch sm_80 --cubin --arch sm_90 --out folder");
+        assert_eq!(given.values("--arch").unwrap(), ["sm_80", "sm_90"]);
+        assert_eq!(given.value("--out").unwrap().as_deref(), Some("folder"));
+        assert!(given.flag("--cubin"));
+        assert!(!given.flag("--cubin"));
+        given.finish().unwrap();
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused() {
+        assert!(arguments("--out").value("--out").is_err());
+        assert!(arguments("--out a --out b").value("--out").is_err());
+        assert!(arguments("--other").finish().is_err());
+    }
+}

@@ -1,0 +1,25 @@
+//! Running cargo and other programs from the root of the workspace.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Outcome;
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own).to_path_buf()
+}
+
+/// Cargo, at the root of the workspace.
+pub fn cargo(arguments: &str) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command.current_dir(root()).args(arguments.split_whitespace());
+    command
+}
+
+/// Runs a command to its end; anything but success is an error that shows the command.
+pub fn finish(command: &mut Command) -> Outcome {
+    let status = command.status().map_err(|error| format!("cannot start {command:?}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
+}

@@ -1,0 +1,82 @@
+//! NVIDIA's compilers and libclang, from their Python wheels: no toolkit has to be installed.
+//!
+//! Wheels are pinned and unpacked below `target/cuda-wheels` by pip, once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
+
+use crate::{Failure, root};
+
+/// One pinned wheel and the one file we want from it.
+pub struct Wheel {
+    package: &'static str,
+    version: &'static str,
+    file: &'static str,
+}
+
+pub const NVRTC_12: Wheel = Wheel {
+    package: "nvidia-cuda-nvrtc-cu12",
+    version: "12.9.86",
+    file: "nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+};
+pub const NVRTC_13: Wheel =
+    Wheel { package: "nvidia-cuda-nvrtc", version: "13.4.92", file: "nvidia/cu13/lib/libnvrtc.so.13" };
+pub const PTXAS_12: Wheel =
+    Wheel { package: "nvidia-cuda-nvcc-cu12", version: "12.9.86", file: "nvidia/cuda_nvcc/bin/ptxas" };
+pub const PTXAS_13: Wheel =
+    Wheel { package: "nvidia-cuda-nvcc", version: "13.4.92", file: "nvidia/cu13/bin/ptxas" };
+pub const CUOBJDUMP: Wheel =
+    Wheel { package: "nvidia-cuda-cuobjdump", version: "13.4.92", file: "nvidia/cu13/bin/cuobjdump" };
+pub const NVDISASM: Wheel =
+    Wheel { package: "nvidia-cuda-nvdisasm", version: "13.4.92", file: "nvidia/cu13/bin/nvdisasm" };
+#[allow(dead_code)] // for the command that generates src/backend/cuda/params.rs
+pub const LIBCLANG: Wheel =
+    Wheel { package: "libclang", version: "18.1.1", file: "clang/native/libclang.so" };
+
+impl Wheel {
+    /// The wanted file; fetched if it is not there yet.
+    pub fn path(&self) -> Result<PathBuf, Failure> {
+        let folder = root().join("target/cuda-wheels");
+        let home = folder.join(format!("{}-{}", self.package, self.version));
+        let file = home.join(self.file);
+        if !file.exists() {
+            self.install(&folder, &home)?;
+        }
+        if !file.exists() {
+            return Err(format!("{}=={} has no {}", self.package, self.version, self.file).into());
+        }
+        Ok(file.canonicalize()?)
+    }
+
+    /// Unpacks under a name of our own, then renames: a folder with the final name is always complete.
+    fn install(&self, folder: &Path, home: &Path) -> Result<(), Failure> {
+        let requirement = format!("{}=={}", self.package, self.version);
+        let partial = folder.join(format!(".{requirement}.{}", process::id()));
+        fs::create_dir_all(folder)?;
+        eprintln!("fetching {requirement}");
+        let done = Command::new("python3")
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(["--root-user-action", "ignore", "--no-deps", "--target"])
+            .arg(&partial)
+            .arg(&requirement)
+            .output()
+            .map_err(|error| format!("cannot run python3 to fetch {requirement}: {error}"))?;
+        if !done.status.success() {
+            let _ = fs::remove_dir_all(&partial); // the failure below matters more than a leftover
+            let said = String::from_utf8_lossy(&done.stderr);
+            let line = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no message");
+            return Err(format!(
+                "`python3 -m pip install {requirement}` failed ({line}); it needs pip and a package index within reach"
+            )
+            .into());
+        }
+        if let Err(error) = fs::rename(&partial, home) {
+            let _ = fs::remove_dir_all(&partial);
+            if !home.exists() {
+                return Err(format!("cannot name {}: {error}", home.display()).into());
+            } // else another process was faster, with the same wheel
+        }
+        Ok(())
+    }
+}
