@@ -1,0 +1,114 @@
+//! The devices under test. Every test of the suite is a loop over [`devices`], so that one suite
+//! proves every backend.
+//!
+//! With the feature `cuda` the driver is chosen by the environment:
+//!
+//! - `BITLANE_TEST_DRIVER=system` takes the machine's own driver, and its absence is a failure;
+//! - `BITLANE_TEST_DRIVER=virtual` takes the virtual driver at `BITLANE_VCUDA`, likewise;
+//! - without it the machine's driver is taken if it has a device, else the virtual one if
+//!   `BITLANE_VCUDA` names it, else the suite runs on the CPU alone, and says so.
+
+#![allow(dead_code, reason = "each test file takes what it needs")]
+
+use std::sync::OnceLock;
+
+use bitlane::Device;
+
+/// Every device that the suite can reach, the CPU first.
+pub fn devices() -> Vec<Device> {
+    static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
+    DEVICES.get_or_init(find).clone()
+}
+
+fn find() -> Vec<Device> {
+    let mut devices = Vec::new();
+    #[cfg(feature = "cpu")]
+    devices.push(Device::cpu());
+    #[cfg(not(feature = "cpu"))]
+    eprintln!("bitlane tests: cpu skipped, this build is without the feature `cpu`");
+    #[cfg(feature = "cuda")]
+    match driver::choose() {
+        Ok(driver) => match Device::cuda(0) {
+            Ok(device) => {
+                eprintln!("bitlane tests: {device} runs on the {driver} driver");
+                devices.push(device);
+            }
+            Err(error) => panic!("the {driver} driver was chosen, but: {error}"),
+        },
+        Err(reason) => eprintln!("bitlane tests: cuda skipped, {reason}"),
+    }
+    #[cfg(not(feature = "cuda"))]
+    eprintln!("bitlane tests: cuda skipped, this build is without the feature `cuda`");
+    let names: Vec<_> = devices.iter().map(Device::to_string).collect();
+    eprintln!("bitlane tests: under test: {}", names.join(", "));
+    assert!(!devices.is_empty(), "no device to test: give a driver or the feature `cpu`");
+    devices
+}
+
+#[cfg(feature = "cuda")]
+mod driver {
+    use std::env;
+    use std::ffi::{c_int, c_uint};
+    use std::path::Path;
+
+    use libloading::Library;
+
+    /// Chooses a driver before the first call of the crate to any, and says which.
+    pub fn choose() -> Result<&'static str, String> {
+        let wish = env::var("BITLANE_TEST_DRIVER").ok();
+        match wish.as_deref() {
+            Some("system") => Ok("system"),
+            Some("virtual") => match load_virtual() {
+                Ok(()) => Ok("virtual"),
+                Err(reason) => panic!("BITLANE_TEST_DRIVER=virtual, but {reason}"),
+            },
+            Some(other) => panic!("BITLANE_TEST_DRIVER={other}; it can be system or virtual"),
+            None if system_devices() > 0 => Ok("system"),
+            None => load_virtual()
+                .map(|()| "virtual")
+                .map_err(|reason| format!("the machine's driver has no device, and {reason}")),
+        }
+    }
+
+    /// How many devices the machine's own driver has; 0 without a driver.
+    fn system_devices() -> c_int {
+        let names = if cfg!(windows) { ["nvcuda.dll"; 2] } else { ["libcuda.so.1", "libcuda.so"] };
+        // SAFETY: loading NVIDIA's driver runs its initialisers, which any CUDA program runs.
+        let library = names.iter().find_map(|name| unsafe { Library::new(name) }.ok());
+        let Some(library) = library else { return 0 };
+        let mut count = 0;
+        // SAFETY: the names and signatures are those of the driver API, and `count` outlives the
+        // call; `cuInit` is called before anything else, as the API wants.
+        let result = unsafe {
+            let init = library.get::<unsafe extern "C" fn(c_uint) -> c_int>(b"cuInit\0");
+            let devices =
+                library.get::<unsafe extern "C" fn(*mut c_int) -> c_int>(b"cuDeviceGetCount\0");
+            match (init, devices) {
+                (Ok(init), Ok(devices)) if init(0) == 0 => devices(&mut count),
+                _ => 1,
+            }
+        };
+        if result == 0 { count } else { 0 }
+    }
+
+    /// Brings the virtual driver into the process, where the crate then finds it by its name.
+    #[cfg(unix)]
+    fn load_virtual() -> Result<(), String> {
+        use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+        let path = env::var("BITLANE_VCUDA")
+            .map_err(|_| "BITLANE_VCUDA names no virtual driver".to_string())?;
+        if !Path::new(&path).is_absolute() {
+            return Err(format!("BITLANE_VCUDA={path} is no absolute path"));
+        }
+        // SAFETY: the library is the project's own, and its initialisers do nothing.
+        let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_GLOBAL) };
+        // It must stay for as long as the crate may call it, which is for ever.
+        library.map(std::mem::forget).map_err(|error| format!("{path} cannot be loaded: {error}"))
+    }
+
+    #[cfg(not(unix))]
+    fn load_virtual() -> Result<(), String> {
+        let _ = Path::new("");
+        Err("the virtual driver is for Unix".into())
+    }
+}

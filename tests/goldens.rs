@@ -1,0 +1,79 @@
+//! The answers of the real libraries to value questions, each library's under its rulebook.
+//!
+//! Every answer in `goldens/*.jsonl` must be the crate's, or be no answer of the library's rules
+//! (`NO_ANSWERS`), or be departed from on purpose (`DEVIATIONS`); and every entry of the two lists
+//! must be needed.
+
+mod devices;
+mod goldens_replay;
+
+use devices::devices;
+use goldens_replay::excuses::{DEVIATIONS, Excuse, NO_ANSWERS};
+use goldens_replay::record::Record;
+use goldens_replay::replay::Case;
+
+/// The files, and how many records each has.
+const FILES: [(&str, &str, usize); 5] = [
+    ("shift", include_str!("goldens/shift.jsonl"), 878),
+    ("copysign", include_str!("goldens/copysign.jsonl"), 398),
+    ("copysign_grad", include_str!("goldens/copysign_grad.jsonl"), 38),
+    ("atleast", include_str!("goldens/atleast.jsonl"), 145),
+    ("binary", include_str!("goldens/binary.jsonl"), 200),
+];
+
+#[test]
+fn every_answer_of_the_libraries_is_given_or_departed_from_on_purpose() {
+    let files = FILES.map(|(name, lines, len)| {
+        let records = Record::read(lines);
+        assert_eq!(records.len(), len, "{name}.jsonl");
+        (name, records)
+    });
+    for device in devices() {
+        let mut excused = [vec![0; NO_ANSWERS.len()], vec![0; DEVIATIONS.len()]];
+        let mut wrong = Vec::new();
+        for (name, records) in &files {
+            let [mut matched, mut unanswered, mut departed] = [0; 3];
+            for record in records {
+                for answer in &record.answers {
+                    for &rules in &answer.rulebooks {
+                        let case = Case::run(record, answer, rules, &device);
+                        let excuse = |list: &[Excuse]| list.iter().position(|e| (e.applies)(&case));
+                        if case.agrees() {
+                            matched += 1;
+                        } else if let Some(at) = excuse(NO_ANSWERS) {
+                            unanswered += 1;
+                            excused[0][at] += 1;
+                        } else if let Some(at) = excuse(DEVIATIONS) {
+                            departed += 1;
+                            excused[1][at] += 1;
+                        } else {
+                            wrong.push(case.to_string());
+                        }
+                    }
+                }
+            }
+            println!(
+                "{device}: {name}: {matched} answers matched, {unanswered} without an answer of \
+                 the rules, {departed} departed from on purpose"
+            );
+        }
+        for (heading, list, counts) in [
+            ("without an answer of the rules", NO_ANSWERS, &excused[0]),
+            ("departed from on purpose", DEVIATIONS, &excused[1]),
+        ] {
+            println!("{device}: {} answers {heading}:", counts.iter().sum::<usize>());
+            for (excuse, count) in list.iter().zip(counts) {
+                println!("{count:6}  {}", excuse.reason);
+            }
+        }
+        assert!(
+            wrong.is_empty(),
+            "{device}: {} answers are wrong:\n{}",
+            wrong.len(),
+            wrong.join("\n")
+        );
+        for (excuse, count) in [NO_ANSWERS, DEVIATIONS].concat().iter().zip(excused.concat()) {
+            assert!(count > 0, "no answer needs this excuse, so strike it: {}", excuse.reason);
+        }
+    }
+}

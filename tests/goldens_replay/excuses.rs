@@ -1,0 +1,305 @@
+//! Where the crate's answer is not the library's, and why it need not be.
+
+use bitlane::{Category, DType, ErrorKind, Rules, Scalar};
+
+use super::record::{Content, Operand};
+use super::replay::Case;
+
+/// A set of answers to which the crate's differs, and why it may.
+#[derive(Clone, Copy)]
+pub struct Excuse {
+    pub reason: &'static str,
+    pub applies: fn(&Case) -> bool,
+}
+
+/// Answers in which a library's rules say nothing, because its Python wrapper or a missing kernel
+/// ended the call (spec §6). They bind nobody.
+pub const NO_ANSWERS: &[Excuse] = &[
+    Excuse {
+        reason: "Torch has no kernel for its newer unsigned dtypes",
+        applies: |case| {
+            case.rules == Rules::Torch
+                && case.is_refused("unsupported", "not implemented for 'UInt")
+                && case.has_dtype(&[DType::U16, DType::U32, DType::U64])
+        },
+    },
+    Excuse {
+        reason: "Paddle's wheel for CPUs has no kernel for the dtype of the result",
+        applies: |case| {
+            let without = [DType::F16, DType::BF16, DType::I8, DType::I16];
+            case.is(Rules::Paddle, &["add", "subtract", "multiply", "maximum"])
+                && case.is_refused("unsupported", "(NotFound) The kernel with key (CPU")
+                && case.our_dtype().is_some_and(|dtype| without.contains(&dtype))
+        },
+    },
+    Excuse {
+        reason: "Paddle looks for a kernel for x before it compares the dtypes; refused either way",
+        applies: |case| {
+            case.rules == Rules::Paddle
+                && case.is_shift()
+                && case.has_tag("mixed")
+                && case.is_refused("unsupported", "(NotFound) The kernel with key (CPU")
+                && case.we_refuse_as(ErrorKind::Promotion)
+        },
+    },
+    Excuse {
+        reason: "Torch asks for complex before it promotes; refused either way",
+        applies: |case| {
+            case.is(Rules::Torch, &["maximum"])
+                && case.is_refused("unsupported", "not implemented for complex")
+                && case.we_refuse_as(ErrorKind::Promotion)
+        },
+    },
+    Excuse {
+        reason: "Paddle's wrapper refuses the number before a rule could; refused either way",
+        applies: |case| {
+            case.rules == Rules::Paddle
+                && case.is_refused("argument", "")
+                && case.has_tag("scalar")
+                && case.categories().iter().any(|&category| category >= Category::Float)
+                && case.we_refuse_as(ErrorKind::UnsupportedDType)
+        },
+    },
+    Excuse {
+        reason: "the wrappers of copysign in Paddle and Torch take no number on the left",
+        applies: |case| {
+            case.record.op == "copysign"
+                && matches!(case.rules, Rules::Paddle | Rules::Torch)
+                && case.is_refused("argument", "")
+                && case.x().scalar().is_some()
+                && case.ours.is_ok()
+        },
+    },
+    Excuse {
+        reason: "Torch's atleast_Nd takes no numbers",
+        applies: |case| {
+            case.is_atleast()
+                && case.rules == Rules::Torch
+                && (case.is_refused("argument", "") || case.is_refused("unsupported", ""))
+                && case.has_number()
+        },
+    },
+    Excuse {
+        reason: "JAX's atleast_Nd takes no tuples and lists",
+        applies: |case| {
+            case.is_atleast()
+                && case.rules == Rules::Jax
+                && case.is_refused("argument", "requires ndarray or scalar arguments")
+                && case.call() != "args"
+        },
+    },
+];
+
+/// Answers from which the crate departs on purpose, each with the section of the specification
+/// that says so.
+pub const DEVIATIONS: &[Excuse] = &[
+    Excuse {
+        reason: "§3: an amount outside the dtype's range is out of range; JAX wraps it",
+        applies: |case| {
+            case.is_shift()
+                && case.rules == Rules::Jax
+                && case.does_not_fit(case.y(), case.x())
+                && case.their_dtype() == case.our_dtype()
+        },
+    },
+    Excuse {
+        reason: "§3: an amount outside the dtype's range is out of range; NumPy refuses it",
+        applies: |case| {
+            case.is_shift()
+                && case.rules == Rules::NumPy
+                && case.is_refused("overflow", "out of bounds")
+                && case.does_not_fit(case.y(), case.x())
+                && case.ours.is_ok()
+        },
+    },
+    Excuse {
+        reason: "§3, §10.4: a left number must fit; Paddle, Torch and JAX wrap it",
+        applies: |case| {
+            case.is_shift()
+                && case.rules != Rules::NumPy
+                && case.does_not_fit(case.x(), case.y())
+                && case.theirs().is_some()
+                && case.we_refuse_as(ErrorKind::ScalarOverflow)
+        },
+    },
+    Excuse {
+        reason: "§3: zeros enter from the left of unsigned integers; lax.shift_right_arithmetic fills with the highest bit",
+        applies: |case| {
+            case.is(Rules::Jax, &["bitwise_right_shift"])
+                && case.form() == "lax"
+                && case.record.params["is_arithmetic"] == true
+                && case.x().dtype().is_some_and(DType::is_unsigned_int)
+                && case.ours.is_ok()
+        },
+    },
+    Excuse {
+        reason: "§3, §7: shifts are for integers, under every rulebook; NumPy and JAX shift bools as integers",
+        applies: |case| {
+            case.is_shift()
+                && case.categories() == [Category::Bool; 2]
+                && case.their_dtype().is_some_and(DType::is_int)
+                && case.we_refuse_as(ErrorKind::UnsupportedDType)
+        },
+    },
+    Excuse {
+        reason: "§8: a destination takes every result of its category; NumPy wants the same sign too",
+        applies: |case| {
+            case.rules == Rules::NumPy
+                && case.form() == "inplace"
+                && case.is_refused("inplace_dtype", "")
+                && case.categories() == [Category::Int; 2]
+                && case.x().dtype() == case.our_dtype()
+        },
+    },
+    Excuse {
+        reason: "§8, §10.4: a destination keeps its dtype; Paddle changes it",
+        applies: |case| {
+            case.rules == Rules::Paddle
+                && case.form() == "inplace"
+                && case.their_dtype() != case.x().dtype()
+                && case.our_dtype() == case.x().dtype()
+        },
+    },
+    Excuse {
+        reason: "§4, §10.4: a number's sign counts before it is converted; Paddle loses it in an integer dtype",
+        applies: |case| {
+            let vanishes = |y| matches!(y, Scalar::Float(y) if y.is_sign_negative() && y > -1.0);
+            case.is(Rules::Paddle, &["copysign"])
+                && case.x().dtype().is_some_and(DType::is_signed_int)
+                && case.y().scalar().is_some_and(vanishes)
+                && case.their_dtype() == case.our_dtype()
+        },
+    },
+    Excuse {
+        reason: "§4, §10.4: the sign of a NaN counts; Torch and Paddle lose it in a half float",
+        applies: |case| {
+            let is_nan = |y| matches!(y, Scalar::Float(y) if y.is_nan() && y.is_sign_negative());
+            matches!(case.rules, Rules::Torch | Rules::Paddle)
+                && case.record.op == "copysign"
+                && case.has_dtype(&[DType::F16, DType::BF16])
+                && case.y().scalar().is_some_and(is_nan)
+                && case.their_dtype() == case.our_dtype()
+        },
+    },
+    Excuse {
+        reason: "§4, §10.7: copysign_grad is ±g at ±inf and NaN, +0 at ±0; Torch and Paddle say NaN and ±0",
+        applies: |case| {
+            matches!(case.rules, Rules::Torch | Rules::Paddle)
+                && case.differs_only_where_x(|x| !x.is_finite() || x == 0.0)
+        },
+    },
+    Excuse {
+        reason: "§4, §10.7: copysign_grad is +0 at ±0, and a NaN's sign bit counts; JAX says ±g at both",
+        applies: |case| {
+            case.rules == Rules::Jax && case.differs_only_where_x(|x| x == 0.0 || x.is_nan())
+        },
+    },
+    Excuse {
+        reason: "§6, §7: complex numbers have no order, under every rulebook",
+        applies: |case| {
+            ["less_than", "maximum"].contains(&&*case.record.op)
+                && case.categories().contains(&Category::Complex)
+                && case.theirs().is_some()
+                && case.we_refuse_as(ErrorKind::UnsupportedDType)
+        },
+    },
+    Excuse {
+        reason: "§7: subtract refuses bool only as the dtype of the result; Torch refuses a bool operand",
+        applies: |case| {
+            case.is(Rules::Torch, &["subtract"])
+                && case.is_refused("unsupported", "with a bool tensor is not supported")
+                && case.categories().contains(&Category::Bool)
+                && case.our_dtype().is_some_and(|dtype| dtype != DType::Bool)
+        },
+    },
+    Excuse {
+        reason: "§7, §10.4: 0 divided by a negative number is −0; JAX's bool becomes +0",
+        applies: |case| {
+            case.is(Rules::Jax, &["divide"])
+                && case.x().dtype() == Some(DType::Bool)
+                && case.their_dtype() == case.our_dtype()
+                && case.differs_only_in_the_sign_of_zero()
+        },
+    },
+    Excuse {
+        reason: "§5, §10.5: nothing is ever stacked; NumPy stacks a tuple, and refuses one of different shapes",
+        applies: |case| {
+            let stacked = case.theirs().is_some() || case.is_refused("shape", "inhomogeneous");
+            case.is_atleast() && case.rules == Rules::NumPy && case.call() != "args" && stacked
+        },
+    },
+    Excuse {
+        reason: "§5: nothing is ever stacked; Paddle makes one tensor of a tuple of numbers",
+        applies: |case| {
+            case.is_atleast()
+                && case.rules == Rules::Paddle
+                && case.call() == "tuple"
+                && case.record.operands.iter().all(|operand| operand.scalar().is_some())
+        },
+    },
+    Excuse {
+        reason: "§5: a float alone is f32, a complex number c64; NumPy and JAX say f64 and c128",
+        applies: |case| {
+            case.is_atleast()
+                && matches!(case.rules, Rules::NumPy | Rules::Jax)
+                && case.call() == "args"
+                && case.has_number()
+                && case.theirs().is_some()
+        },
+    },
+];
+
+/// Questions that only excuses ask.
+impl Case<'_> {
+    /// Whether the library refused with this kind of error and these words.
+    fn is_refused(&self, kind: &str, words: &str) -> bool {
+        matches!(&self.answer.content,
+            Content::Error { kind: own, text } if own == kind && text.contains(words))
+    }
+
+    fn is_atleast(&self) -> bool {
+        self.record.op.starts_with("atleast_")
+    }
+
+    fn call(&self) -> &str {
+        self.record.params["call"].as_str().unwrap()
+    }
+
+    fn has_number(&self) -> bool {
+        self.record.operands.iter().any(|operand| operand.scalar().is_some())
+    }
+
+    /// Whether an operand is an integer beyond the range of the other's dtype.
+    fn does_not_fit(&self, number: &Operand, tensor: &Operand) -> bool {
+        let number = match number.scalar() {
+            Some(Scalar::Int(value)) => i128::from(value),
+            Some(Scalar::UInt(value)) => i128::from(value),
+            _ => return false,
+        };
+        tensor.dtype().filter(|dtype| dtype.is_int()).is_some_and(|dtype| {
+            let unsigned = dtype.is_unsigned_int();
+            let low = if unsigned { 0 } else { -(1i128 << (dtype.bits() - 1)) };
+            !(low..low + (1i128 << dtype.bits())).contains(&number)
+        })
+    }
+
+    /// Whether the two gradients by x differ, and only in elements where x is such.
+    fn differs_only_where_x(&self, such: fn(f64) -> bool) -> bool {
+        let differences = self.differences();
+        self.record.op == "copysign_grad"
+            && !differences.is_empty()
+            && differences.iter().all(|at| {
+                let Operand::Tensor(x) = self.x() else { return false };
+                at.tensor == 0 && such(x.float(at.index))
+            })
+    }
+
+    fn differs_only_in_the_sign_of_zero(&self) -> bool {
+        let differences = self.differences();
+        let both = self.theirs().zip(self.ours.as_ref().ok().map(|ours| &ours.tensors[0]));
+        both.is_some_and(|(theirs, ours)| {
+            let zero = |index| theirs.float(index) == 0.0 && ours.float(index) == 0.0;
+            !differences.is_empty() && differences.iter().all(|at| zero(at.index))
+        })
+    }
+}

@@ -1,0 +1,6 @@
+//! The replay of the libraries' answers: records, the crate's answers to them, and the list of
+//! what the crate answers otherwise.
+
+pub mod excuses;
+pub mod record;
+pub mod replay;
