@@ -47,12 +47,8 @@ pub(crate) fn checked_len(op: &'static str, shape: &[usize], element_size: usize
 impl Layout {
     /// Row-major, without gaps. The shape must have passed [`checked_len`].
     pub(crate) fn row_major(shape: &[usize]) -> Layout {
-        let mut layout = Layout {
-            rank: shape.len(),
-            shape: [1; MAX_RANK],
-            strides: [0; MAX_RANK],
-            offset: 0,
-        };
+        let mut layout =
+            Layout { rank: shape.len(), shape: [1; MAX_RANK], strides: [0; MAX_RANK], offset: 0 };
         layout.shape[..shape.len()].copy_from_slice(shape);
         let mut stride = 1isize;
         for axis in (0..shape.len()).rev() {
@@ -163,8 +159,9 @@ impl Layout {
         self.shape() == other.shape()
             && (self.is_empty()
                 || self.offset == other.offset
-                    && (0..self.rank)
-                        .all(|axis| self.shape[axis] == 1 || self.strides[axis] == other.strides[axis]))
+                    && (0..self.rank).all(|axis| {
+                        self.shape[axis] == 1 || self.strides[axis] == other.strides[axis]
+                    }))
     }
 
     /// Checks that an axis exists.
@@ -231,7 +228,9 @@ impl Layout {
         let mut result = *self;
         let mut seen = [false; MAX_RANK];
         let valid = order.len() == self.rank
-            && order.iter().all(|&axis| axis < self.rank && !std::mem::replace(&mut seen[axis], true));
+            && order
+                .iter()
+                .all(|&axis| axis < self.rank && !std::mem::replace(&mut seen[axis], true));
         if !valid {
             return Err(Error::InvalidArgument {
                 op: "permute",
@@ -330,7 +329,8 @@ impl Layout {
         let mut result = *self;
         result.shape[axis] = len;
         // With a single element the step is never taken, and may be as large as it likes.
-        result.strides[axis] = if len > 1 { self.strides[axis].wrapping_mul(step) } else { self.strides[axis] };
+        result.strides[axis] =
+            if len > 1 { self.strides[axis].wrapping_mul(step) } else { self.strides[axis] };
         if !result.is_empty() {
             result.offset = self.offset.wrapping_add_signed(start as isize * self.strides[axis]);
         }
@@ -339,9 +339,11 @@ impl Layout {
 
     /// Stretches to a shape: new dimensions on the left, and size 1 to any size.
     pub(crate) fn broadcast_to(&self, op: &'static str, shape: &[usize]) -> Result<Layout> {
+        if shape == self.shape() {
+            return Ok(*self);
+        }
         checked_len(op, shape, 1)?;
-        let refused =
-            || Error::Broadcast { op, lhs: boxed(self.shape()), rhs: boxed(shape) };
+        let refused = || Error::Broadcast { op, lhs: boxed(self.shape()), rhs: boxed(shape) };
         let added = shape.len().checked_sub(self.rank).ok_or_else(refused)?;
         let mut result = Layout::row_major(shape);
         result.offset = self.offset;
@@ -425,9 +427,8 @@ fn overlap_by_marking(axes: &[(usize, usize)], span: usize) -> bool {
 pub(crate) fn broadcast(op: &'static str, lhs: &[usize], rhs: &[usize]) -> Result<Shape> {
     let rank = lhs.len().max(rhs.len());
     let mut shape = [1; MAX_RANK];
-    let size = |of: &[usize], axis: usize| {
-        (axis + of.len()).checked_sub(rank).map_or(1, |own| of[own])
-    };
+    let size =
+        |of: &[usize], axis: usize| (axis + of.len()).checked_sub(rank).map_or(1, |own| of[own]);
     for (axis, slot) in shape[..rank].iter_mut().enumerate() {
         *slot = match (size(lhs, axis), size(rhs, axis)) {
             (l, r) if l == r => l,

@@ -25,7 +25,8 @@ pub struct Operand<'a>(Inner<'a>);
 #[derive(Clone, Debug)]
 enum Inner<'a> {
     Borrowed(&'a Tensor),
-    Owned(Tensor),
+    // Boxed, since an operand is moved about and a tensor is large.
+    Owned(Box<Tensor>),
     Scalar(Scalar),
     #[cfg(feature = "ndarray")]
     Array(crate::interop::ndarray::HostArray<'a>),
@@ -35,7 +36,7 @@ enum Inner<'a> {
 #[derive(Clone, Debug)]
 pub(crate) enum Placed<'a> {
     Borrowed(&'a Tensor),
-    Owned(Tensor),
+    Owned(Box<Tensor>),
     Scalar(Scalar),
 }
 
@@ -60,7 +61,7 @@ impl<'a> Operand<'a> {
             Inner::Owned(tensor) => Placed::Owned(tensor),
             Inner::Scalar(scalar) => Placed::Scalar(scalar),
             #[cfg(feature = "ndarray")]
-            Inner::Array(array) => Placed::Owned(array.upload(device)?),
+            Inner::Array(array) => Placed::Owned(Box::new(array.upload(device)?)),
         })
     }
 
@@ -82,7 +83,7 @@ impl Placed<'_> {
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Placed::Borrowed(tensor) => Kind::from(*tensor),
-            Placed::Owned(tensor) => Kind::from(tensor),
+            Placed::Owned(tensor) => Kind::from(&**tensor),
             Placed::Scalar(scalar) => Kind::scalar(scalar),
         }
     }
@@ -106,7 +107,7 @@ impl<'a> From<&'a mut Tensor> for Operand<'a> {
 
 impl From<Tensor> for Operand<'_> {
     fn from(tensor: Tensor) -> Self {
-        Operand(Inner::Owned(tensor))
+        Operand(Inner::Owned(Box::new(tensor)))
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Binary<'a> {
     lhs: Operand<'a>,
     rhs: Operand<'a>,
     rules: Rules,
-    out: Option<Tensor>,
+    out: Option<&'a Tensor>,
     mask: Option<&'a Tensor>,
 }
 
@@ -58,8 +58,8 @@ impl<'a> Binary<'a> {
     }
 
     /// As [`Binary::out`], for those who have shown otherwise that they may write.
-    pub(super) fn into_tensor(self, out: &Tensor) -> Self {
-        Binary { out: Some(out.clone()), ..self }
+    pub(super) fn into_tensor(self, out: &'a Tensor) -> Self {
+        Binary { out: Some(out), ..self }
     }
 
     /// Writes only where the mask, a bool tensor that broadcasts to the result, is true. Needs an
@@ -85,7 +85,7 @@ impl<'a> Binary<'a> {
             None => Device::best()?,
         };
         let (lhs, rhs) = (lhs.place(&device)?, rhs.place(&device)?);
-        for tensor in [lhs.tensor(), rhs.tensor(), out.as_ref(), mask].into_iter().flatten() {
+        for tensor in [lhs.tensor(), rhs.tensor(), out, mask].into_iter().flatten() {
             device.expect_same(name, tensor.device())?;
         }
         let resolved = resolve(op.into(), lhs.kind(), rhs.kind(), rules)?;
@@ -100,10 +100,10 @@ impl<'a> Binary<'a> {
         };
         match out {
             Some(out) => {
-                call.check_destination(&out)?;
+                call.check_destination(out)?;
                 let mask = mask.map(|mask| call.broadcast_mask(mask)).transpose()?;
-                call.run_into(&out, mask.as_ref())?;
-                Ok(out)
+                call.run_into(out, mask.as_ref())?;
+                Ok(out.clone())
             }
             None if mask.is_some() => Err(Error::InvalidArgument {
                 op: name,
@@ -253,12 +253,8 @@ impl Prepared<'_> {
     }
 
     fn launch(&self, out: &Tensor, mask: Option<&Tensor>) -> Result<()> {
-        let layouts: [Option<&Layout>; ROLES] = [
-            Some(out.layout()),
-            self.lhs.layout(),
-            self.rhs.layout(),
-            mask.map(Tensor::layout),
-        ];
+        let layouts: [Option<&Layout>; ROLES] =
+            [Some(out.layout()), self.lhs.layout(), self.rhs.layout(), mask.map(Tensor::layout)];
         let plan = Plan::new(&self.shape, layouts);
         if plan.len == 0 {
             return Ok(());

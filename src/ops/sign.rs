@@ -73,7 +73,7 @@ impl Tensor {
         }
         let y = match y.into().place(self.device())? {
             Placed::Borrowed(y) => y.clone(),
-            Placed::Owned(y) => y,
+            Placed::Owned(y) => *y,
             // Only the sign of a number counts, and it is taken before any conversion.
             Placed::Scalar(y) => {
                 let sign = if y.is_sign_negative() { -1 } else { 1 };

@@ -37,12 +37,21 @@ pub(super) struct BinaryLoops {
 }
 
 impl BinaryLoops {
+    /// The loops for the widest vectors that this machine has.
     fn of<T: Copy, F: Apply<T>>() -> BinaryLoops {
-        BinaryLoops {
-            both: both::<T, F>,
-            constant_lhs: constant_lhs::<T, F>,
-            constant_rhs: constant_rhs::<T, F>,
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq")
+            {
+                return avx512::loops::<T, F>();
+            }
+            if is_x86_feature_detected!("avx2") {
+                return avx2::loops::<T, F>();
+            }
         }
+        baseline::loops::<T, F>()
     }
 }
 
@@ -115,48 +124,82 @@ pub(super) fn unary_loop(op: UnaryOp, dtype: DType) -> Option<UnaryLoop> {
     }
 }
 
-/// # Safety
-///
-/// See [`BinaryLoop`].
-unsafe fn both<T: Copy, F: Apply<T>>(lhs: *const u8, rhs: *const u8, out: *mut u8, len: usize) {
-    // SAFETY: the caller vouches for `len` elements each, and that `out` is apart from the others.
-    let (lhs, rhs, out) = unsafe { (read(lhs, len), read(rhs, len), write(out, len)) };
-    for ((out, &x), &y) in out.iter_mut().zip(lhs).zip(rhs) {
-        out.write(F::apply(x, y));
-    }
+/// The loops compiled for one set of instructions. The element functions are inlined into them, so
+/// each set gets vector code of its own from the same text.
+macro_rules! loops_for {
+    ($name:ident $(#[$feature:meta])?) => {
+        mod $name {
+            use super::{Apply, BinaryLoops, read, write};
+
+            pub(super) fn loops<T: Copy, F: Apply<T>>() -> BinaryLoops {
+                BinaryLoops {
+                    both: both::<T, F>,
+                    constant_lhs: constant_lhs::<T, F>,
+                    constant_rhs: constant_rhs::<T, F>,
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::BinaryLoop`]; the machine must have the instructions.
+            $(#[$feature])?
+            unsafe fn both<T: Copy, F: Apply<T>>(
+                lhs: *const u8,
+                rhs: *const u8,
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+                let (lhs, rhs, out) = unsafe { (read(lhs, len), read(rhs, len), write(out, len)) };
+                for ((out, &x), &y) in out.iter_mut().zip(lhs).zip(rhs) {
+                    out.write(F::apply(x, y));
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::BinaryLoop`]; the machine must have the instructions.
+            $(#[$feature])?
+            unsafe fn constant_lhs<T: Copy, F: Apply<T>>(
+                lhs: *const u8,
+                rhs: *const u8,
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
+                let (x, rhs, out) =
+                    unsafe { (lhs.cast::<T>().read(), read(rhs, len), write(out, len)) };
+                for (out, &y) in out.iter_mut().zip(rhs) {
+                    out.write(F::apply(x, y));
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::BinaryLoop`]; the machine must have the instructions.
+            $(#[$feature])?
+            unsafe fn constant_rhs<T: Copy, F: Apply<T>>(
+                lhs: *const u8,
+                rhs: *const u8,
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
+                let (lhs, y, out) =
+                    unsafe { (read(lhs, len), rhs.cast::<T>().read(), write(out, len)) };
+                for (out, &x) in out.iter_mut().zip(lhs) {
+                    out.write(F::apply(x, y));
+                }
+            }
+        }
+    };
 }
 
-/// # Safety
-///
-/// See [`BinaryLoop`].
-unsafe fn constant_lhs<T: Copy, F: Apply<T>>(
-    lhs: *const u8,
-    rhs: *const u8,
-    out: *mut u8,
-    len: usize,
-) {
-    // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
-    let (x, rhs, out) = unsafe { (lhs.cast::<T>().read(), read(rhs, len), write(out, len)) };
-    for (out, &y) in out.iter_mut().zip(rhs) {
-        out.write(F::apply(x, y));
-    }
-}
-
-/// # Safety
-///
-/// See [`BinaryLoop`].
-unsafe fn constant_rhs<T: Copy, F: Apply<T>>(
-    lhs: *const u8,
-    rhs: *const u8,
-    out: *mut u8,
-    len: usize,
-) {
-    // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
-    let (lhs, y, out) = unsafe { (read(lhs, len), rhs.cast::<T>().read(), write(out, len)) };
-    for (out, &x) in out.iter_mut().zip(lhs) {
-        out.write(F::apply(x, y));
-    }
-}
+loops_for!(baseline);
+#[cfg(target_arch = "x86_64")]
+loops_for!(avx2 #[target_feature(enable = "avx2")]);
+#[cfg(target_arch = "x86_64")]
+loops_for!(avx512 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]);
 
 /// # Safety
 ///

@@ -132,8 +132,7 @@ impl<'a> Operands<'a> {
             (Source::Scalar(_), Compute::In(dtype)) => Some(dtype),
             (Source::Scalar(_), Compute::ExactIntegers) => None,
         };
-        let dtypes =
-            [Some(out), dtype_of(sources[0]), dtype_of(sources[1]), Some(DType::Bool)];
+        let dtypes = [Some(out), dtype_of(sources[0]), dtype_of(sources[1]), Some(DType::Bool)];
         let sizes = dtypes.map(|dtype| dtype.map_or(0, DType::size));
         let roles = [Role::Out, Role::Lhs, Role::Rhs, Role::Mask];
         let mut bases = roles

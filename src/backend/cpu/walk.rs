@@ -62,7 +62,7 @@ unsafe impl Sync for Walk<'_> {}
 const BLOCK_LEN: usize = 256;
 
 /// Below this many bytes, waking another thread costs more than it saves.
-const PARALLEL_BYTES: usize = 512 * 1024;
+const PARALLEL_BYTES: usize = 2 * 1024 * 1024;
 
 /// Room for a block of elements of any dtype.
 #[repr(align(64))]
@@ -180,7 +180,8 @@ impl Walk<'_> {
                 Store::Direct => at(Role::Out),
                 Store::Placed { .. } => blocks.result.as_ptr(),
             };
-            let (lhs_step, rhs_step) = (self.step(Role::Lhs as usize), self.step(Role::Rhs as usize));
+            let (lhs_step, rhs_step) =
+                (self.step(Role::Lhs as usize), self.step(Role::Rhs as usize));
             // SAFETY: elements `start` to `start + count` are in the segment, a block has room for
             // as many of any dtype, and blocks are apart from everything.
             unsafe {
