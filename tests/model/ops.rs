@@ -1,0 +1,230 @@
+//! What each operation does to two elements of the dtype in which it computes (spec §3, §4, §7).
+
+use std::cmp::Ordering;
+
+use bitlane::{BinaryOp, DType, Shift};
+
+use super::element::{
+    Bits, Nan, Number, cast, decode, encode_float, float_format, from_parts, integer, part_dtype,
+    parts, wrapped,
+};
+
+/// The dtype of the result of an operation that computes in `dtype`.
+pub fn result_dtype(op: BinaryOp, dtype: DType) -> DType {
+    use BinaryOp::*;
+    match op {
+        Equal | NotEqual | LessThan | LessEqual | GreaterThan | GreaterEqual | LogicalAnd
+        | LogicalOr | LogicalXor => DType::Bool,
+        _ => dtype,
+    }
+}
+
+/// Whether the operation is defined in a dtype: the last column of the table of spec §7.
+pub fn is_defined(op: BinaryOp, dtype: DType) -> bool {
+    use BinaryOp::*;
+    match op {
+        LeftShift(_) | RightShift(_) => dtype.is_int(),
+        Subtract => dtype != DType::Bool,
+        Divide => dtype.is_float() || dtype.is_complex(),
+        BitwiseAnd | BitwiseOr | BitwiseXor => dtype.is_int() || dtype == DType::Bool,
+        Copysign | LessThan | LessEqual | GreaterThan | GreaterEqual | Maximum | Minimum | Fmax
+        | Fmin => !dtype.is_complex(),
+        _ => true,
+    }
+}
+
+/// How freely a NaN result may be chosen when no operand was converted.
+pub fn nan_freedom(op: BinaryOp) -> Nan {
+    if op == BinaryOp::Copysign { Nan::Exact } else { Nan::Any }
+}
+
+/// The result of two elements of `dtype`.
+pub fn apply(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
+    use BinaryOp::*;
+    let truth = |bits| cast(dtype, DType::Bool, bits) == 1;
+    let order = || compare(dtype, x, y);
+    match op {
+        LeftShift(_) | RightShift(_) => shift(op, dtype, x, integer(dtype, y)),
+        Copysign => copysign(dtype, x, y),
+        Add | Subtract | Multiply | Divide => arithmetic(op, dtype, x, y),
+        Equal => equal(dtype, x, y).into(),
+        NotEqual => (!equal(dtype, x, y)).into(),
+        LessThan => (order() == Some(Ordering::Less)).into(),
+        LessEqual => order().is_some_and(Ordering::is_le).into(),
+        GreaterThan => (order() == Some(Ordering::Greater)).into(),
+        GreaterEqual => order().is_some_and(Ordering::is_ge).into(),
+        LogicalAnd => (truth(x) && truth(y)).into(),
+        LogicalOr => (truth(x) || truth(y)).into(),
+        LogicalXor => (truth(x) != truth(y)).into(),
+        BitwiseAnd => x & y,
+        BitwiseOr => x | y,
+        BitwiseXor => x ^ y,
+        Maximum | Minimum | Fmax | Fmin => extreme(op, dtype, x, y),
+        other => panic!("the model lacks {other}"),
+    }
+}
+
+/// Spec §3, for an amount of any size.
+pub fn shift(op: BinaryOp, dtype: DType, x: Bits, amount: i128) -> Bits {
+    let bits = i128::from(dtype.bits());
+    let value = integer(dtype, x);
+    let in_range = (0..bits).contains(&amount);
+    match op {
+        BinaryOp::LeftShift(_) if in_range => wrapped(dtype, (x << amount) as i128),
+        BinaryOp::LeftShift(_) => 0,
+        BinaryOp::RightShift(Shift::Arithmetic) if in_range => wrapped(dtype, value >> amount),
+        BinaryOp::RightShift(Shift::Arithmetic) => wrapped(dtype, if value < 0 { -1 } else { 0 }),
+        _ if in_range => x >> amount,
+        _ => 0,
+    }
+}
+
+/// Spec §4.
+fn copysign(dtype: DType, x: Bits, y: Bits) -> Bits {
+    if dtype.is_float() {
+        let sign = 1 << (dtype.bits() - 1);
+        return x & (sign - 1) | y & sign;
+    }
+    if !dtype.is_signed_int() {
+        return x;
+    }
+    let magnitude = integer(dtype, x).abs();
+    wrapped(dtype, if integer(dtype, y) < 0 { -magnitude } else { magnitude })
+}
+
+fn arithmetic(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
+    if dtype == DType::Bool {
+        return if op == BinaryOp::Add { x | y } else { x & y };
+    }
+    if dtype.is_int() {
+        let (x, y) = (integer(dtype, x), integer(dtype, y));
+        return wrapped(
+            dtype,
+            match op {
+                BinaryOp::Add => x + y,
+                BinaryOp::Subtract => x - y,
+                _ => x.wrapping_mul(y),
+            },
+        );
+    }
+    if dtype.is_complex() {
+        return complex_arithmetic(op, dtype, x, y);
+    }
+    float_arithmetic(op, dtype, x, y)
+}
+
+/// Half floats are computed in `f32` and rounded; the others in themselves.
+fn float_arithmetic(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
+    match dtype {
+        DType::F64 => {
+            let [x, y] = [x, y].map(|bits| f64::from_bits(bits as u64));
+            let result = match op {
+                BinaryOp::Add => x + y,
+                BinaryOp::Subtract => x - y,
+                BinaryOp::Multiply => x * y,
+                _ => x / y,
+            };
+            result.to_bits().into()
+        }
+        DType::F32 => {
+            let [x, y] = [x, y].map(|bits| f32::from_bits(bits as u32));
+            let result = match op {
+                BinaryOp::Add => x + y,
+                BinaryOp::Subtract => x - y,
+                BinaryOp::Multiply => x * y,
+                _ => x / y,
+            };
+            result.to_bits().into()
+        }
+        _ => {
+            let [x, y] = [x, y].map(|bits| cast(dtype, DType::F32, bits));
+            cast(DType::F32, dtype, float_arithmetic(op, DType::F32, x, y))
+        }
+    }
+}
+
+fn complex_arithmetic(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
+    let part = part_dtype(dtype);
+    let ((a, b), (c, d)) = (parts(dtype, x), parts(dtype, y));
+    let add = |x, y| float_arithmetic(BinaryOp::Add, part, x, y);
+    let subtract = |x, y| float_arithmetic(BinaryOp::Subtract, part, x, y);
+    let multiply = |x, y| float_arithmetic(BinaryOp::Multiply, part, x, y);
+    let divide = |x, y| float_arithmetic(BinaryOp::Divide, part, x, y);
+    let one = encode_float(part, Number::Finite { negative: false, mantissa: 1, exponent: 0 });
+    let magnitude = |bits| bits & !(1 << (part.bits() - 1));
+    let (real, imaginary) = match op {
+        BinaryOp::Add => (add(a, c), add(b, d)),
+        BinaryOp::Subtract => (subtract(a, c), subtract(b, d)),
+        BinaryOp::Multiply => {
+            (subtract(multiply(a, c), multiply(b, d)), add(multiply(a, d), multiply(b, c)))
+        }
+        // Smith's algorithm, as NumPy has it.
+        _ if magnitude(c) == 0 && magnitude(d) == 0 => (divide(a, 0), divide(b, 0)),
+        _ if compare(part, magnitude(c), magnitude(d)).is_some_and(Ordering::is_ge) => {
+            let ratio = divide(d, c);
+            let scale = divide(one, add(c, multiply(d, ratio)));
+            (
+                multiply(add(a, multiply(b, ratio)), scale),
+                multiply(subtract(b, multiply(a, ratio)), scale),
+            )
+        }
+        _ => {
+            let ratio = divide(c, d);
+            let scale = divide(one, add(d, multiply(c, ratio)));
+            (
+                multiply(add(multiply(a, ratio), b), scale),
+                multiply(subtract(multiply(b, ratio), a), scale),
+            )
+        }
+    };
+    from_parts(dtype, real, imaginary)
+}
+
+fn equal(dtype: DType, x: Bits, y: Bits) -> bool {
+    let ((a, b), (c, d)) = match dtype.is_complex() {
+        true => (parts(dtype, x), parts(dtype, y)),
+        false => ((x, 0), (y, 0)),
+    };
+    let part = part_dtype(dtype);
+    compare(part, a, c) == Some(Ordering::Equal) && compare(part, b, d) == Some(Ordering::Equal)
+}
+
+/// The order of two elements of a real dtype; none with a NaN. The zeros are equal.
+pub fn compare(dtype: DType, x: Bits, y: Bits) -> Option<Ordering> {
+    if float_format(dtype).is_none() {
+        return Some(if dtype == DType::Bool {
+            x.cmp(&y)
+        } else {
+            integer(dtype, x).cmp(&integer(dtype, y))
+        });
+    }
+    // The bits of a float behind its sign are in the order of the magnitudes.
+    let key = |bits: Bits| match decode(dtype, bits) {
+        Number::Nan { .. } => None,
+        _ => {
+            let magnitude = (bits & !(1 << (dtype.bits() - 1))) as i128;
+            Some(if is_negative(dtype, bits) { -magnitude } else { magnitude })
+        }
+    };
+    Some(key(x)?.cmp(&key(y)?))
+}
+
+/// The sign bit of a float; of an integer whether it is below 0.
+pub fn is_negative(dtype: DType, bits: Bits) -> bool {
+    (dtype.is_float() || dtype.is_signed_int()) && bits >> (dtype.bits() - 1) == 1
+}
+
+fn extreme(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
+    let is_nan = |bits| matches!(decode(dtype, bits), Number::Nan { .. });
+    let propagates = matches!(op, BinaryOp::Maximum | BinaryOp::Minimum);
+    match (is_nan(x), is_nan(y)) {
+        (true, _) => return if propagates { x } else { y },
+        (_, true) => return if propagates { y } else { x },
+        _ => {}
+    }
+    // −0 is below +0: among equals the sign decides.
+    let order =
+        compare(dtype, x, y).unwrap().then(is_negative(dtype, y).cmp(&is_negative(dtype, x)));
+    let wants_larger = matches!(op, BinaryOp::Maximum | BinaryOp::Fmax);
+    if order.is_ge() == wants_larger { x } else { y }
+}
