@@ -54,11 +54,12 @@ template <Pick PICK, Nan NAN, class T> BL_FN T extremum(T x, T y) {
     else {
         auto a = [&] { if constexpr (is_half<T>()) return widen(x); else return x; }();
         auto b = [&] { if constexpr (is_half<T>()) return widen(y); else return y; }();
-        if (a != a) return NAN == Nan::wins ? x : y;
-        if (b != b) return NAN == Nan::wins ? y : x;
+        // Selections, not branches: sixteen of these stand side by side in a vector.
+        T chosen = (PICK == Pick::larger ? a > b : a < b) ? x : y;
         // Equal numbers have equal bits, but for the zeros: the larger zero has the sign bits' conjunction.
-        if (a == b) return from_bits<T>(Bits<T>(PICK == Pick::larger ? bits_of(x) & bits_of(y) : bits_of(x) | bits_of(y)));
-        return (PICK == Pick::larger ? a > b : a < b) ? x : y;
+        chosen = a == b ? from_bits<T>(Bits<T>(PICK == Pick::larger ? bits_of(x) & bits_of(y) : bits_of(x) | bits_of(y))) : chosen;
+        chosen = b != b ? (NAN == Nan::wins ? y : x) : chosen;
+        return a != a ? (NAN == Nan::wins ? x : y) : chosen;
     }
 }
 

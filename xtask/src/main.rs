@@ -1,14 +1,16 @@
 //! The project's own commands: `cargo xtask COMMAND [OPTIONS]`.
 
 mod arguments;
+mod exhaustive;
 mod kernels;
 mod modules;
 mod nvrtc;
 mod parallel;
+mod run;
 mod sass;
+mod test;
 mod wheels;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::Arguments;
@@ -16,19 +18,17 @@ use arguments::Arguments;
 /// Whatever stops a command, as a line for the user.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+/// How a command ends.
+type Outcome = Result<(), Failure>;
+
 /// One subcommand: add a module with a `COMMAND`, and a row to [`COMMANDS`].
 struct Command {
     name: &'static str,
     usage: &'static str,
-    run: fn(Arguments) -> Result<(), Failure>,
+    run: fn(Arguments) -> Outcome,
 }
 
-const COMMANDS: &[Command] = &[kernels::COMMAND, sass::COMMAND];
-
-/// The root of the workspace.
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-}
+const COMMANDS: &[Command] = &[test::COMMAND, kernels::COMMAND, sass::COMMAND, exhaustive::COMMAND];
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

@@ -21,5 +21,5 @@ pub fn cargo(arguments: &str) -> Command {
 /// Runs a command to its end; anything but success is an error that shows the command.
 pub fn finish(command: &mut Command) -> Outcome {
     let status = command.status().map_err(|error| format!("cannot start {command:?}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
+    if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}").into()) }
 }

@@ -2,8 +2,11 @@
 
 use std::time::Instant;
 
-use crate::Outcome;
+use crate::arguments::Arguments;
 use crate::run::{cargo, finish};
+use crate::{Command, Outcome};
+
+pub const COMMAND: Command = Command { name: "test", usage: "", run };
 
 /// Feature sets that must build alone: each backend, every other feature on top of either, and all.
 const FEATURES: &[&str] = &[
@@ -15,7 +18,8 @@ const FEATURES: &[&str] = &[
 ];
 
 /// Runs every step, and says at the end how long each took.
-pub fn run(_: &[String]) -> Outcome {
+fn run(arguments: Arguments) -> Outcome {
+    arguments.finish()?;
     let mut steps = Steps::default();
     steps.run("format", || finish(&mut cargo("fmt --all --check")))?;
     for features in FEATURES {

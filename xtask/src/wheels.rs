@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
-use crate::{Failure, root};
+use crate::Failure;
+use crate::run::root;
 
 /// One pinned wheel and the one file we want from it.
 pub struct Wheel {
@@ -20,14 +21,23 @@ pub const NVRTC_12: Wheel = Wheel {
     version: "12.9.86",
     file: "nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
 };
-pub const NVRTC_13: Wheel =
-    Wheel { package: "nvidia-cuda-nvrtc", version: "13.4.92", file: "nvidia/cu13/lib/libnvrtc.so.13" };
-pub const PTXAS_12: Wheel =
-    Wheel { package: "nvidia-cuda-nvcc-cu12", version: "12.9.86", file: "nvidia/cuda_nvcc/bin/ptxas" };
+pub const NVRTC_13: Wheel = Wheel {
+    package: "nvidia-cuda-nvrtc",
+    version: "13.4.92",
+    file: "nvidia/cu13/lib/libnvrtc.so.13",
+};
+pub const PTXAS_12: Wheel = Wheel {
+    package: "nvidia-cuda-nvcc-cu12",
+    version: "12.9.86",
+    file: "nvidia/cuda_nvcc/bin/ptxas",
+};
 pub const PTXAS_13: Wheel =
     Wheel { package: "nvidia-cuda-nvcc", version: "13.4.92", file: "nvidia/cu13/bin/ptxas" };
-pub const CUOBJDUMP: Wheel =
-    Wheel { package: "nvidia-cuda-cuobjdump", version: "13.4.92", file: "nvidia/cu13/bin/cuobjdump" };
+pub const CUOBJDUMP: Wheel = Wheel {
+    package: "nvidia-cuda-cuobjdump",
+    version: "13.4.92",
+    file: "nvidia/cu13/bin/cuobjdump",
+};
 pub const NVDISASM: Wheel =
     Wheel { package: "nvidia-cuda-nvdisasm", version: "13.4.92", file: "nvidia/cu13/bin/nvdisasm" };
 #[allow(dead_code)] // for the command that generates src/backend/cuda/params.rs
@@ -65,7 +75,8 @@ impl Wheel {
         if !done.status.success() {
             let _ = fs::remove_dir_all(&partial); // the failure below matters more than a leftover
             let said = String::from_utf8_lossy(&done.stderr);
-            let line = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no message");
+            let line =
+                said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no message");
             return Err(format!(
                 "`python3 -m pip install {requirement}` failed ({line}); it needs pip and a package index within reach"
             )

@@ -1,0 +1,27 @@
+//! Joins the kernel sources into the one string that the CUDA backend hands to NVRTC and, for tests, compiles
+//! the same sources for the host.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+#[path = "cuda/join.rs"]
+mod join;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = Path::new("cuda");
+    println!("cargo::rerun-if-changed=cuda");
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("kernels.cu"), join::join(folder)?)?;
+
+    #[cfg(feature = "host-kernels")]
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .file(folder.join("host.cpp"))
+        .opt_level(1) // three hundred instances: compile time counts more than theirs
+        .flag_if_supported("-ffp-contract=off")
+        .flag_if_supported("-Wno-unknown-pragmas")
+        .try_compile("bitlane_host_kernels")?;
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! What the machine code may cost. At these figures every shape and dtype is bound by memory on paper, on A100, H100 and
+//! B200; PyTorch's own kernels, disassembled for sm_80, stand beside them.
+
+use super::measure::Figures;
+
+/// One line of the goals: numbers by element size, 8, 16, 32 and 64 bits. `None`: no such kernel, or no figure.
+pub struct Goal {
+    pub title: &'static str,
+    pub shape: &'static str,
+    pub ops: &'static [&'static str],
+    pub pytorch: [Option<f64>; 4],
+    pub instructions: [Option<f64>; 4],
+    pub alu: [Option<f64>; 4],
+    pub multiplications: [f64; 4],
+}
+
+const LEFT: &str = "bitwise_left_shift";
+const RIGHT: &str = "bitwise_right_shift";
+const LOGICAL: &str = "bitwise_right_shift_logical";
+const SHIFTS: &[&str] = &[LEFT, RIGHT, LOGICAL];
+const COPYSIGN: &[&str] = &["copysign"];
+
+const fn all(a: f64, b: f64, c: f64, d: f64) -> [Option<f64>; 4] {
+    [Some(a), Some(b), Some(c), Some(d)]
+}
+const fn floats(b: f64, c: f64, d: f64) -> [Option<f64>; 4] {
+    [None, Some(b), Some(c), Some(d)]
+}
+const UNKNOWN: [Option<f64>; 4] = [None; 4];
+const BROADCAST: [Option<f64>; 4] = [Some(41.8), None, Some(44.0), Some(47.0)];
+const FOUR_D: [Option<f64>; 4] = [Some(61.8), None, Some(64.0), Some(67.0)];
+const NONE: [f64; 4] = [0.0; 4];
+const COLUMN: [f64; 4] = [0.05; 4];
+const GENERAL: [f64; 4] = [1.0, 2.0, 3.75, 7.25];
+const GATHER: [f64; 4] = [2.5, 3.0, 4.25, 7.5];
+
+#[rustfmt::skip]
+pub const GOALS: &[Goal] = &[
+    Goal { title: "contiguous shift", shape: "contig", ops: SHIFTS, pytorch: all(10.1, 10.4, 5.8, 11.1),
+        instructions: all(4.5, 4.75, 4.0, 10.0), alu: all(3.75, 3.25, 1.5, 5.0), multiplications: NONE },
+    Goal { title: "contiguous copysign", shape: "contig", ops: COPYSIGN, pytorch: floats(6.3, 3.8, 5.1),
+        instructions: floats(2.0, 4.0, 7.25), alu: floats(0.75, 1.5, 2.0), multiplications: NONE },
+    Goal { title: "tensor–scalar shift, zeros enter", shape: "scalar", ops: &[LEFT, LOGICAL], pytorch: [Some(7.3), None, Some(4.0), None],
+        instructions: all(1.0, 2.5, 2.75, 5.0), alu: all(0.6, 1.75, 2.0, 2.5), multiplications: NONE },
+    Goal { title: "tensor–scalar shift, arithmetic", shape: "scalar", ops: &[RIGHT], pytorch: [Some(7.3), None, Some(4.0), None],
+        instructions: all(1.25, 2.5, 2.75, 5.0), alu: all(0.85, 1.75, 2.0, 2.5), multiplications: NONE },
+    Goal { title: "tensor–scalar copysign", shape: "scalar", ops: COPYSIGN, pytorch: UNKNOWN,
+        instructions: floats(2.5, 2.75, 5.0), alu: floats(1.75, 2.0, 2.5), multiplications: NONE },
+    Goal { title: "row broadcast, shift", shape: "row", ops: SHIFTS, pytorch: BROADCAST,
+        instructions: all(3.75, 4.25, 4.25, 9.0), alu: all(3.0, 2.75, 2.75, 4.0), multiplications: NONE },
+    Goal { title: "row broadcast, copysign", shape: "row", ops: COPYSIGN, pytorch: BROADCAST,
+        instructions: floats(4.25, 4.25, 9.0), alu: floats(2.75, 2.75, 4.0), multiplications: NONE },
+    Goal { title: "column broadcast, shift", shape: "col", ops: SHIFTS, pytorch: BROADCAST,
+        instructions: all(1.5, 2.75, 3.5, 7.0), alu: all(1.0, 2.0, 1.75, 3.5), multiplications: COLUMN },
+    Goal { title: "column broadcast, copysign", shape: "col", ops: COPYSIGN, pytorch: BROADCAST,
+        instructions: floats(2.75, 3.5, 7.0), alu: floats(2.0, 1.75, 3.5), multiplications: COLUMN },
+    Goal { title: "4-D, inner contiguous, shift", shape: "gen4", ops: SHIFTS, pytorch: FOUR_D,
+        instructions: all(6.25, 8.5, 11.0, 24.5), alu: all(4.0, 4.0, 4.0, 9.0), multiplications: GENERAL },
+    Goal { title: "4-D, inner contiguous, copysign", shape: "gen4", ops: COPYSIGN, pytorch: FOUR_D,
+        instructions: floats(8.5, 11.0, 24.5), alu: floats(4.0, 4.0, 9.0), multiplications: GENERAL },
+    Goal { title: "4-D, strided inner, shift", shape: "gath4", ops: SHIFTS, pytorch: FOUR_D,
+        instructions: all(12.0, 13.5, 17.0, 28.0), alu: UNKNOWN, multiplications: GATHER },
+    Goal { title: "4-D, strided inner, copysign", shape: "gath4", ops: COPYSIGN, pytorch: FOUR_D,
+        instructions: floats(13.5, 17.0, 28.0), alu: UNKNOWN, multiplications: GATHER },
+];
+
+/// A kernel's name, taken apart: `{shape}_{op}_{dtype}`.
+pub struct Name<'a> {
+    pub shape: &'a str,
+    pub op: &'a str,
+    pub dtype: &'a str,
+}
+
+impl Name<'_> {
+    pub fn parse(kernel: &str) -> Option<Name<'_>> {
+        let (shape, rest) = kernel.split_once('_')?;
+        let (op, dtype) = rest.rsplit_once('_')?;
+        Some(Name { shape, op, dtype })
+    }
+
+    /// Which of the four columns the dtype belongs to.
+    pub fn column(&self) -> Option<usize> {
+        let bits = self.dtype.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+        ["8", "16", "32", "64"].iter().position(|&column| column == bits)
+    }
+}
+
+impl Goal {
+    pub fn covers(&self, name: &Name) -> bool {
+        self.shape == name.shape && self.ops.contains(&name.op)
+    }
+}
+
+/// Everything in which a kernel misses its budget, as text. Kernels without a goal must still not spill.
+pub fn violations(figures: &Figures) -> Vec<String> {
+    let mut missed = Vec::new();
+    let mut at_most = |what: &str, found: f64, limit: f64| {
+        if found > limit {
+            missed.push(format!("{what} {found:.2}, at most {limit}"));
+        }
+    };
+    at_most("local memory accesses", figures.local as f64, 0.0);
+    at_most("stack", f64::from(figures.stack), 0.0);
+    let Some(name) = Name::parse(&figures.kernel) else { return missed };
+    let (Some(goal), Some(column)) = (GOALS.iter().find(|goal| goal.covers(&name)), name.column())
+    else {
+        return missed;
+    };
+    let Some(instructions) = goal.instructions[column] else { return missed };
+    at_most("instructions per element", figures.instructions_per_element, instructions);
+    at_most(
+        "ALU instructions per element",
+        figures.alu_per_element,
+        goal.alu[column].unwrap_or(f64::INFINITY),
+    );
+    at_most(
+        "multiplications per element",
+        figures.multiplications_per_element,
+        goal.multiplications[column],
+    );
+    at_most(
+        "registers",
+        f64::from(figures.registers),
+        if matches!(name.shape, "row" | "col") { 48.0 } else { 40.0 },
+    );
+    // ptxas loads only those halves of an f64 that carry a sign; a gather loads elements.
+    let half_loads = name.op == "copysign" && name.dtype == "f64";
+    if name.shape != "gath4" {
+        let wide = if half_loads {
+            0.8
+        } else if name.shape == "col" {
+            0.94
+        } else {
+            1.0
+        };
+        if figures.wide_share < wide - 0.005 {
+            missed.push(format!(
+                "share of 128-bit accesses {:.2}, at least {wide}",
+                figures.wide_share
+            ));
+        }
+        let in_flight = if half_loads || name.shape == "row" { 48 } else { 64 };
+        if figures.in_flight < in_flight {
+            missed.push(format!("bytes in flight {}, at least {in_flight}", figures.in_flight));
+        }
+    }
+    missed
+}

@@ -1,0 +1,148 @@
+//! The figures of one kernel: from PTX to machine code to numbers.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::flow;
+use super::listing::{self, Function, Pipe};
+use crate::{Failure, wheels};
+
+/// NVIDIA's assembler and disassembler.
+pub struct Tools {
+    ptxas: PathBuf,
+    cuobjdump: PathBuf,
+    /// cuobjdump finds nvdisasm on its path.
+    search_path: std::ffi::OsString,
+}
+
+/// What is measured, per element where a name ends in `_per_element`.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    pub kernel: String,
+    pub registers: u32,
+    pub stack: u32,
+    /// Accesses to local memory: spills, or arrays that did not fit registers.
+    pub local: usize,
+    pub instructions_per_element: f64,
+    pub alu_per_element: f64,
+    pub multiplications_per_element: f64,
+    /// Share of the bytes on the hot path that move in accesses of 16 bytes.
+    pub wide_share: f64,
+    /// Bytes that one thread has asked for before it first stores.
+    pub in_flight: u32,
+}
+
+impl Tools {
+    /// Fetches what is missing. The assembler is as old as the NVRTC that wrote the PTX.
+    pub fn new(nvrtc_major: i32) -> Result<Tools, Failure> {
+        let cuobjdump = wheels::CUOBJDUMP.path()?;
+        let nvdisasm = wheels::NVDISASM.path()?;
+        let mut folders: Vec<PathBuf> = nvdisasm.parent().map(Path::to_owned).into_iter().collect();
+        if let Some(path) = std::env::var_os("PATH") {
+            folders.extend(std::env::split_paths(&path));
+        }
+        let ptxas =
+            if nvrtc_major >= 13 { wheels::PTXAS_13.path()? } else { wheels::PTXAS_12.path()? };
+        Ok(Tools { ptxas, cuobjdump, search_path: std::env::join_paths(folders)? })
+    }
+
+    /// Assembles a file of PTX for `arch` and measures every kernel in it that stores.
+    pub fn measure(&self, ptx: &Path, arch: &str) -> Result<Vec<Figures>, Failure> {
+        let cubin = ptx.with_extension("cubin");
+        run(Command::new(&self.ptxas)
+            .args(["-O3", &format!("-arch={arch}"), "-o"])
+            .arg(&cubin)
+            .arg(ptx))?;
+        let disassemble = |flag| {
+            run(Command::new(&self.cuobjdump).env("PATH", &self.search_path).arg(flag).arg(&cubin))
+        };
+        let listing = disassemble("-sass")?;
+        let resources = disassemble("-res-usage")?;
+        let usage = usage(&resources);
+        let functions = listing::parse(&listing);
+        let storing =
+            functions.iter().filter(|function| function.code.iter().any(|i| i.is_global_store()));
+        storing.map(|function| figures(function, &usage)).collect()
+    }
+}
+
+/// Runs a tool; gives what it prints.
+fn run(command: &mut Command) -> Result<String, Failure> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let done = command.output().map_err(|error| format!("cannot run {name}: {error}"))?;
+    let said =
+        String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    if done.status.success() { Ok(said) } else { Err(format!("{name} failed: {said}").into()) }
+}
+
+/// Registers and stack by kernel, from lines `Function name:` and `REG:32 STACK:0 …`.
+fn usage(text: &str) -> HashMap<&str, (u32, u32)> {
+    let mut all = HashMap::new();
+    let mut name = "";
+    for line in text.lines().map(str::trim) {
+        if let Some(function) = line.strip_prefix("Function ") {
+            name = function.trim_end_matches(':');
+        } else if line.starts_with("REG:") {
+            let number = |key: &str| {
+                line.split_whitespace()
+                    .find_map(|word| word.strip_prefix(key)?.parse().ok())
+                    .unwrap_or(u32::MAX)
+            };
+            all.insert(name, (number("REG:"), number("STACK:")));
+        }
+    }
+    all
+}
+
+/// The size of one element, from the dtype at the end of a kernel's name.
+fn element_bytes(kernel: &str) -> Result<f64, Failure> {
+    let dtype = kernel.rsplit('_').next().unwrap_or_default();
+    match dtype {
+        "bool" | "int" => Ok(1.0),
+        "c64" => Ok(8.0),
+        "c128" => Ok(16.0),
+        _ => {
+            let bits: f64 =
+                dtype.trim_start_matches(|letter: char| letter.is_ascii_alphabetic()).parse()?;
+            Ok(bits / 8.0)
+        }
+    }
+}
+
+fn figures(function: &Function, usage: &HashMap<&str, (u32, u32)>) -> Result<Figures, Failure> {
+    let path = flow::hot_path(&function.code);
+    let (registers, stack) = usage
+        .get(function.name.as_str())
+        .copied()
+        .ok_or_else(|| format!("no resource usage of {}", function.name))?;
+    let loads: Vec<u32> = path.iter().filter(|i| i.is_global_load()).map(|i| i.width()).collect();
+    let stores: Vec<u32> = path.iter().filter(|i| i.is_global_store()).map(|i| i.width()).collect();
+    let bytes = |accesses: &[u32]| f64::from(accesses.iter().sum::<u32>());
+    let wide =
+        |accesses: &[u32]| f64::from(accesses.iter().filter(|&&width| width >= 16).sum::<u32>());
+    // A path that stores nothing is a kernel whose stores hide behind a call or a switch: it counts as one element.
+    let elements = match bytes(&stores) / element_bytes(&function.name)? {
+        0.0 => 1.0,
+        some => some,
+    };
+    let per_element = |count: usize| count as f64 / elements;
+    Ok(Figures {
+        kernel: function.name.clone(),
+        registers,
+        stack,
+        local: function.code.iter().filter(|i| i.is_local()).count(),
+        instructions_per_element: per_element(path.len()),
+        alu_per_element: per_element(path.iter().filter(|i| i.pipe() == Pipe::Alu).count()),
+        multiplications_per_element: per_element(
+            path.iter().filter(|i| i.is_index_multiplication()).count(),
+        ),
+        wide_share: (wide(&loads) + wide(&stores)) / (bytes(&loads) + bytes(&stores)).max(1.0),
+        in_flight: path
+            .iter()
+            .take_while(|i| !i.is_global_store())
+            .filter(|i| i.is_global_load())
+            .map(|i| i.width())
+            .sum(),
+    })
+}

@@ -1,0 +1,89 @@
+//! `cargo xtask sass`: what the kernels cost in machine code, checked on a machine without a GPU.
+//!
+//! Each module is compiled to the PTX that a device of the given architecture would get, assembled for it, disassembled,
+//! and measured on its hot path. This counts instructions; it says nothing about time.
+
+mod budget;
+mod flow;
+mod listing;
+mod measure;
+mod report;
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::arguments::Arguments;
+use crate::modules::{self, Module};
+use crate::run::root;
+use crate::{Command, Outcome, kernels, parallel};
+use measure::{Figures, Tools};
+
+pub const COMMAND: Command = Command {
+    name: "sass",
+    usage: "[--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--all] [--verbose] [--markdown FILE]",
+    run,
+};
+
+/// The figures of all kernels on one architecture.
+pub struct Measured {
+    pub arch: String,
+    pub kernels: Vec<Figures>,
+}
+
+fn run(mut arguments: Arguments) -> Outcome {
+    let mut archs = arguments.values("--arch")?;
+    if archs.is_empty() {
+        archs = ["sm_80", "sm_90", "sm_100"].map(str::to_owned).to_vec();
+    }
+    let choice = arguments.value("--nvrtc")?.unwrap_or_else(|| "12".to_owned());
+    let (ops, dtypes) = (arguments.values("--op")?, arguments.values("--dtype")?);
+    let (every_module, verbose) = (arguments.flag("--all"), arguments.flag("--verbose"));
+    let markdown = arguments.value("--markdown")?.map(PathBuf::from);
+    arguments.finish()?;
+
+    let nvrtc = kernels::nvrtc(&choice)?;
+    let tools = Tools::new(nvrtc.version().0)?;
+    let source = kernels::source()?;
+    let folder = root().join("target/sass");
+    fs::create_dir_all(&folder)?;
+    let chosen: Vec<Module> = modules::all()
+        .into_iter()
+        .filter(|module| every_module || module.has_budget())
+        .filter(|module| ops.is_empty() || ops.iter().any(|op| op == module.op))
+        .filter(|module| dtypes.is_empty() || dtypes.iter().any(|dtype| dtype == module.dtype))
+        .collect();
+
+    let mut measured = Vec::new();
+    for arch in archs {
+        let target = kernels::virtual_architecture(&arch)?;
+        let results = parallel::map(&arch, &chosen, |&module| {
+            let ptx = folder.join(format!("{}_{}.{arch}.ptx", module.op, module.dtype));
+            let text = nvrtc.compile(&source, &kernels::options(module, &target))?;
+            fs::write(&ptx, text.strip_suffix(b"\0").unwrap_or(&text))?;
+            tools.measure(&ptx, &arch)
+        });
+        let mut kernels = Vec::new();
+        for result in results {
+            kernels.extend(result?);
+        }
+        measured.push(Measured { arch, kernels });
+    }
+
+    let report = report::table(&measured);
+    print!("{}", if verbose { report::kernels(&measured) + &report } else { report.clone() });
+    if let Some(file) = markdown {
+        fs::write(&file, report::page(&measured, nvrtc.version()))?;
+    }
+    let mut missed = 0;
+    for Measured { arch, kernels } in &measured {
+        for figures in kernels {
+            for violation in budget::violations(figures) {
+                missed += 1;
+                eprintln!("{arch} {}: {violation}", figures.kernel);
+            }
+        }
+    }
+    let count: usize = measured.iter().map(|measured| measured.kernels.len()).sum();
+    println!("{count} kernels measured, {missed} budgets missed");
+    if missed == 0 { Ok(()) } else { Err(format!("{missed} budgets missed").into()) }
+}

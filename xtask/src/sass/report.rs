@@ -1,0 +1,126 @@
+//! The figures as tables.
+
+use std::fmt::Write;
+
+use super::Measured;
+use super::budget::{GOALS, Goal, Name};
+use super::measure::Figures;
+
+/// Four numbers as `4.2 / 4.3 / 3.3 / 8.5`, a dash where there is none.
+fn numbers(values: [Option<f64>; 4]) -> String {
+    let texts = values.map(|value| match value {
+        None => "–".to_owned(),
+        Some(value) => {
+            let text = format!("{value:.2}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+    });
+    texts.join(" / ")
+}
+
+/// The worst of all kernels under a goal, by element size.
+fn worst(goal: &Goal, measured: &Measured, figure: impl Fn(&Figures) -> f64) -> [Option<f64>; 4] {
+    let mut found = [None; 4];
+    for figures in &measured.kernels {
+        let Some(name) = Name::parse(&figures.kernel).filter(|name| goal.covers(name)) else {
+            continue;
+        };
+        let Some(column) = name.column() else { continue };
+        if goal.instructions[column].is_some() {
+            found[column] = Some(figure(figures).max(found[column].unwrap_or(0.0)));
+        }
+    }
+    found
+}
+
+/// One row per goal: PyTorch's figure, the limit, and the worst kernel on each architecture.
+pub fn table(measured: &[Measured]) -> String {
+    let mut text =
+        String::from("| instructions per element (8 / 16 / 32 / 64 bit) | PyTorch | at most |");
+    for measured in measured {
+        let _ = write!(text, " {} |", measured.arch); // writing to a String cannot fail
+    }
+    text += "\n|---|---|---|";
+    text += &"---|".repeat(measured.len());
+    text += "\n";
+    for goal in GOALS {
+        let _ = write!(
+            text,
+            "| {} | {} | {} |",
+            goal.title,
+            numbers(goal.pytorch),
+            numbers(goal.instructions)
+        );
+        for measured in measured {
+            let _ = write!(
+                text,
+                " {} |",
+                numbers(worst(goal, measured, |figures| figures.instructions_per_element))
+            );
+        }
+        text += "\n";
+    }
+    text
+}
+
+/// One line per kernel.
+pub fn kernels(measured: &[Measured]) -> String {
+    let mut text = String::new();
+    for Measured { arch, kernels } in measured {
+        let _ = writeln!(
+            text,
+            "{arch:44} {:>4} {:>5} {:>6} {:>5} {:>6} {:>4} {:>5}",
+            "regs", "local", "i/el", "alu", "mul/el", "v128", "inflB"
+        );
+        for kernel in kernels {
+            let _ = writeln!(
+                text,
+                "{:44} {:4} {:5} {:6.2} {:5.2} {:6.2} {:4.2} {:5}",
+                kernel.kernel,
+                kernel.registers,
+                kernel.local,
+                kernel.instructions_per_element,
+                kernel.alu_per_element,
+                kernel.multiplications_per_element,
+                kernel.wide_share,
+                kernel.in_flight
+            );
+        }
+    }
+    text
+}
+
+/// A page for the documentation.
+pub fn page(measured: &[Measured], (major, minor): (i32, i32)) -> String {
+    let mut text = String::from(
+        "# What the kernels cost in machine code\n\nWritten by `cargo xtask sass --markdown docs/sass.md`, which fails if a limit is missed. \
+         Every kernel is compiled to the PTX that a device of\nthe architecture would get, assembled and disassembled; \
+         the instructions on its hot path are counted, the prologue included.\nFigures are the worst over all dtypes of a size and all \
+         ops of a row. PyTorch's column is its own 2.15 kernels, disassembled for sm_80 and counted the\nsame way. No GPU took part: \
+         this says how much work there is, not how long it takes.\n\n",
+    );
+    let _ = writeln!(text, "NVRTC {major}.{minor}.\n");
+    text += &table(measured);
+    text += "\n| ALU instructions per element | at most |";
+    for measured in measured {
+        let _ = write!(text, " {} |", measured.arch);
+    }
+    text += "\n|---|---|";
+    text += &"---|".repeat(measured.len());
+    text += "\n";
+    for goal in GOALS.iter().filter(|goal| goal.alu.iter().any(Option::is_some)) {
+        let _ = write!(text, "| {} | {} |", goal.title, numbers(goal.alu));
+        for measured in measured {
+            let _ = write!(
+                text,
+                " {} |",
+                numbers(worst(goal, measured, |figures| figures.alu_per_element))
+            );
+        }
+        text += "\n";
+    }
+    text += "\nAlso checked: no local memory and no stack in any kernel; at most 40 registers (row and column 48); all accesses of contiguous operands 128 bits wide\n\
+             (column: the one element per row; f64 copysign: ptxas loads only the halves that carry a sign); at least 64 bytes in flight per thread (row and f64\n\
+             copysign 48); no index multiplication in contiguous, scalar and row kernels.\n";
+    text
+}
