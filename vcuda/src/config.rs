@@ -1,0 +1,224 @@
+//! Settings: from the environment when the library is first used, from [`set`] afterwards.
+
+use crate::faults;
+use crate::sanitizer::lock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock};
+
+/// When work on a stream happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Async {
+    /// At its synchronisation, and no earlier.
+    Lazy,
+    /// At once.
+    Eager,
+    /// At times drawn from a seed.
+    Seed(u64),
+}
+
+/// The settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Compute capability, major × 10 + minor.
+    pub cc: u32,
+    pub devices: u32,
+    /// The newest PTX version that is accepted, major × 10 + minor.
+    pub ptx_isa: u32,
+    /// What `cuDriverGetVersion` answers.
+    pub driver: u32,
+    pub pools: bool,
+    /// Bytes of memory per device.
+    pub memory: u64,
+    pub trace: bool,
+    pub stats: bool,
+    pub stub: bool,
+    pub when: Async,
+    /// Pageable host memory is read late too, instead of being staged when the copy is asked for.
+    pub late_host: bool,
+    pub races: bool,
+    pub quiet: bool,
+    /// Instructions a warp may run before the launch times out.
+    pub timeout: u64,
+    /// Host threads that run blocks; zero means all.
+    pub workers: usize,
+    /// A folder of PTX files that stand in for cubin images.
+    pub cubin: Option<String>,
+}
+
+/// The keys, as in `VCUDA_CC` or `set("cc", …)`.
+const KEYS: &[&str] = &[
+    "CC",
+    "DEVICES",
+    "PTX_ISA",
+    "DRIVER",
+    "NO_POOLS",
+    "MEMORY",
+    "TRACE",
+    "STATS",
+    "STUB",
+    "ASYNC",
+    "LATE_HOST",
+    "NO_RACES",
+    "QUIET",
+    "TIMEOUT",
+    "WORKERS",
+    "CUBIN",
+    "FAIL",
+];
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            cc: 80,
+            devices: 1,
+            ptx_isa: 999,
+            driver: 13040,
+            pools: true,
+            memory: 16 << 30,
+            trace: false,
+            stats: false,
+            stub: false,
+            when: Async::Lazy,
+            late_host: false,
+            races: true,
+            quiet: false,
+            timeout: 1 << 32,
+            workers: 0,
+            cubin: None,
+        }
+    }
+}
+
+fn flag(value: &str) -> Option<bool> {
+    match value {
+        "" | "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn bytes(value: &str) -> Option<u64> {
+    let lower = value.to_ascii_lowercase();
+    let (digits, shift) = match lower.char_indices().last()? {
+        (k, 'k') => (&lower[..k], 10),
+        (k, 'm') => (&lower[..k], 20),
+        (k, 'g') => (&lower[..k], 30),
+        _ => (lower.as_str(), 0),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+fn version(value: &str) -> Option<u32> {
+    match value.split_once('.') {
+        Some((major, minor)) => Some(major.parse::<u32>().ok()? * 10 + minor.parse::<u32>().ok()?),
+        None => value.parse().ok(),
+    }
+}
+
+fn when(value: &str) -> Option<Async> {
+    match value {
+        "lazy" => Some(Async::Lazy),
+        "eager" => Some(Async::Eager),
+        _ => value.strip_prefix("seed:")?.parse().ok().map(Async::Seed),
+    }
+}
+
+impl Config {
+    /// Changes one setting. `None`: no such key, or a value that makes no sense for it.
+    fn change(&mut self, key: &str, value: &str) -> Option<()> {
+        let value = value.trim();
+        match key.to_ascii_uppercase().trim_start_matches("VCUDA_") {
+            "CC" => self.cc = version(value).filter(|cc| (30..=199).contains(cc))?,
+            "DEVICES" => self.devices = value.parse().ok().filter(|&n| n <= 16)?,
+            "PTX_ISA" => self.ptx_isa = version(value)?,
+            "DRIVER" => self.driver = value.parse().ok()?,
+            "NO_POOLS" => self.pools = !flag(value)?,
+            "MEMORY" => self.memory = bytes(value)?,
+            "TRACE" => self.trace = flag(value)?,
+            "STATS" => self.stats = flag(value)?,
+            "STUB" => self.stub = flag(value)?,
+            "ASYNC" => self.when = when(value)?,
+            "LATE_HOST" => self.late_host = flag(value)?,
+            "NO_RACES" => self.races = !flag(value)?,
+            "QUIET" => self.quiet = flag(value)?,
+            "TIMEOUT" => self.timeout = value.parse().ok().filter(|&n| n > 0)?,
+            "WORKERS" => self.workers = value.parse().ok()?,
+            "CUBIN" => self.cubin = (!value.is_empty()).then(|| value.to_string()),
+            "FAIL" => return faults::set(value),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn from_environment() -> Config {
+        let mut config = Config::default();
+        for key in KEYS {
+            let name = format!("VCUDA_{key}");
+            if let Ok(value) = std::env::var(&name)
+                && config.change(key, &value).is_none()
+            {
+                eprintln!("vcuda: {name}={value} makes no sense and is ignored");
+            }
+        }
+        config
+    }
+}
+
+static TRACE: AtomicBool = AtomicBool::new(false);
+
+fn cell() -> &'static Mutex<Config> {
+    static CONFIG: OnceLock<Mutex<Config>> = OnceLock::new();
+    CONFIG.get_or_init(|| {
+        let config = Config::from_environment();
+        TRACE.store(config.trace, Relaxed);
+        Mutex::new(config)
+    })
+}
+
+/// The settings now.
+pub fn get() -> Config {
+    lock(cell()).clone()
+}
+
+/// Reads one thing from the settings.
+pub fn with<T>(f: impl FnOnce(&Config) -> T) -> T {
+    f(&lock(cell()))
+}
+
+/// Whether calls are printed.
+pub fn tracing() -> bool {
+    cell();
+    TRACE.load(Relaxed)
+}
+
+/// Changes a setting by its key. False: no such key, or a value that makes no sense for it.
+pub fn set(key: &str, value: &str) -> bool {
+    let mut config = lock(cell());
+    let done = config.change(key, value).is_some();
+    TRACE.store(config.trace, Relaxed);
+    done
+}
+
+/// Goes back to the settings of the environment.
+pub fn reset() {
+    faults::clear();
+    let config = Config::from_environment();
+    TRACE.store(config.trace, Relaxed);
+    *lock(cell()) = config;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read() {
+        let mut c = Config::default();
+        assert!(c.change("memory", "3m").is_some() && c.memory == 3 << 20);
+        assert!(c.change("VCUDA_PTX_ISA", "8.0").is_some() && c.ptx_isa == 80);
+        assert!(c.change("cc", "12.0").is_some() && c.cc == 120);
+        assert!(c.change("async", "seed:7").is_some() && c.when == Async::Seed(7));
+        assert!(c.change("no_pools", "1").is_some() && !c.pools);
+        assert!(c.change("async", "sometimes").is_none() && c.change("colour", "red").is_none());
+    }
+}

@@ -1,0 +1,117 @@
+//! Events.
+
+use super::{api, outcome, put, working};
+use crate::error::{
+    Code, ERROR_CAPTURED_EVENT, ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE, ERROR_NOT_READY,
+};
+use crate::runtime::{Event, Guard, Work, run_until};
+use std::ffi::c_uint;
+
+fn find(s: &Guard, event: u64) -> Result<&Event, Code> {
+    let event = s.events.get(&event).ok_or(ERROR_INVALID_HANDLE)?;
+    if event.captured.is_some() { Err(ERROR_CAPTURED_EVENT) } else { Ok(event) }
+}
+
+fn done(s: &Guard, event: &Event) -> bool {
+    event
+        .recorded
+        .is_none_or(|(stream, number)| s.streams.get(&stream).is_none_or(|x| x.done >= number))
+}
+
+fn record(event: u64, stream: u64) -> Result<(), Code> {
+    let (mut s, cx) = working()?;
+    let stream = s.stream(cx, stream)?;
+    let context = s.events.get(&event).ok_or(ERROR_INVALID_HANDLE)?.context;
+    if s.streams.get(&stream).is_none_or(|x| x.context != context) {
+        return Err(ERROR_INVALID_HANDLE);
+    }
+    let capture =
+        s.streams.get(&stream).and_then(|x| x.capture.as_ref()).map(|c| (c.id, stream, c.count));
+    if capture.is_some() {
+        if let Some(e) = s.events.get_mut(&event) {
+            e.captured = capture;
+        }
+        return Ok(());
+    }
+    s.push(stream, Work::Record { event })?;
+    let number = s.streams.get(&stream).map_or(0, |x| x.pushed);
+    if let Some(e) = s.events.get_mut(&event) {
+        e.captured = None;
+        e.recorded = Some((stream, number));
+        e.at = None;
+    }
+    drop(crate::runtime::stir(s, stream));
+    Ok(())
+}
+
+fn elapsed(ms: *mut f32, start: u64, end: u64) -> Result<(), Code> {
+    let (s, _) = working()?;
+    let (a, b) = (find(&s, start)?, find(&s, end)?);
+    if (a.flags | b.flags) & 2 != 0 || a.recorded.is_none() || b.recorded.is_none() {
+        return Err(ERROR_INVALID_HANDLE);
+    }
+    if !done(&s, a) || !done(&s, b) {
+        return Err(ERROR_NOT_READY);
+    }
+    let (Some(a), Some(b)) = (a.at, b.at) else { return put(ms, 0.0) };
+    let span = if b >= a { (b - a).as_secs_f32() } else { -(a - b).as_secs_f32() };
+    put(ms, span * 1e3)
+}
+
+api! {
+    fn cuEventCreate(event: *mut u64, flags: c_uint) {
+        let (mut s, cx) = working()?;
+        if flags > 7 {
+            return Err(ERROR_INVALID_VALUE);
+        }
+        let handle = s.handle();
+        s.events.insert(handle, Event { context: cx, flags, ..Event::default() });
+        put(event, handle)
+    }
+
+    fn cuEventDestroy_v2(event: u64) {
+        let (mut s, _) = working()?;
+        s.events.remove(&event).map(drop).ok_or(ERROR_INVALID_HANDLE)
+    }
+
+    fn cuEventRecord(event: u64, stream: u64) {
+        record(event, stream)
+    }
+
+    fn cuEventRecordWithFlags(event: u64, stream: u64, _flags: c_uint) {
+        record(event, stream)
+    }
+
+    fn cuEventSynchronize(event: u64) {
+        let (s, cx) = working()?;
+        let recorded = find(&s, event)?.recorded;
+        let s = match recorded {
+            Some((stream, number)) => run_until(s, stream, number),
+            None => s,
+        };
+        outcome(&s, cx)
+    }
+
+    fn cuEventQuery(event: u64) {
+        let (s, cx) = working()?;
+        let e = find(&s, event)?;
+        if done(&s, e) {
+            return Ok(());
+        }
+        // Asking again and again must come to an end: each question does one piece of work.
+        if let Some((stream, _)) = e.recorded {
+            let next = s.streams.get(&stream).map_or(0, |x| x.done + 1);
+            let s = run_until(s, stream, next);
+            outcome(&s, cx)?;
+        }
+        Err(ERROR_NOT_READY)
+    }
+
+    fn cuEventElapsedTime(ms: *mut f32, start: u64, end: u64) {
+        elapsed(ms, start, end)
+    }
+
+    fn cuEventElapsedTime_v2(ms: *mut f32, start: u64, end: u64) {
+        elapsed(ms, start, end)
+    }
+}

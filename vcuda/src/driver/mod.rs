@@ -1,0 +1,126 @@
+//! The exported driver API, a file per chapter of its documentation.
+//!
+//! The functions have the names, parameters and error codes of the vendor's. A program reaches them by
+//! loading the shared library; tests in Rust may call them directly.
+
+mod context;
+mod control;
+mod copy;
+mod device;
+mod event;
+mod function;
+mod graph;
+mod init;
+mod memory;
+mod module;
+mod pool;
+mod stream;
+
+pub use context::*;
+pub use control::*;
+pub use copy::*;
+pub use device::*;
+pub use event::*;
+pub use function::*;
+pub use graph::*;
+pub use init::*;
+pub use memory::*;
+pub use module::*;
+pub use pool::*;
+pub use stream::*;
+
+use crate::config;
+use crate::error::{Code, ERROR_INVALID_CONTEXT, ERROR_INVALID_VALUE};
+use crate::runtime::{Guard, enter};
+use crate::sanitizer::{self, Finding, Kind};
+use std::ffi::{CStr, c_char};
+
+/// Exports functions whose body is a `Result<(), Code>`, counted and open to injected faults.
+macro_rules! api {
+    ($(fn $name:ident($($a:ident: $t:ty),* $(,)?) $body:block)*) => {
+        $(
+            #[doc = concat!("`", stringify!($name), "` of the driver API.")]
+            ///
+            /// # Safety
+            /// As the API says: a pointer is null or valid for its use, until the work it is for is synchronised.
+            #[unsafe(no_mangle)]
+            #[allow(non_snake_case)]
+            pub unsafe extern "C" fn $name($($a: $t),*) -> $crate::error::Code {
+                static CALL: $crate::calls::Call = $crate::calls::Call::new(stringify!($name));
+                CALL.run(move || $body)
+            }
+        )*
+        /// Names and addresses of the functions of this file.
+        pub(super) fn functions() -> Vec<(&'static str, usize)> {
+            vec![$((stringify!($name), $name as *const () as usize)),*]
+        }
+    };
+}
+use api;
+
+/// All exported functions of the driver API.
+fn functions() -> impl Iterator<Item = (&'static str, usize)> {
+    let files = [
+        context::functions(),
+        copy::functions(),
+        device::functions(),
+        event::functions(),
+        function::functions(),
+        graph::functions(),
+        init::functions(),
+        memory::functions(),
+        module::functions(),
+        pool::functions(),
+        stream::functions(),
+    ];
+    files.into_iter().flatten()
+}
+
+/// Writes a result through a pointer that the caller of the API gave.
+fn put<T>(to: *mut T, value: T) -> Result<(), Code> {
+    if to.is_null() {
+        return Err(ERROR_INVALID_VALUE);
+    }
+    // SAFETY: not null, and by the API's contract valid for a write of its type.
+    unsafe { to.write_unaligned(value) };
+    Ok(())
+}
+
+/// Reads a string that the caller of the API gave.
+fn text(from: *const c_char) -> Result<String, Code> {
+    if from.is_null() {
+        return Err(ERROR_INVALID_VALUE);
+    }
+    // SAFETY: not null, and by the API's contract a string that ends with a zero.
+    unsafe { CStr::from_ptr(from) }.to_str().map(str::to_string).map_err(|_| ERROR_INVALID_VALUE)
+}
+
+/// The lock and the current context, if that is fit for work.
+fn working() -> Result<(Guard, u64), Code> {
+    let s = enter();
+    match s.context() {
+        Ok(cx) => Ok((s, cx)),
+        Err(code) => {
+            if code == ERROR_INVALID_CONTEXT {
+                bad_call(code, "a call on a thread that has no current context".into());
+            }
+            Err(code)
+        }
+    }
+}
+
+/// The error a context was left with by the work just done.
+fn outcome(s: &Guard, cx: u64) -> Result<(), Code> {
+    match s.contexts.get(&cx).map_or(0, |c| c.sticky) {
+        0 => Ok(()),
+        code => Err(code),
+    }
+}
+
+/// Notes a call that is wrong in itself.
+fn bad_call(code: Code, text: String) {
+    sanitizer::report(
+        Finding { kind: Kind::BadCall, code, place: None, text },
+        config::with(|c| !c.quiet),
+    );
+}

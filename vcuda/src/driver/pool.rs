@@ -1,0 +1,109 @@
+//! Memory pools.
+
+use super::memory::allocate_async;
+use super::{api, put};
+use crate::config;
+use crate::error::{Code, ERROR_INVALID_VALUE, ERROR_NOT_SUPPORTED};
+use crate::runtime::{Guard, Pool, enter};
+use std::ffi::{c_int, c_void};
+
+fn pooled() -> Result<Guard, Code> {
+    let s = enter();
+    s.ready()?;
+    if config::with(|c| c.pools) { Ok(s) } else { Err(ERROR_NOT_SUPPORTED) }
+}
+
+/// Attributes of four bytes; the others have eight.
+const SHORT: [c_int; 3] = [1, 2, 3];
+
+api! {
+    fn cuDeviceGetDefaultMemPool(pool: *mut u64, device: c_int) {
+        let mut s = pooled()?;
+        let found = s.device(device)?.default_pool;
+        put(pool, found)
+    }
+
+    fn cuDeviceGetMemPool(pool: *mut u64, device: c_int) {
+        let mut s = pooled()?;
+        let found = s.device(device)?.current_pool;
+        put(pool, found)
+    }
+
+    fn cuDeviceSetMemPool(device: c_int, pool: u64) {
+        let mut s = pooled()?;
+        if !s.pools.contains_key(&pool) {
+            return Err(ERROR_INVALID_VALUE);
+        }
+        s.device(device)?.current_pool = pool;
+        Ok(())
+    }
+
+    fn cuMemPoolCreate(pool: *mut u64, properties: *const c_void) {
+        let mut s = pooled()?;
+        if properties.is_null() {
+            return Err(ERROR_INVALID_VALUE);
+        }
+        // SAFETY: by the API's contract the properties are valid; the device's number is at byte 12.
+        let device = unsafe { properties.cast::<c_int>().add(3).read_unaligned() };
+        s.device(device)?;
+        let handle = s.handle();
+        s.pools.insert(handle, Pool::default());
+        put(pool, handle)
+    }
+
+    fn cuMemPoolDestroy(pool: u64) {
+        let mut s = pooled()?;
+        if s.pools.get(&pool).is_none_or(|p| p.fixed) {
+            return Err(ERROR_INVALID_VALUE);
+        }
+        s.pools.remove(&pool);
+        for device in &mut s.devices {
+            if device.current_pool == pool {
+                device.current_pool = device.default_pool;
+            }
+        }
+        Ok(())
+    }
+
+    fn cuMemPoolSetAttribute(pool: u64, which: c_int, value: *mut c_void) {
+        let mut s = pooled()?;
+        if value.is_null() || !(1..=8).contains(&which) {
+            return Err(ERROR_INVALID_VALUE);
+        }
+        let pool = s.pools.get_mut(&pool).ok_or(ERROR_INVALID_VALUE)?;
+        // SAFETY: by the API's contract the value is of the attribute's type.
+        let value = unsafe { if SHORT.contains(&which) { u64::from(value.cast::<u32>().read_unaligned()) } else { value.cast::<u64>().read_unaligned() } };
+        pool.attributes.insert(which, value);
+        if which == 8 {
+            pool.high = pool.used;
+        }
+        Ok(())
+    }
+
+    fn cuMemPoolGetAttribute(pool: u64, which: c_int, value: *mut c_void) {
+        let s = pooled()?;
+        let pool = s.pools.get(&pool).ok_or(ERROR_INVALID_VALUE)?;
+        let found = match which {
+            1..=3 => return put(value.cast(), pool.attributes.get(&which).copied().unwrap_or(1) as u32),
+            4 => pool.attributes.get(&which).copied().unwrap_or(0),
+            5 | 7 => pool.used,
+            6 | 8 => pool.high,
+            _ => return Err(ERROR_INVALID_VALUE),
+        };
+        put(value.cast(), found)
+    }
+
+    fn cuMemPoolTrimTo(pool: u64, _keep: usize) {
+        let s = pooled()?;
+        if s.pools.contains_key(&pool) { Ok(()) } else { Err(ERROR_INVALID_VALUE) }
+    }
+
+    fn cuMemPoolSetAccess(pool: u64, _access: *const c_void, _count: usize) {
+        let s = pooled()?;
+        if s.pools.contains_key(&pool) { Ok(()) } else { Err(ERROR_INVALID_VALUE) }
+    }
+
+    fn cuMemAllocFromPoolAsync(addr: *mut u64, size: usize, pool: u64, stream: u64) {
+        allocate_async(addr, size, Some(pool), stream, "cuMemAllocFromPoolAsync")
+    }
+}

@@ -1,0 +1,165 @@
+//! Streams and their capture.
+
+use super::{api, outcome, put, working};
+use crate::error::{ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE, ERROR_NOT_READY};
+use crate::runtime::{Stream, Work, run_stream, run_until, submit};
+use std::ffi::{c_int, c_uint, c_void};
+
+fn create(to: *mut u64, flags: c_uint, priority: c_int) -> Result<(), u32> {
+    let (mut s, cx) = working()?;
+    if flags > 1 {
+        return Err(ERROR_INVALID_VALUE);
+    }
+    let handle = s.handle();
+    s.streams.insert(handle, Stream::new(cx, true, flags, priority.clamp(-5, 0)));
+    put(to, handle)
+}
+
+fn capture_info(stream: u64, status: *mut c_int, id: *mut u64, graph: *mut u64) -> Result<(), u32> {
+    let (s, cx) = working()?;
+    let stream = s.stream(cx, stream)?;
+    let capture = s.streams.get(&stream).and_then(|x| x.capture.as_ref());
+    put(status, capture.map_or(0, |c| if c.invalid { 2 } else { 1 }))?;
+    if !id.is_null() {
+        put(id, capture.map_or(0, |c| c.id))?;
+    }
+    if !graph.is_null() {
+        put(graph, capture.map_or(0, |c| c.id))?;
+    }
+    Ok(())
+}
+
+api! {
+    fn cuStreamCreate(stream: *mut u64, flags: c_uint) {
+        create(stream, flags, 0)
+    }
+
+    fn cuStreamCreateWithPriority(stream: *mut u64, flags: c_uint, priority: c_int) {
+        create(stream, flags, priority)
+    }
+
+    fn cuStreamDestroy_v2(stream: u64) {
+        let (mut s, cx) = working()?;
+        if stream <= 2 {
+            return Err(ERROR_INVALID_HANDLE);
+        }
+        let stream = s.stream(cx, stream)?;
+        // Its work is still done, when somebody waits for it.
+        match s.streams.get_mut(&stream) {
+            Some(x) if x.done < x.pushed => {
+                x.destroyed = true;
+                x.capture = None;
+            }
+            _ => {
+                s.streams.remove(&stream);
+            }
+        }
+        Ok(())
+    }
+
+    fn cuStreamSynchronize(stream: u64) {
+        let (mut s, cx) = working()?;
+        let stream = s.stream(cx, stream)?;
+        s.not_capturing(stream)?;
+        let context = s.streams.get(&stream).map_or(cx, |x| x.context);
+        // Waiting for the legacy stream is waiting for all that it waits for.
+        let s = if s.contexts.get(&context).is_some_and(|c| c.legacy == stream) { submit(s, stream, Work::Nothing)? } else { s };
+        let s = run_stream(s, stream);
+        outcome(&s, context)
+    }
+
+    fn cuStreamQuery(stream: u64) {
+        let (mut s, cx) = working()?;
+        let stream = s.stream(cx, stream)?;
+        s.not_capturing(stream)?;
+        let (done, pushed) = s.streams.get(&stream).map_or((0, 0), |x| (x.done, x.pushed));
+        if done == pushed {
+            return Ok(());
+        }
+        // Asking again and again must come to an end: each question does one piece of work.
+        let s = run_until(s, stream, done + 1);
+        outcome(&s, cx)?;
+        Err(ERROR_NOT_READY)
+    }
+
+    fn cuStreamWaitEvent(stream: u64, event: u64, _flags: c_uint) {
+        let (mut s, cx) = working()?;
+        let stream = s.stream(cx, stream)?;
+        let event = s.events.get(&event).cloned().ok_or(ERROR_INVALID_HANDLE)?;
+        if let Some(captured) = event.captured {
+            return s.join_capture(stream, captured);
+        }
+        let capturing = s.streams.get(&stream).is_some_and(|x| x.capture.is_some());
+        match event.recorded {
+            Some(_) if capturing => {
+                s.invalidate(stream);
+                Err(crate::error::ERROR_STREAM_CAPTURE_ISOLATION)
+            }
+            Some((other, number)) if other != stream && s.streams.get(&other).is_some_and(|o| o.done < number) => submit(s, stream, Work::Wait { stream: other, number }).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn cuStreamGetCtx(stream: u64, context: *mut u64) {
+        let (s, cx) = working()?;
+        let stream = s.stream(cx, stream)?;
+        put(context, s.streams.get(&stream).map_or(0, |x| x.context))
+    }
+
+    fn cuStreamGetFlags(stream: u64, flags: *mut c_uint) {
+        let (s, cx) = working()?;
+        let stream = s.stream(cx, stream)?;
+        put(flags, s.streams.get(&stream).map_or(0, |x| x.flags))
+    }
+
+    fn cuStreamGetPriority(stream: u64, priority: *mut c_int) {
+        let (s, cx) = working()?;
+        let stream = s.stream(cx, stream)?;
+        put(priority, s.streams.get(&stream).map_or(0, |x| x.priority))
+    }
+
+    fn cuStreamGetId(stream: u64, id: *mut u64) {
+        let (s, cx) = working()?;
+        let stream = s.stream(cx, stream)?;
+        put(id, stream)
+    }
+
+    fn cuLaunchHostFunc(stream: u64, function: *mut c_void, data: *mut c_void) {
+        let (s, cx) = working()?;
+        if function.is_null() {
+            return Err(ERROR_INVALID_VALUE);
+        }
+        let stream = s.stream(cx, stream)?;
+        submit(s, stream, Work::Host { function: function as usize, data: data as usize }).map(drop)
+    }
+
+    fn cuStreamBeginCapture_v2(stream: u64, mode: c_uint) {
+        let (mut s, cx) = working()?;
+        let stream = s.stream(cx, stream)?;
+        s.begin_capture(stream, mode)
+    }
+
+    fn cuStreamEndCapture(stream: u64, graph: *mut u64) {
+        let (mut s, cx) = working()?;
+        let stream = s.stream(cx, stream)?;
+        let made = s.end_capture(stream);
+        put(graph, made.unwrap_or(0))?;
+        made.map(drop)
+    }
+
+    fn cuStreamIsCapturing(stream: u64, status: *mut c_int) {
+        capture_info(stream, status, std::ptr::null_mut(), std::ptr::null_mut())
+    }
+
+    fn cuStreamGetCaptureInfo_v2(stream: u64, status: *mut c_int, id: *mut u64, graph: *mut u64, dependencies: *mut *const u64, count: *mut usize) {
+        capture_info(stream, status, id, graph)?;
+        if !dependencies.is_null() {
+            put(dependencies, std::ptr::null())?;
+        }
+        if count.is_null() { Ok(()) } else { put(count, 0) }
+    }
+
+    fn cuThreadExchangeStreamCaptureMode(mode: *mut c_int) {
+        if mode.is_null() { Err(ERROR_INVALID_VALUE) } else { Ok(()) }
+    }
+}

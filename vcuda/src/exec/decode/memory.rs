@@ -1,0 +1,160 @@
+//! Loads, stores and atomics.
+
+use super::{Decoded, Decoder};
+use crate::exec::atomic;
+use crate::exec::program::{Access, Op};
+use crate::isa::lane::Operands;
+use crate::ptx::ast::{Arg, Class, Instruction, Space};
+
+fn type_of(name: &str) -> Option<(u8, bool)> {
+    let bytes = match name.trim_start_matches(|c: char| c.is_ascii_alphabetic()) {
+        "8" => 1,
+        "16" => 2,
+        "32" | "16x2" => 4,
+        "64" => 8,
+        _ => return None,
+    };
+    Some((bytes, name.starts_with('s')))
+}
+
+impl Decoder<'_> {
+    pub(super) fn memory(&mut self, parts: &[&str], i: &Instruction) -> Decoded<()> {
+        let entry = self.frames.last().is_some_and(|f| f.entry);
+        let mut access = Access {
+            space: Space::Generic,
+            bytes: 0,
+            count: 1,
+            signed: false,
+            readonly: false,
+            strong: false,
+            class: Class::Word,
+        };
+        let atomic = matches!(parts[0], "atom" | "red");
+        let mut operation = Vec::new();
+        for &part in &parts[1..] {
+            match part {
+                "global" => access.space = Space::Global,
+                "shared" | "shared::cta" | "shared::cluster" => access.space = Space::Shared,
+                "local" => access.space = Space::Local,
+                "const" => access.space = Space::Const,
+                "param" | "param::entry" | "param::func" => {
+                    access.space = if entry { Space::Param } else { Space::Local }
+                }
+                "nc" => access.readonly = true,
+                "volatile" | "relaxed" | "acquire" | "release" | "acq_rel" | "mmio" => {
+                    access.strong = true;
+                    self.program.fenced |= matches!(part, "acquire" | "release" | "acq_rel")
+                        && !parts.contains(&"cta");
+                }
+                "v2" => access.count = 2,
+                "v4" => access.count = 4,
+                "v8" => access.count = 8,
+                "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "weak" | "cta" | "cluster"
+                | "gpu" | "sys" | "noftz" => {}
+                part if part.starts_with("L1::") || part.starts_with("L2::") => {}
+                part if atomic && type_of(part).is_none() => operation.push(part),
+                part => {
+                    (access.bytes, access.signed) =
+                        type_of(part).ok_or_else(|| format!("unknown modifier .{part}"))?;
+                    operation.push(part);
+                }
+            }
+        }
+        if access.bytes == 0 {
+            return Err("no type".into());
+        }
+        access.class = if access.bytes == 8 { Class::Wide } else { Class::Word };
+        match parts[0] {
+            "ld" | "ldu" => self.load(access, i),
+            "st" => self.store(access, i),
+            _ => self.atomic(access, &operation.join("."), parts[0] == "red", i),
+        }
+    }
+
+    fn addressed(&mut self, access: &mut Access, arg: &Arg, o: &mut Operands) -> Decoded<()> {
+        let (slot, offset, space) = self.address(arg)?;
+        (o.s[0], o.imm) = (slot, offset);
+        // A parameter of a call lies in local memory; the symbol knows.
+        if let (Space::Param, Some(Space::Local)) = (access.space, space) {
+            access.space = Space::Local;
+        }
+        if let (Space::Generic, Some(space @ (Space::Shared | Space::Local | Space::Param))) =
+            (access.space, space)
+        {
+            access.space = space;
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, mut access: Access, i: &Instruction) -> Decoded<()> {
+        let [to, from] = &i.args[..] else { return Err("two operands are expected".into()) };
+        let mut o = Operands::default();
+        self.addressed(&mut access, from, &mut o)?;
+        let results: Vec<Arg> =
+            if let Arg::Vector(items) = to { items.clone() } else { vec![to.clone()] };
+        if results.len() != usize::from(access.count) {
+            return Err("the vector's length does not match".into());
+        }
+        let mut resizes = Vec::new();
+        for (k, arg) in results.iter().enumerate() {
+            let (slot, resize) = self.result(arg, access.class, access.signed)?;
+            o.d[k] = slot;
+            resizes.push(resize);
+        }
+        self.first = true;
+        self.emit(Op::Load(access), o);
+        resizes.into_iter().try_for_each(|resize| self.resize(resize))
+    }
+
+    fn store(&mut self, mut access: Access, i: &Instruction) -> Decoded<()> {
+        let [to, from] = &i.args[..] else { return Err("two operands are expected".into()) };
+        let mut o = Operands::default();
+        if access.space == Space::Param {
+            access.space = Space::Local;
+        }
+        self.addressed(&mut access, to, &mut o)?;
+        let values: Vec<Arg> =
+            if let Arg::Vector(items) = from { items.clone() } else { vec![from.clone()] };
+        if values.len() != usize::from(access.count) {
+            return Err("the vector's length does not match".into());
+        }
+        for (k, arg) in values.iter().enumerate() {
+            o.d[k] = self.source(arg, access.class)?;
+        }
+        self.first = true;
+        self.emit(Op::Store(access), o);
+        Ok(())
+    }
+
+    fn atomic(
+        &mut self,
+        mut access: Access,
+        operation: &str,
+        reduction: bool,
+        i: &Instruction,
+    ) -> Decoded<()> {
+        if access.count != 1 {
+            return Err("unknown instruction: vector atomics".into());
+        }
+        let change = atomic::change(operation).ok_or("unknown instruction")?;
+        let mut args = i.args.clone();
+        if reduction {
+            args.insert(0, Arg::Name("_".into()));
+        }
+        let [to, at, operands @ ..] = &args[..] else { return Err("operands are missing".into()) };
+        let mut o = Operands::default();
+        self.addressed(&mut access, at, &mut o)?;
+        for (k, arg) in operands.iter().enumerate().take(2) {
+            o.s[k + 1] = self.source(arg, access.class)?;
+        }
+        if operands.len() == 1 {
+            o.s[2] = o.s[1];
+        }
+        let (slot, resize) = self.result(to, access.class, access.signed)?;
+        o.d[0] = slot;
+        self.program.takes_turns |= operation.starts_with("cas") || operation.starts_with("exch");
+        self.first = true;
+        self.emit(Op::Atomic(access, change), o);
+        self.resize(resize)
+    }
+}

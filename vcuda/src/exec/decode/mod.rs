@@ -1,0 +1,245 @@
+//! The tree of a kernel to its [`Program`]: names become slots, labels become positions, calls are expanded.
+
+mod control;
+mod memory;
+mod names;
+mod table;
+
+use super::program::{ALWAYS, Inst, Op, Param, Program, Special};
+use crate::isa::lane::Operands;
+use crate::ptx::ast::{Class, Function, Instruction, Module, Space, Statement, Variable};
+use names::{Scopes, Symbol};
+use std::collections::HashMap;
+
+/// Programs larger than this are refused: expanding calls in place has a price.
+const MAX_CODE: usize = 4_000_000;
+
+type Decoded<T> = Result<T, String>;
+
+/// Decodes a kernel of a module whose variables lie at the given addresses.
+pub fn decode(
+    module: &Module,
+    kernel: &Function,
+    addresses: &HashMap<String, u64>,
+) -> Decoded<Program> {
+    let mut decoder = Decoder {
+        module,
+        program: Program {
+            name: kernel.name.clone(),
+            max_threads: kernel.max_threads,
+            required_block: kernel.required_block,
+            ..Program::default()
+        },
+        scopes: Scopes::default(),
+        constants: HashMap::new(),
+        specials: HashMap::new(),
+        calls: Vec::new(),
+        frames: Vec::new(),
+        guard: (ALWAYS, false),
+        line: 0,
+        first: true,
+    };
+    decoder.scopes.open();
+    for (name, &address) in addresses {
+        decoder.scopes.insert(name, Symbol::Memory(Space::Global, address));
+    }
+    decoder.shared_variables()?;
+    decoder.scopes.open();
+    let mut offset: u64 = 0;
+    for param in &kernel.params {
+        offset = offset.next_multiple_of(param.align.max(1));
+        decoder.scopes.insert(&param.name, Symbol::Memory(Space::Param, offset));
+        decoder.program.params.push(Param { offset, size: param.size });
+        offset += param.size;
+    }
+    decoder.program.param_bytes = offset;
+    decoder.body(kernel, true)?;
+    decoder.program.code.push(Inst {
+        guard: ALWAYS,
+        negated: false,
+        extra: true,
+        op: Op::Exit,
+        o: Operands::default(),
+        line: decoder.line,
+    });
+    Ok(decoder.program)
+}
+
+pub(super) struct Decoder<'m> {
+    module: &'m Module,
+    program: Program,
+    scopes: Scopes,
+    constants: HashMap<(Class, u64), u32>,
+    specials: HashMap<Special, u32>,
+    /// The functions being expanded.
+    calls: Vec<String>,
+    /// Labels and open jumps of the functions being expanded.
+    frames: Vec<Frame>,
+    guard: (u32, bool),
+    line: u32,
+    /// Nothing has been emitted for the current instruction yet.
+    first: bool,
+}
+
+#[derive(Default)]
+struct Frame {
+    entry: bool,
+    labels: HashMap<String, u32>,
+    tables: HashMap<String, Vec<String>>,
+    /// Instructions that jump, and where to.
+    jumps: Vec<(usize, Jump)>,
+}
+
+enum Jump {
+    Label(String),
+    Table(String),
+    /// To the end of the function.
+    End,
+}
+
+impl Decoder<'_> {
+    fn shared_variables(&mut self) -> Decoded<()> {
+        for variable in &self.module.variables {
+            if variable.space == Space::Shared {
+                self.shared_variable(variable);
+            }
+        }
+        Ok(())
+    }
+
+    fn shared_variable(&mut self, variable: &Variable) {
+        // Dynamic shared memory begins where the static part ends: known only at the end, hence a fixed place
+        // far above what static memory may use.
+        let offset = if variable.unsized_array {
+            super::block::DYNAMIC_SHARED
+        } else {
+            let offset = self.program.shared_bytes.next_multiple_of(variable.align);
+            self.program.shared_bytes = offset + variable.size;
+            offset
+        };
+        self.scopes.insert(&variable.name, Symbol::Memory(Space::Shared, offset));
+    }
+
+    fn local_variable(&mut self, variable: &Variable) -> u64 {
+        let offset = self.program.local_bytes.next_multiple_of(variable.align.max(1));
+        self.program.local_bytes = offset + variable.size;
+        offset
+    }
+
+    fn body(&mut self, function: &Function, entry: bool) -> Decoded<()> {
+        self.frames.push(Frame { entry, ..Frame::default() });
+        self.scopes.open();
+        for statement in &function.body {
+            self.statement(statement)?;
+            if self.program.code.len() > MAX_CODE {
+                return Err(format!(
+                    "line {}: {} is too large with its calls expanded",
+                    self.line, self.program.name
+                ));
+            }
+        }
+        self.scopes.close();
+        let Some(frame) = self.frames.pop() else { return Ok(()) };
+        let end = self.program.code.len() as u32;
+        let place = |label: &String| {
+            frame
+                .labels
+                .get(label)
+                .copied()
+                .ok_or(format!("unknown label {label} in {}", function.name))
+        };
+        for (at, jump) in &frame.jumps {
+            self.program.code[*at].op = match jump {
+                Jump::Label(label) => Op::Branch(place(label)?),
+                Jump::End => Op::Branch(end),
+                Jump::Table(name) => {
+                    let labels =
+                        frame.tables.get(name).ok_or(format!("unknown branch table {name}"))?;
+                    Op::Table(labels.iter().map(place).collect::<Decoded<_>>()?)
+                }
+            };
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Decoded<()> {
+        match statement {
+            Statement::Open => self.scopes.open(),
+            Statement::Close => self.scopes.close(),
+            Statement::Registers { class, names } => {
+                for (name, count) in names {
+                    let first = self.slots(*class, count.unwrap_or(1));
+                    match count {
+                        Some(count) => self.scopes.insert_range(name, *class, first, *count),
+                        None => self.scopes.insert(name, Symbol::Register(*class, first)),
+                    }
+                }
+            }
+            Statement::Variable(variable) => match variable.space {
+                Space::Shared => self.shared_variable(variable),
+                Space::Local | Space::Param => {
+                    let offset = self.local_variable(variable);
+                    self.scopes.insert(&variable.name, Symbol::Memory(Space::Local, offset));
+                }
+                _ => {
+                    return Err(format!(
+                        "line {}: a {:?} variable inside a function",
+                        self.line, variable.space
+                    ));
+                }
+            },
+            Statement::Label(name) => {
+                let at = self.program.code.len() as u32;
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.labels.insert(name.clone(), at);
+                }
+            }
+            Statement::Targets(name, labels) => {
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.tables.insert(name.clone(), labels.clone());
+                }
+            }
+            Statement::Instruction(instruction) => {
+                self.line = instruction.line;
+                self.first = true;
+                self.guard = match &instruction.guard {
+                    None => (ALWAYS, false),
+                    Some((name, negated)) => match self.scopes.find(name) {
+                        Some(Symbol::Register(Class::Pred, slot)) => (slot, *negated),
+                        _ => return Err(format!("line {}: {name} is not a predicate", self.line)),
+                    },
+                };
+                self.instruction(instruction).map_err(|e| {
+                    format!("line {}: {e} in `{}`", instruction.line, instruction.opcode)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes fresh registers of a class and gives the first one's slot.
+    fn slots(&mut self, class: Class, count: u32) -> u32 {
+        let next = &mut self.program.registers[class as usize];
+        let first = *next;
+        *next += count;
+        first
+    }
+
+    fn emit(&mut self, op: Op, o: Operands) -> usize {
+        let (guard, negated) = self.guard;
+        self.program.code.push(Inst { guard, negated, extra: !self.first, op, o, line: self.line });
+        self.first = false;
+        self.program.code.len() - 1
+    }
+
+    fn instruction(&mut self, i: &Instruction) -> Decoded<()> {
+        let parts: Vec<&str> = i.opcode.split('.').collect();
+        match parts[0] {
+            "ld" | "ldu" | "st" | "atom" | "red" => self.memory(&parts, i),
+            "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "bar" | "barrier"
+            | "membar" | "fence" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu"
+            | "griddepcontrol" | "applypriority" | "discard" => self.control(&parts, i),
+            _ => self.table(&parts, i),
+        }
+    }
+}

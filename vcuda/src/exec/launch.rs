@@ -1,0 +1,134 @@
+//! A grid: its blocks, run by several host threads.
+
+use super::access::Fault;
+use super::block::Worker;
+use super::program::Program;
+use super::track::{self, Tracker};
+use crate::memory::{Arena, Heap};
+use crate::sanitizer::{Finding, lock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// Memory that kernels may touch.
+#[derive(Debug, Clone)]
+pub struct Region {
+    pub arena: Arc<Arena>,
+    pub heap: Arc<Mutex<Heap>>,
+}
+
+/// Everything a kernel needs to run.
+pub struct Launch<'a> {
+    pub program: &'a Program,
+    /// The parameter block, as laid out by the program.
+    pub params: &'a [u8],
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub dynamic_shared: u32,
+    /// Memory within reach; the device's own first.
+    pub regions: &'a [Region],
+    /// Memory out of reach, to name it in reports.
+    pub foreign: &'a [Region],
+    /// Host memory made accessible, without a shadow.
+    pub registered: &'a [(u64, u64)],
+    /// Instructions a warp may run.
+    pub patience: u64,
+    pub tracker: Option<Tracker>,
+    pub began: Instant,
+    stop: AtomicBool,
+}
+
+/// What a launch came to.
+#[derive(Debug)]
+pub struct Outcome {
+    pub finding: Option<Finding>,
+    /// PTX instructions, summed over threads.
+    pub instructions: u64,
+}
+
+impl<'a> Launch<'a> {
+    /// A launch with race tracking, if wanted.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        program: &'a Program,
+        params: &'a [u8],
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared: u32,
+        regions: &'a [Region],
+        foreign: &'a [Region],
+        registered: &'a [(u64, u64)],
+        patience: u64,
+        races: bool,
+    ) -> Launch<'a> {
+        let threads = grid.iter().chain(&block).fold(1u64, |n, &d| n.saturating_mul(d.into()));
+        let tracker = races.then(|| {
+            if !track::next_launch_fits(threads) {
+                for region in regions.iter().chain(foreign) {
+                    lock(&region.heap).clear_cells();
+                }
+                track::restart();
+            }
+            track::next_launch_fits(threads).then(|| Tracker::start(!program.fenced)).flatten()
+        });
+        Launch {
+            program,
+            params,
+            grid,
+            block,
+            dynamic_shared,
+            regions,
+            foreign,
+            registered,
+            patience,
+            tracker: tracker.flatten(),
+            began: Instant::now(),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// Another block has failed.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+}
+
+/// Runs a launch to its end or first fault, on up to `workers` host threads.
+pub fn run(launch: &Launch<'_>, workers: usize) -> Outcome {
+    let blocks = launch.grid.iter().fold(1u64, |n, &d| n * u64::from(d));
+    let threads = blocks * launch.block.iter().map(|&d| u64::from(d)).product::<u64>();
+    let next = AtomicU64::new(0);
+    let instructions = AtomicU64::new(0);
+    let fault: Mutex<Option<Fault>> = Mutex::new(None);
+    let work = || {
+        let mut worker = Worker::new(launch);
+        while !launch.stopped() {
+            let k = next.fetch_add(1, Relaxed);
+            if k >= blocks {
+                break;
+            }
+            let [x, y, _] = launch.grid.map(u64::from);
+            let at = [(k % x) as u32, (k / x % y) as u32, (k / x / y) as u32];
+            if let Err(found) = worker.run(at) {
+                launch.stop.store(true, Relaxed);
+                lock(&fault).get_or_insert(found);
+            }
+        }
+        instructions.fetch_add(worker.executed(), Relaxed);
+    };
+    // Starting a thread costs more than a small grid.
+    let workers =
+        if threads < 2048 { 1 } else { workers.min(usize::try_from(blocks).unwrap_or(usize::MAX)) };
+    if workers <= 1 {
+        work();
+    } else {
+        std::thread::scope(|scope| {
+            for _ in 1..workers {
+                scope.spawn(work);
+            }
+            work();
+        });
+    }
+    let finding = lock(&fault).take().map(|f| *f);
+    Outcome { finding, instructions: instructions.into_inner() }
+}

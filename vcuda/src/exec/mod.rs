@@ -1,0 +1,14 @@
+//! Running kernels: decoding to a program, warps and their divergence, blocks and barriers, the grid.
+
+mod access;
+mod atomic;
+mod block;
+mod decode;
+mod launch;
+mod program;
+mod track;
+mod warp;
+
+pub use decode::decode;
+pub use launch::{Launch, Region, run};
+pub use program::{LOCAL_WINDOW, PARAM_WINDOW, Program, SHARED_WINDOW};

@@ -1,0 +1,122 @@
+//! The instruction set: one row of a table per typed form, with its meaning beside its name.
+//!
+//! A row says the canonical name of the form, the register class of each operand and what happens to a lane.
+//! The name is the opcode as written without what does not change the meaning here: `.rn` (the host rounds
+//! that way), `.approx` and `.full` (computed in full precision), `.ftz` and `.sat` (which the decoder turns
+//! into instructions of their own). Other rounding modes are written `.round` and stand in the constant.
+//! Memory, control flow and barriers are not rows: they need more than the registers of their warp, and are
+//! decoded in [`crate::exec`].
+
+// Rows are written alike for every type, whether or not one of them could be said shorter.
+#![allow(clippy::redundant_closure, clippy::useless_conversion)]
+
+mod compare;
+pub mod convert;
+mod float;
+mod half;
+mod integer;
+pub mod lane;
+pub mod soft;
+pub mod warp;
+
+use crate::ptx::ast::Class;
+use lane::Body;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// A typed form of an instruction.
+pub struct Row {
+    /// The canonical dotted name.
+    pub name: &'static str,
+    /// The classes of the results.
+    pub d: &'static [Class],
+    /// The classes of the operands.
+    pub s: &'static [Class],
+    /// What it does.
+    pub body: Body,
+}
+
+/// PTX's names of the types.
+#[allow(non_camel_case_types)]
+pub(crate) mod types {
+    pub type b16 = u16;
+    pub type b32 = u32;
+    pub type b64 = u64;
+    pub type s8 = i8;
+    pub type s16 = i16;
+    pub type s32 = i32;
+    pub type s64 = i64;
+    pub type f16 = super::lane::F16;
+    pub type bf16 = super::lane::BF16;
+    pub type u16x2 = u32;
+    pub type s16x2 = u32;
+    pub type f16x2 = u32;
+    pub type bf16x2 = u32;
+    pub type pred = bool;
+}
+
+/// Rows of the form `"name" [types] (operands) -> result = |a, b| value;`, where `T` is each type in turn.
+/// `(operands; k)` names the instruction's constant `k`.
+macro_rules! rows {
+    ($table:ident: $($name:literal [$($t:ident)*] $operands:tt -> $out:ty = $f:expr;)*) => {
+        pub(super) const $table: &[crate::isa::Row] = &[$($(
+            {
+                #[allow(dead_code)]
+                type T = $t;
+                fn body(r: &mut crate::isa::lane::Registers, o: &crate::isa::lane::Operands, mask: u32) {
+                    crate::isa::rows!(@map r o mask $operands $out, $f)
+                }
+                crate::isa::Row {
+                    name: concat!($name, ".", stringify!($t)),
+                    d: &[<$out as crate::isa::lane::Lane>::CLASS],
+                    s: crate::isa::rows!(@classes $operands),
+                    body,
+                }
+            },
+        )*)*];
+    };
+    (@classes ($($in:ty),* $(; $imm:ident)?)) => { &[$(<$in as crate::isa::lane::Lane>::CLASS),*] };
+    (@map $r:ident $o:ident $m:ident ($($in:ty),*; $imm:ident) $out:ty, $f:expr) => {{
+        let $imm = $o.imm;
+        crate::isa::rows!(@map $r $o $m ($($in),*) $out, $f)
+    }};
+    (@map $r:ident $o:ident $m:ident ($a:ty) $out:ty, $f:expr) => { $r.map1::<$out, $a>($o, $m, $f) };
+    (@map $r:ident $o:ident $m:ident ($a:ty, $b:ty) $out:ty, $f:expr) => { $r.map2::<$out, $a, $b>($o, $m, $f) };
+    (@map $r:ident $o:ident $m:ident ($a:ty, $b:ty, $c:ty) $out:ty, $f:expr) => { $r.map3::<$out, $a, $b, $c>($o, $m, $f) };
+    (@map $r:ident $o:ident $m:ident ($a:ty, $b:ty, $c:ty, $e:ty) $out:ty, $f:expr) => { $r.map4::<$out, $a, $b, $c, $e>($o, $m, $f) };
+}
+pub(crate) use rows;
+
+/// Every row.
+pub fn all() -> impl Iterator<Item = &'static Row> {
+    let numbers = [
+        integer::ROWS,
+        integer::CARRY,
+        float::ROWS,
+        half::ROWS,
+        compare::ROWS,
+        compare::SELECT,
+        convert::ROWS,
+    ];
+    let lanes = [warp::SHUFFLES, warp::REDUCTIONS, warp::VOTES];
+    numbers.into_iter().chain(lanes).flatten()
+}
+
+/// The row of a canonical name.
+pub fn find(name: &str) -> Option<&'static Row> {
+    static INDEX: OnceLock<HashMap<&'static str, &'static Row>> = OnceLock::new();
+    INDEX.get_or_init(|| all().map(|row| (row.name, row)).collect()).get(name).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = super::all().map(|row| row.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(count > 600, "{count}");
+    }
+}

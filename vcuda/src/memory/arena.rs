@@ -1,0 +1,255 @@
+//! A range of addresses with a shadow byte and a race cell for every byte.
+//!
+//! All three are mapped without reserving memory, so a page costs nothing until it is touched: an allocation
+//! of many gigabytes that is used in a few places is cheap. Device addresses are host addresses.
+//!
+//! Kernels run on several host threads, therefore everything here is read and written with relaxed atomics
+//! while one runs; a kernel with a race in it is then a wrong program, not undefined behaviour of ours.
+
+use super::{DATA, NONE};
+use std::io;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// The range.
+#[derive(Debug)]
+pub struct Arena {
+    base: u64,
+    size: u64,
+    shadow: u64,
+    cells: u64,
+}
+
+fn map(size: u64) -> io::Result<u64> {
+    let length = usize::try_from(size).map_err(io::Error::other)?;
+    // SAFETY: a fresh anonymous mapping at an address of the system's choice touches no existing memory.
+    let at = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            length,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if at == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    #[cfg(target_os = "linux")]
+    // SAFETY: advice on the mapping just made.
+    unsafe {
+        libc::madvise(at, length, libc::MADV_DONTDUMP);
+    }
+    Ok(at as u64)
+}
+
+/// Gives the whole pages inside a range of one of our mappings back; they read as zero afterwards.
+fn discard(from: u64, to: u64) {
+    let (from, to) = (from.next_multiple_of(4096), to / 4096 * 4096);
+    if from < to {
+        // SAFETY: the pages lie inside a private anonymous mapping of this arena, which stays mapped.
+        unsafe {
+            libc::madvise(from as *mut libc::c_void, (to - from) as usize, libc::MADV_DONTNEED)
+        };
+    }
+}
+
+/// Writes a byte over a checked part of a shadow, atomically, as a kernel may be looking.
+fn fill(mut at: u64, end: u64, value: u8) {
+    while at < end {
+        // SAFETY: the caller checked that the range lies in the shadow, which is mapped; wider stores are
+        // made only where aligned and inside the range.
+        unsafe {
+            if at.is_multiple_of(8) && end - at >= 8 {
+                AtomicU64::from_ptr(at as *mut u64).store(u64::from_ne_bytes([value; 8]), Relaxed);
+                at += 8;
+            } else {
+                AtomicU8::from_ptr(at as *mut u8).store(value, Relaxed);
+                at += 1;
+            }
+        }
+    }
+}
+
+impl Arena {
+    /// Maps a range of the given size, or of the largest smaller power of two that the system allows.
+    pub fn reserve(mut size: u64) -> io::Result<Arena> {
+        loop {
+            match (map(size), map(size), map(size * 8)) {
+                (Ok(base), Ok(shadow), Ok(cells)) => {
+                    return Ok(Arena { base, size, shadow, cells });
+                }
+                (data, shadow, cells) => {
+                    for (at, length) in [(data, size), (shadow, size), (cells, size * 8)] {
+                        if let Ok(at) = at {
+                            // SAFETY: the mapping was made above and is used by nobody.
+                            unsafe { libc::munmap(at as *mut libc::c_void, length as usize) };
+                        }
+                    }
+                    if size <= 1 << 30 {
+                        return Err(io::Error::last_os_error());
+                    }
+                    size /= 2;
+                }
+            }
+        }
+    }
+
+    /// The first address.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Whether the bytes lie in the range.
+    #[inline(always)]
+    pub fn contains(&self, addr: u64, len: u64) -> bool {
+        let offset = addr.wrapping_sub(self.base);
+        offset < self.size && len <= self.size - offset
+    }
+
+    /// Whether `len` bytes at an address aligned to `len` all hold data.
+    #[inline(always)]
+    pub fn all_data(&self, addr: u64, len: u64) -> bool {
+        const FULL: u64 = 0x0303_0303_0303_0303;
+        let at = self.shadow + (addr - self.base);
+        debug_assert!(self.contains(addr, len) && addr.is_multiple_of(len));
+        // SAFETY: `contains` holds for the access and the shadow is as long as the range; the alignment of
+        // `addr` carries over, because both mappings start on a page. All concurrent access is atomic.
+        unsafe {
+            match len {
+                1 => AtomicU8::from_ptr(at as *mut u8).load(Relaxed) == DATA,
+                2 => AtomicU16::from_ptr(at as *mut u16).load(Relaxed) == FULL as u16,
+                4 => AtomicU32::from_ptr(at as *mut u32).load(Relaxed) == FULL as u32,
+                _ => (0..len / 8)
+                    .all(|k| AtomicU64::from_ptr((at + 8 * k) as *mut u64).load(Relaxed) == FULL),
+            }
+        }
+    }
+
+    /// Marks `len` bytes at an aligned address as holding data, if all are allocated.
+    #[inline(always)]
+    pub fn claim(&self, addr: u64, len: u64) -> bool {
+        const FULL: u64 = 0x0303_0303_0303_0303;
+        const LIVE: u64 = 0x0101_0101_0101_0101;
+        let at = self.shadow + (addr - self.base);
+        debug_assert!(self.contains(addr, len) && addr.is_multiple_of(len));
+        macro_rules! claim {
+            ($atomic:ident, $t:ty, $at:expr) => {{
+                let word = $atomic::from_ptr($at as *mut $t);
+                let old = word.load(Relaxed);
+                if old == FULL as $t {
+                    true
+                } else if old & LIVE as $t == LIVE as $t {
+                    word.store(FULL as $t, Relaxed);
+                    true
+                } else {
+                    false
+                }
+            }};
+        }
+        // SAFETY: as in `all_data`.
+        unsafe {
+            match len {
+                1 => claim!(AtomicU8, u8, at),
+                2 => claim!(AtomicU16, u16, at),
+                4 => claim!(AtomicU32, u32, at),
+                _ => (0..len / 8).all(|k| claim!(AtomicU64, u64, at + 8 * k)),
+            }
+        }
+    }
+
+    /// The race cell of a byte.
+    #[inline(always)]
+    pub fn cell(&self, addr: u64) -> &AtomicU64 {
+        debug_assert!(self.contains(addr, 1));
+        // SAFETY: the address lies in the range, whose cells are eight bytes each and mapped for as long as
+        // the arena lives.
+        unsafe { AtomicU64::from_ptr((self.cells + (addr - self.base) * 8) as *mut u64) }
+    }
+
+    /// Forgets all races seen, in the bytes up to `used` from the start.
+    pub fn clear_cells(&self, used: u64) {
+        discard(self.cells, self.cells + (used * 8).next_multiple_of(4096).min(self.size * 8));
+    }
+
+    fn shadow_slice(&self, addr: u64, len: u64) -> *mut u8 {
+        assert!(self.contains(addr, len), "a range outside its arena");
+        (self.shadow + (addr - self.base)) as *mut u8
+    }
+
+    /// Sets the shadow of a range.
+    pub fn set_shadow(&self, addr: u64, len: u64, state: u8) {
+        let at = self.shadow_slice(addr, len) as u64;
+        let end = at + len;
+        if state == NONE && len >= 1 << 16 {
+            discard(at, end);
+            fill(at, at.next_multiple_of(4096), NONE);
+            fill(end / 4096 * 4096, end, NONE);
+        } else {
+            fill(at, end, state);
+        }
+    }
+
+    /// The shadow of a range. Only while no kernel runs, or for a report.
+    pub fn shadow_of(&self, addr: u64, len: u64) -> Vec<u8> {
+        let at = self.shadow_slice(addr, len);
+        // SAFETY: `shadow_slice` checked the range; bytes of a mapping are always valid.
+        (0..len as usize).map(|k| unsafe { AtomicU8::from_ptr(at.add(k)).load(Relaxed) }).collect()
+    }
+
+    /// The first byte of a range that does not hold data, and its state.
+    pub fn first_hole(&self, addr: u64, len: u64) -> Option<(u64, u8)> {
+        let at = self.shadow_slice(addr, len);
+        // SAFETY: `shadow_slice` checked the range; bytes of a mapping are always valid.
+        let shadow = unsafe { std::slice::from_raw_parts(at, len as usize) };
+        shadow.iter().position(|&s| s != DATA).map(|k| (addr + k as u64, shadow[k]))
+    }
+
+    /// Copies the shadow along with data that is copied from elsewhere. Only while no kernel runs.
+    pub fn copy_shadow(&self, to: u64, source: &Arena, from: u64, len: u64) {
+        let (to, from) = (self.shadow_slice(to, len), source.shadow_slice(from, len));
+        // SAFETY: both ranges were checked; `copy` allows them to overlap.
+        unsafe { std::ptr::copy(from, to, len as usize) }
+    }
+
+    /// Fills memory with a byte. Only while no kernel runs.
+    pub fn fill(&self, addr: u64, len: u64, value: u8) {
+        assert!(self.contains(addr, len), "a range outside its arena");
+        let large = value == 0 && len >= 1 << 20;
+        if large {
+            discard(addr, addr + len);
+        }
+        // SAFETY: the range is inside the mapping, and no kernel runs.
+        unsafe {
+            if large {
+                std::ptr::write_bytes(
+                    addr as *mut u8,
+                    0,
+                    (addr.next_multiple_of(4096) - addr) as usize,
+                );
+                let tail = (addr + len) % 4096;
+                std::ptr::write_bytes((addr + len - tail) as *mut u8, 0, tail as usize);
+            } else {
+                std::ptr::write_bytes(addr as *mut u8, value, len as usize);
+            }
+        }
+    }
+
+    /// Gives the pages of a freed range back to the system.
+    pub fn release(&self, addr: u64, len: u64) {
+        discard(addr, addr + len);
+        let offset = addr - self.base;
+        discard(self.cells + offset * 8, self.cells + (offset + len) * 8);
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        for (at, length) in
+            [(self.base, self.size), (self.shadow, self.size), (self.cells, self.size * 8)]
+        {
+            // SAFETY: the mappings were made by `reserve` and end with the arena.
+            unsafe { libc::munmap(at as *mut libc::c_void, length as usize) };
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Allocations in an arena, with red zones between them and a quarantine for freed ones.
+
+use super::{Arena, NONE};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Bytes left free on either side of an allocation; also the alignment of every allocation.
+const RED_ZONE: u64 = 256;
+/// Larger gaps for larger allocations, so a wrong stride lands in a red zone rather than in a neighbour.
+const MAX_RED_ZONE: u64 = 1 << 20;
+/// Bytes of freed memory that are kept from reuse.
+const QUARANTINE: u64 = 64 << 20;
+/// From this size on the shadow is filled piece by piece, when a piece is touched.
+const SPARSE: u64 = 64 << 20;
+/// The piece.
+const PIECE: u64 = 1 << 16;
+
+/// Who owns an allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner {
+    /// The context's handle.
+    pub context: u64,
+    /// The call that made it.
+    pub call: &'static str,
+}
+
+/// A live allocation.
+#[derive(Debug, Clone)]
+pub struct Block {
+    pub addr: u64,
+    pub size: u64,
+    pub owner: Owner,
+    /// Order of creation, to name it in reports.
+    pub serial: u64,
+    /// The state of the pieces whose shadow has not been written yet.
+    lazy: Option<u8>,
+    /// The pieces that have.
+    touched: Vec<u64>,
+}
+
+/// What a wrong address is near to.
+#[derive(Debug, Clone)]
+pub enum Neighbour {
+    /// Inside, before (negative) or behind a live allocation by so many bytes.
+    Live(Block, i64),
+    /// Inside a freed one.
+    Freed(Block, i64),
+    /// Near nothing.
+    Nothing,
+}
+
+/// The allocations of one arena.
+#[derive(Debug)]
+pub struct Heap {
+    arena: Arc<Arena>,
+    live: BTreeMap<u64, Block>,
+    freed: VecDeque<(Block, u64)>,
+    reusable: BTreeMap<u64, Vec<u64>>,
+    quarantined: u64,
+    top: u64,
+    used: u64,
+    serial: u64,
+}
+
+fn footprint(size: u64) -> u64 {
+    let zone = (size / 8).clamp(RED_ZONE, MAX_RED_ZONE);
+    let total = size + 2 * zone;
+    // A few classes per power of two make freed ranges fit later requests.
+    total.next_multiple_of((total.next_power_of_two() / 8).max(RED_ZONE))
+}
+
+impl Heap {
+    /// An empty heap in an arena.
+    pub fn new(arena: Arena) -> Heap {
+        let top = arena.base() + 4096;
+        Heap {
+            arena: Arc::new(arena),
+            live: BTreeMap::new(),
+            freed: VecDeque::new(),
+            reusable: BTreeMap::new(),
+            quarantined: 0,
+            top,
+            used: 0,
+            serial: 0,
+        }
+    }
+
+    /// The addresses.
+    pub fn arena(&self) -> &Arc<Arena> {
+        &self.arena
+    }
+
+    /// Bytes in live allocations.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Finds room. The bytes stay inaccessible until [`open`](Heap::open).
+    pub fn allocate(&mut self, size: u64, owner: Owner) -> Option<u64> {
+        let total = footprint(size);
+        let start = match self.reusable.get_mut(&total).and_then(Vec::pop) {
+            Some(start) => start,
+            None => {
+                let start = self.top;
+                if !self.arena.contains(start, total) {
+                    return None;
+                }
+                self.top += total;
+                start
+            }
+        };
+        let addr = start + (total - size) / 2 / RED_ZONE * RED_ZONE;
+        self.serial += 1;
+        self.used += size;
+        self.live.insert(
+            addr,
+            Block { addr, size, owner, serial: self.serial, lazy: None, touched: Vec::new() },
+        );
+        Some(addr)
+    }
+
+    /// Makes an allocation accessible, its bytes in the given state.
+    pub fn open(&mut self, addr: u64, state: u8) {
+        let Some(block) = self.live.get_mut(&addr) else { return };
+        if block.size < SPARSE {
+            self.arena.set_shadow(addr, block.size, state);
+        } else {
+            block.lazy = Some(state);
+            block.touched.clear();
+        }
+    }
+
+    /// Ends an allocation. Returns it, or nothing if the address is not the start of one.
+    pub fn free(&mut self, addr: u64) -> Option<Block> {
+        let block = self.live.remove(&addr)?;
+        self.arena.set_shadow(addr, block.size, NONE);
+        if block.size >= 1 << 20 {
+            self.arena.release(addr, block.size);
+        }
+        self.used -= block.size;
+        let total = footprint(block.size);
+        self.quarantined += total;
+        self.freed.push_back((block.clone(), total));
+        while self.quarantined > QUARANTINE && self.freed.len() > 1 {
+            if let Some((old, total)) = self.freed.pop_front() {
+                self.quarantined -= total;
+                let start = old.addr - (total - old.size) / 2 / RED_ZONE * RED_ZONE;
+                self.reusable.entry(total).or_default().push(start);
+            }
+        }
+        Some(block)
+    }
+
+    /// The live allocation that covers a range.
+    pub fn covering(&self, addr: u64, len: u64) -> Option<&Block> {
+        let block = self.live.range(..=addr).next_back()?.1;
+        (addr + len <= block.addr + block.size).then_some(block)
+    }
+
+    /// What an address is near to.
+    pub fn neighbour(&self, addr: u64) -> Neighbour {
+        let below = self.live.range(..=addr).next_back().map(|(_, b)| b);
+        if let Some(block) = below
+            && addr < block.addr + block.size
+        {
+            return Neighbour::Live(block.clone(), (addr - block.addr) as i64);
+        }
+        if let Some((block, _)) =
+            self.freed.iter().rev().find(|(b, _)| (b.addr..b.addr + b.size).contains(&addr))
+        {
+            return Neighbour::Freed(block.clone(), (addr - block.addr) as i64);
+        }
+        let above = self.live.range(addr..).next().map(|(_, b)| b);
+        let distance =
+            |b: &Block| if addr < b.addr { b.addr - addr } else { addr - b.addr - b.size };
+        match [below, above].into_iter().flatten().min_by_key(|b| distance(b)) {
+            Some(block) if distance(block) <= 64 << 20 => {
+                Neighbour::Live(block.clone(), addr as i64 - block.addr as i64)
+            }
+            _ => Neighbour::Nothing,
+        }
+    }
+
+    /// Fills in the shadow of the untouched pieces under a range. True if there were any.
+    pub fn materialise(&mut self, addr: u64, len: u64) -> bool {
+        let Some((_, block)) = self.live.range_mut(..=addr).next_back() else { return false };
+        let Some(state) = block.lazy else { return false };
+        if addr >= block.addr + block.size {
+            return false;
+        }
+        let mut any = false;
+        let end = (addr + len).min(block.addr + block.size);
+        let mut at = addr;
+        while at < end {
+            let piece = (at - block.addr) / PIECE;
+            let start = block.addr + piece * PIECE;
+            if let Err(k) = block.touched.binary_search(&piece) {
+                self.arena.set_shadow(start, PIECE.min(block.addr + block.size - start), state);
+                block.touched.insert(k, piece);
+                any = true;
+            }
+            at = start + PIECE;
+        }
+        any
+    }
+
+    /// Marks a range as holding data; whole sparse allocations cheaply.
+    pub fn mark(&mut self, addr: u64, len: u64, state: u8) {
+        if let Some((_, block)) = self.live.range_mut(..=addr).next_back()
+            && block.lazy.is_some()
+        {
+            if addr == block.addr && len == block.size {
+                let touched = std::mem::take(&mut block.touched);
+                block.lazy = Some(state);
+                for piece in touched {
+                    let start = block.addr + piece * PIECE;
+                    self.arena.set_shadow(start, PIECE.min(block.addr + block.size - start), state);
+                    block.touched.push(piece);
+                }
+                return;
+            }
+            self.materialise(addr, len);
+        }
+        self.arena.set_shadow(addr, len, state);
+    }
+
+    /// The live allocations of a context.
+    pub fn owned_by(&self, context: u64) -> impl Iterator<Item = &Block> {
+        self.live.values().filter(move |b| b.owner.context == context)
+    }
+
+    /// The number of live allocations.
+    pub fn count(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Forgets all races seen.
+    pub fn clear_cells(&self) {
+        self.arena.clear_cells(self.top - self.arena.base());
+    }
+}

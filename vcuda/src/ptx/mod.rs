@@ -1,0 +1,7 @@
+//! PTX text: tokens, grammar, and the tree they make.
+
+pub mod ast;
+mod lexer;
+mod parser;
+
+pub use parser::parse;

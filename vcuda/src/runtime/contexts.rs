@@ -1,0 +1,141 @@
+//! The life of contexts, and what is found when they end.
+
+use super::queues::{Stream, run_context};
+use super::state::{Context, Guard, State};
+use crate::config;
+use crate::error::{Code, ERROR_INVALID_CONTEXT, ERROR_INVALID_DEVICE};
+use crate::sanitizer::{self, Finding, Kind, lock};
+use std::collections::{HashMap, HashSet};
+
+impl State {
+    /// Makes a context on a device.
+    pub fn create_context(&mut self, device: usize, primary: bool) -> Result<u64, Code> {
+        if device >= self.devices.len() {
+            return Err(ERROR_INVALID_DEVICE);
+        }
+        let (cx, legacy, per_thread) = (self.handle(), self.handle(), self.handle());
+        self.streams.insert(legacy, Stream::new(cx, false, 0, 0));
+        self.streams.insert(per_thread, Stream { user: false, ..Stream::new(cx, true, 0, 0) });
+        self.contexts.insert(
+            cx,
+            Context {
+                device,
+                primary,
+                sticky: 0,
+                peers: HashSet::new(),
+                legacy,
+                per_thread,
+                limits: HashMap::new(),
+            },
+        );
+        Ok(cx)
+    }
+
+    /// Removes a context and all that belongs to it, reporting what was left.
+    fn remove_context(&mut self, cx: u64) {
+        let Some(context) = self.contexts.remove(&cx) else { return };
+        let mut left = Vec::new();
+        let modules: Vec<u64> =
+            self.modules.iter().filter(|(_, m)| m.context == cx).map(|(&k, _)| k).collect();
+        let count_of = |what: &str, n: usize| (n > 0).then(|| format!("{n} {what}"));
+        let unloaded = modules.len();
+        for module in modules {
+            self.unload(module);
+        }
+        for (_, region) in self.regions() {
+            let mut heap = lock(&region.heap);
+            let blocks: Vec<_> = heap.owned_by(cx).cloned().collect();
+            for block in blocks {
+                left.push(format!(
+                    "allocation #{} of {} bytes from {}",
+                    block.serial, block.size, block.owner.call
+                ));
+                heap.free(block.addr);
+            }
+        }
+        self.registered.retain(|r| r.2 != cx);
+        let streams =
+            self.streams.values().filter(|s| s.context == cx && s.user && !s.destroyed).count();
+        let events = self.events.values().filter(|e| e.context == cx).count();
+        self.streams.retain(|_, s| s.context != cx);
+        self.events.retain(|_, e| e.context != cx);
+        left.extend(
+            [
+                count_of("streams", streams),
+                count_of("events", events),
+                count_of("modules", unloaded),
+            ]
+            .into_iter()
+            .flatten(),
+        );
+        if !left.is_empty() && context.sticky == 0 {
+            let more = left.len().saturating_sub(8);
+            left.truncate(8);
+            let text = format!(
+                "the context of device {} ends with {}{}",
+                context.device,
+                left.join(", "),
+                if more > 0 { format!(" and {more} more") } else { String::new() }
+            );
+            sanitizer::report(
+                Finding { kind: Kind::Leak, code: 0, place: None, text },
+                config::with(|c| !c.quiet),
+            );
+        }
+    }
+
+    /// Takes hold of a device's primary context.
+    pub fn retain_primary(&mut self, device: usize) -> Result<u64, Code> {
+        if self.devices.get(device).ok_or(ERROR_INVALID_DEVICE)?.primary == 0 {
+            let cx = self.create_context(device, true)?;
+            self.devices[device].primary = cx;
+        }
+        self.devices[device].primary_refs += 1;
+        Ok(self.devices[device].primary)
+    }
+}
+
+/// Ends a context after its work.
+pub fn destroy_context(s: Guard, cx: u64) -> Guard {
+    let mut s = run_context(s, cx);
+    s.remove_context(cx);
+    s
+}
+
+/// Lets go of a device's primary context; the last one ends it.
+pub fn release_primary(mut s: Guard, device: usize) -> Result<Guard, Code> {
+    let d = s.devices.get_mut(device).ok_or(ERROR_INVALID_DEVICE)?;
+    if d.primary_refs == 0 {
+        return Err(ERROR_INVALID_CONTEXT);
+    }
+    d.primary_refs -= 1;
+    if d.primary_refs > 0 {
+        return Ok(s);
+    }
+    reset_primary(s, device)
+}
+
+/// Ends a device's primary context whoever holds it.
+pub fn reset_primary(mut s: Guard, device: usize) -> Result<Guard, Code> {
+    let d = s.devices.get_mut(device).ok_or(ERROR_INVALID_DEVICE)?;
+    let cx = std::mem::take(&mut d.primary);
+    if cx == 0 {
+        return Ok(s);
+    }
+    s = destroy_context(s, cx);
+    // Whoever still holds it gets a new one under the same handle.
+    if s.devices[device].primary_refs > 0 {
+        let fresh = s.create_context(device, true)?;
+        if let Some(mut context) = s.contexts.remove(&fresh) {
+            for stream in [context.legacy, context.per_thread] {
+                if let Some(x) = s.streams.get_mut(&stream) {
+                    x.context = cx;
+                }
+            }
+            context.primary = true;
+            s.contexts.insert(cx, context);
+        }
+        s.devices[device].primary = cx;
+    }
+    Ok(s)
+}

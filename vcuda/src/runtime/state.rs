@@ -1,0 +1,241 @@
+//! The one state behind one lock.
+
+use super::{Event, Exec, Graph, Kernel, Module, Stream};
+use crate::config;
+use crate::error::{
+    Code, ERROR_INVALID_CONTEXT, ERROR_INVALID_DEVICE, ERROR_NOT_INITIALIZED, ERROR_OUT_OF_MEMORY,
+};
+use crate::exec::Region;
+use crate::memory::{Arena, Heap};
+use crate::sanitizer::lock;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+
+/// Everything.
+#[derive(Debug, Default)]
+pub struct State {
+    pub initialised: bool,
+    pub devices: Vec<Device>,
+    pub contexts: HashMap<u64, Context>,
+    pub streams: HashMap<u64, Stream>,
+    pub events: HashMap<u64, Event>,
+    pub modules: HashMap<u64, Module>,
+    pub kernels: HashMap<u64, Kernel>,
+    pub graphs: HashMap<u64, Graph>,
+    pub execs: HashMap<u64, Exec>,
+    pub pools: HashMap<u64, Pool>,
+    /// Pinned and managed memory.
+    pub host: Option<Region>,
+    /// Host ranges made known by `cuMemHostRegister`: first address, end, context.
+    pub registered: Vec<(u64, u64, u64)>,
+    /// Launches and instructions per kernel name.
+    pub launches: BTreeMap<String, (u64, u64)>,
+    pub random: u64,
+    next: u64,
+}
+
+/// A device.
+#[derive(Debug)]
+pub struct Device {
+    pub region: Option<Region>,
+    pub primary: u64,
+    pub primary_refs: u32,
+    pub default_pool: u64,
+    pub current_pool: u64,
+}
+
+/// A context.
+#[derive(Debug)]
+pub struct Context {
+    pub device: usize,
+    pub primary: bool,
+    /// The error that every call gives once a kernel has failed.
+    pub sticky: Code,
+    pub peers: HashSet<usize>,
+    /// The legacy default stream, and the one for handle 2.
+    pub legacy: u64,
+    pub per_thread: u64,
+    pub limits: HashMap<i32, usize>,
+}
+
+/// A memory pool: attributes only, as memory comes from the device's heap.
+#[derive(Debug, Default)]
+pub struct Pool {
+    pub attributes: HashMap<i32, u64>,
+    pub used: u64,
+    pub high: u64,
+    /// It belongs to a device and cannot be destroyed.
+    pub fixed: bool,
+}
+
+/// The lock on the state.
+pub type Guard = MutexGuard<'static, State>;
+
+static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
+
+/// Takes the lock.
+pub fn enter() -> Guard {
+    lock(&STATE)
+}
+
+thread_local! {
+    /// The thread's stack of contexts; the last is current.
+    static STACK: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The thread's stack of contexts.
+pub fn stack() -> Vec<u64> {
+    STACK.with_borrow(Vec::clone)
+}
+
+/// Replaces it.
+pub fn set_stack(stack: Vec<u64>) {
+    STACK.set(stack);
+}
+
+/// The thread's current context, zero if there is none.
+pub fn current() -> u64 {
+    STACK.with_borrow(|s| s.last().copied().unwrap_or(0))
+}
+
+impl State {
+    /// A fresh handle.
+    pub fn handle(&mut self) -> u64 {
+        self.next += 1;
+        0x5_0000_0000 + self.next * 16
+    }
+
+    /// Sets the devices up as the settings say.
+    pub fn initialise(&mut self) {
+        if self.initialised {
+            return;
+        }
+        self.initialised = true;
+        for _ in 0..config::with(|c| c.devices) {
+            let pool = self.handle();
+            self.pools.insert(pool, Pool { fixed: true, ..Pool::default() });
+            self.devices.push(Device {
+                region: None,
+                primary: 0,
+                primary_refs: 0,
+                default_pool: pool,
+                current_pool: pool,
+            });
+        }
+    }
+
+    /// Fails unless `cuInit` was called.
+    pub fn ready(&self) -> Result<(), Code> {
+        if self.initialised { Ok(()) } else { Err(ERROR_NOT_INITIALIZED) }
+    }
+
+    /// A device by number.
+    pub fn device(&mut self, ordinal: i32) -> Result<&mut Device, Code> {
+        self.ready()?;
+        usize::try_from(ordinal)
+            .ok()
+            .and_then(|k| self.devices.get_mut(k))
+            .ok_or(ERROR_INVALID_DEVICE)
+    }
+
+    /// The thread's context, if it is alive and has not failed.
+    pub fn context(&self) -> Result<u64, Code> {
+        self.ready()?;
+        let cx = current();
+        let context = self.contexts.get(&cx).ok_or(ERROR_INVALID_CONTEXT)?;
+        if context.sticky != 0 { Err(context.sticky) } else { Ok(cx) }
+    }
+
+    /// The device of a context.
+    pub fn device_of(&self, cx: u64) -> usize {
+        self.contexts.get(&cx).map_or(0, |c| c.device)
+    }
+
+    /// The memory of a device, mapped when first needed.
+    pub fn region(&mut self, device: usize) -> Result<Region, Code> {
+        let memory = config::with(|c| c.memory);
+        let device = self.devices.get_mut(device).ok_or(ERROR_INVALID_DEVICE)?;
+        if device.region.is_none() {
+            device.region = Some(reserve(memory)?);
+        }
+        device.region.clone().ok_or(ERROR_OUT_OF_MEMORY)
+    }
+
+    /// The memory of a context's device.
+    pub fn region_for(&mut self, cx: u64) -> Result<Region, Code> {
+        self.region(self.device_of(cx))
+    }
+
+    /// Pinned and managed memory, mapped when first needed.
+    pub fn host_region(&mut self) -> Result<Region, Code> {
+        if self.host.is_none() {
+            self.host = Some(reserve(16 << 30)?);
+        }
+        self.host.clone().ok_or(ERROR_OUT_OF_MEMORY)
+    }
+
+    /// All mapped memory with its device, host memory last.
+    pub fn regions(&self) -> Vec<(Option<usize>, Region)> {
+        let devices = self
+            .devices
+            .iter()
+            .enumerate()
+            .filter_map(|(k, d)| d.region.clone().map(|r| (Some(k), r)));
+        devices.chain(self.host.clone().map(|r| (None, r))).collect()
+    }
+
+    /// The memory that holds an address, and its device.
+    pub fn region_of(&self, addr: u64) -> Option<(Option<usize>, Region)> {
+        self.regions().into_iter().find(|(_, r)| r.arena.contains(addr, 1))
+    }
+
+    /// A number from the seed.
+    pub fn draw(&mut self) -> u64 {
+        // xorshift64*
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32
+    }
+}
+
+fn reserve(memory: u64) -> Result<Region, Code> {
+    // Four times the memory, as freed ranges rest before they are used again.
+    let size = memory.next_power_of_two().clamp(1 << 30, 1 << 40) * 4;
+    let arena = Arena::reserve(size).map_err(|_| ERROR_OUT_OF_MEMORY)?;
+    let heap = Heap::new(arena);
+    Ok(Region { arena: heap.arena().clone(), heap: Arc::new(Mutex::new(heap)) })
+}
+
+/// Live objects: allocations, streams, events, modules, graphs, contexts; and bytes.
+pub fn live() -> [u64; 7] {
+    let s = enter();
+    let heaps: Vec<_> = s.regions();
+    let allocations = heaps.iter().map(|(_, r)| lock(&r.heap).count() as u64).sum::<u64>()
+        - s.modules.values().map(|m| m.variables() as u64).sum::<u64>();
+    let bytes = heaps.iter().map(|(_, r)| lock(&r.heap).used()).sum();
+    let streams = s.streams.values().filter(|x| x.user && !x.destroyed).count() as u64;
+    [
+        allocations,
+        streams,
+        s.events.len() as u64,
+        s.modules.len() as u64,
+        (s.graphs.len() + s.execs.len()) as u64,
+        s.contexts.len() as u64,
+        bytes,
+    ]
+}
+
+/// Launches and instructions per kernel.
+pub fn stats() -> BTreeMap<String, (u64, u64)> {
+    enter().launches.clone()
+}
+
+/// Forgets everything: contexts end without a report, and `cuInit` is to be called again.
+pub fn reset() {
+    let mut s = enter();
+    let next = s.next;
+    *s = State { next, ..State::default() };
+    set_stack(Vec::new());
+}

@@ -1,0 +1,128 @@
+//! Findings: what was wrong, where, and what it was near to.
+
+use crate::error::Code;
+use crate::memory::Neighbour;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex; a panic elsewhere does not make the data unusable here.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The kinds of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    OutOfBounds,
+    UseAfterFree,
+    Misaligned,
+    Uninitialised,
+    Race,
+    ReadOnlyWritten,
+    Deadlock,
+    Timeout,
+    Trap,
+    Assert,
+    Leak,
+    UninitialisedCopy,
+    BadCall,
+}
+
+impl Kind {
+    /// The word for it in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::OutOfBounds => "out-of-bounds",
+            Kind::UseAfterFree => "use-after-free",
+            Kind::Misaligned => "misaligned",
+            Kind::Uninitialised => "uninitialised-read",
+            Kind::Race => "race",
+            Kind::ReadOnlyWritten => "readonly-written",
+            Kind::Deadlock => "deadlock",
+            Kind::Timeout => "timeout",
+            Kind::Trap => "trap",
+            Kind::Assert => "assert",
+            Kind::Leak => "leak",
+            Kind::UninitialisedCopy => "uninitialised-copy",
+            Kind::BadCall => "bad-call",
+        }
+    }
+}
+
+/// Where in a launch.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub kernel: String,
+    pub block: [u32; 3],
+    pub thread: [u32; 3],
+    /// Line in the PTX text.
+    pub line: u32,
+}
+
+/// A finding.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    pub kind: Kind,
+    /// The error that the context is left with; zero for findings that are reports only.
+    pub code: Code,
+    pub place: Option<Place>,
+    pub text: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind.word(), self.text)?;
+        if let Some(p) = &self.place {
+            let [bx, by, bz] = p.block;
+            let [tx, ty, tz] = p.thread;
+            write!(
+                f,
+                "; kernel {}, block ({bx},{by},{bz}), thread ({tx},{ty},{tz}), PTX line {}",
+                p.kernel, p.line
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Describes an address by what it is near to.
+pub fn describe(neighbour: &Neighbour) -> String {
+    let name = |b: &crate::memory::Block| {
+        format!(
+            "allocation #{} ({} bytes at {:#x}, from {})",
+            b.serial, b.size, b.addr, b.owner.call
+        )
+    };
+    match neighbour {
+        Neighbour::Live(b, off) if *off < 0 => format!("{} bytes before {}", -off, name(b)),
+        Neighbour::Live(b, off) if *off as u64 >= b.size => {
+            format!("{} bytes past the end of {}", *off as u64 - b.size, name(b))
+        }
+        Neighbour::Live(b, off) => format!("at byte {off} of {}", name(b)),
+        Neighbour::Freed(b, off) => format!("at byte {off} of the freed {}", name(b)),
+        Neighbour::Nothing => "near no allocation".into(),
+    }
+}
+
+static FINDINGS: Mutex<Vec<Finding>> = Mutex::new(Vec::new());
+
+/// Records a finding and prints it, unless printing is switched off.
+pub fn report(finding: Finding, print: bool) {
+    if print {
+        eprintln!("vcuda: {finding}");
+    }
+    let mut all = lock(&FINDINGS);
+    if all.len() < 10_000 {
+        all.push(finding);
+    }
+}
+
+/// All findings so far.
+pub fn findings() -> Vec<Finding> {
+    lock(&FINDINGS).clone()
+}
+
+/// Forgets them.
+pub fn clear() {
+    lock(&FINDINGS).clear();
+}
