@@ -12,7 +12,6 @@
 // Each shape has one straight path for full blocks, all its loads under way before the first is used, and one rolled-up path
 // for everything else. "#pragma unroll 1" keeps the latter small: the compiler would unroll it, at a cost in registers.
 
-#if BL_DEVICE
 namespace bl {
 
 enum class Side { left, right };
@@ -71,7 +70,7 @@ template <class T> BL_FN T load_unextended(u64 address) {
 // Grid: full_blocks, plus one block if vectors % (BL_THREADS * BL_CONTIG_VECTORS), head or tail is not zero.
 template <class Op, class T> BL_FN void contig(const BlLinear& p) {
     typedef VectorOp<Op, T> V;
-    enum { STEP = BL_THREADS, DEPTH = BL_CONTIG_VECTORS, OUT = sizeof(typename V::Out) };
+    enum { STEP = BL_THREADS, DEPTH = BL_CONTIG_VECTORS, OUT = V::OUT_BYTES };
     const u32 first = blockIdx.x * (STEP * DEPTH) + threadIdx.x;
     const u64 lhs = advance<16>(p.lhs, first), rhs = advance<16>(p.rhs, first), out = advance<OUT>(p.out, first);
     if (blockIdx.x < p.full_blocks) {
@@ -100,7 +99,7 @@ template <class Op, class T> BL_FN void contig(const BlLinear& p) {
 // Grid: ceil(vectors / (BL_THREADS * vectors per thread)), plus one block if that is exact and head or tail is not zero.
 template <class Op, class T, Side KEPT> BL_FN void scalar(const BlLinear& p) {
     typedef VectorOp<Op, T> V;
-    enum { STEP = BL_THREADS, DEPTH = sizeof(T) < 8 ? BL_SCALAR_VECTORS : BL_SCALAR_VECTORS_WIDE, OUT = sizeof(typename V::Out) };
+    enum { STEP = BL_THREADS, DEPTH = sizeof(T) < 8 ? BL_SCALAR_VECTORS : BL_SCALAR_VECTORS_WIDE, OUT = V::OUT_BYTES };
     const u64 source = KEPT == Side::right ? p.lhs : p.rhs, kept_at = KEPT == Side::right ? p.rhs : p.lhs;
     const u32 first = blockIdx.x * (STEP * DEPTH) + threadIdx.x;
     const u64 in = advance<16>(source, first), out = advance<OUT>(p.out, first);
@@ -135,7 +134,7 @@ template <class Op, class T, Side KEPT> BL_FN void scalar(const BlLinear& p) {
 // Grid: x = ceil(rows / (BL_ROW_ROWS * rows_apart)), y = ceil(row_vectors / 2^tile_log2) <= 65535.
 template <class Op, class T, Side KEPT> BL_FN void row(const BlMatrix& p) {
     typedef VectorOp<Op, T> V;
-    enum { DEPTH = BL_ROW_ROWS, OUT = sizeof(typename V::Out) };
+    enum { DEPTH = BL_ROW_ROWS, OUT = V::OUT_BYTES };
     const u32 column = (blockIdx.y << p.tile_log2) + (threadIdx.x & p.tile_mask);
     const u32 first = (blockIdx.x << p.block_rows_log2) + (threadIdx.x >> p.tile_log2);
     if (column >= p.row_vectors) return;
@@ -168,7 +167,7 @@ template <class Op, class T, Side KEPT> BL_FN void row(const BlMatrix& p) {
 // Grid: x = rows, y = ceil(row_vectors / (BL_THREADS * BL_COL_VECTORS)) <= 65535.
 template <class Op, class T, Side KEPT> BL_FN void col(const BlMatrix& p) {
     typedef VectorOp<Op, T> V;
-    enum { STEP = BL_THREADS, DEPTH = BL_COL_VECTORS, OUT = sizeof(typename V::Out) };
+    enum { STEP = BL_THREADS, DEPTH = BL_COL_VECTORS, OUT = V::OUT_BYTES };
     const u32 r = blockIdx.x, column = blockIdx.y * (STEP * DEPTH) + threadIdx.x;
     const u64 source = KEPT == Side::right ? p.lhs : p.rhs, kept_at = KEPT == Side::right ? p.rhs : p.lhs;
     const u64 in = advance<16>(advance(source, r, p.row_bytes), column);
@@ -199,7 +198,7 @@ template <class T> BL_FN Vector load_running_or_splat(u64 address, u32 is_splat)
 }
 template <class Op, class T, int RANK> BL_FN void gen(const BlStrided& p) {
     typedef VectorOp<Op, T> V;
-    enum { STEP = BL_THREADS, DEPTH = BL_GEN_VECTORS, OUT = sizeof(typename V::Out), SIZE = sizeof(T) };
+    enum { STEP = BL_THREADS, DEPTH = BL_GEN_VECTORS, OUT = V::OUT_BYTES, SIZE = sizeof(T) };
     const u32 first = blockIdx.x * (STEP * DEPTH) + threadIdx.x;
     const u64 out = advance<OUT>(p.out, first);
     if (blockIdx.x < p.full_blocks) {
@@ -251,7 +250,7 @@ template <class Op, class T, int RANK, int ARITY> BL_FN void gath(const BlStride
         }
 #pragma unroll
         for (int k = 0; k < LANES; ++k) r[k] = Op::apply(x[k], y[k]);
-        store_bundle(advance<sizeof(typename V::Out)>(p.out, vector), bundle(r));
+        store_bundle(advance<V::OUT_BYTES>(p.out, vector), bundle(r));
         return;
     }
     if (vector > p.vectors + 1) return;
@@ -268,4 +267,3 @@ template <class Op, class T, int RANK, int ARITY> BL_FN void gath(const BlStride
 }
 
 }  // namespace bl
-#endif

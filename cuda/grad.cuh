@@ -9,7 +9,6 @@ template <class T> BL_FN T copysign_grad(T x, T y, T g) {
     return with_sign(g, sign_of(g) != (sign_of(x) != sign_of(y)));
 }
 
-#if BL_DEVICE
 // ---- each_copysign_grad, sum_copysign_grad -----------------------------------------------------------------------
 // BlGrad; gx dense; x, y and g of any strides, x with strides 0 along the reduced dimensions. outputs and terms < 2^31.
 // Sizes >= 2. each: one thread per output, for terms == 1 or short sums; grid = ceil(outputs / BL_THREADS).
@@ -52,6 +51,7 @@ template <class T> BL_FN void each_grad(const BlGrad& p) {
     store(p.out + u64(n) * sizeof(T), result);
 }
 
+#if BL_DEVICE  // the one kernel whose threads talk to each other
 template <class T> BL_FN void sum_grad(const BlGrad& p) {
     typedef typename AccumulatorOf<T>::type Sum;
     __shared__ Sum partial[BL_THREADS];

@@ -3,7 +3,6 @@
 // destination's dtype as it is stored, both as `cast` does. The dtype codes are the same for all threads of a launch, so
 // the switches never diverge.
 
-#if BL_DEVICE
 namespace bl {
 
 // ---- mixed, mixedw -----------------------------------------------------------------------------------------------
@@ -81,4 +80,3 @@ template <class Op, class T, int ARITY, class Index> BL_FN void mixed(const BlMi
 }
 
 }  // namespace bl
-#endif

@@ -2,6 +2,7 @@
 //
 //     Right    a right operand made ready once, to be applied to many left vectors (a broadcast row)
 //     Uniform  one right element for all lanes, made ready once (a scalar, a broadcast column)
+//     Out      the result: OUT_BYTES bytes, fewer than 16 where a wide dtype is compared
 //
 // The default takes the vector apart and applies the op to each element. Below it stand the better forms: shifts of
 // 8-bit and 16-bit lanes in 32-bit words, and ops that do not care about lanes at all.
@@ -75,7 +76,8 @@ template <class T> BL_FN Vector splat(T x) {
 
 template <class Op, class T> struct ElementwiseOp {
     typedef decltype(Op::apply(T(), T())) Result;
-    typedef Bundle<lanes<T>() * int(sizeof(Result))> Out;
+    enum { OUT_BYTES = lanes<T>() * sizeof(Result) };
+    typedef Bundle<OUT_BYTES> Out;
     typedef Vector Right;
     typedef T Uniform;
     static BL_FN Right ready(const Vector& y) { return y; }
@@ -105,6 +107,7 @@ template <class T> struct LaneOf<op::bitwise_right_shift_logical, T> { typedef B
 // WordFn::apply<I>(x, y) computes word I of a vector.
 template <class WordFn, class T> struct WordwiseOp {
     typedef T Result;
+    enum { OUT_BYTES = 16 };
     typedef Vector Out;
     typedef Vector Right;
     struct Uniform { Vector all; };
@@ -241,6 +244,7 @@ template <Shift KIND> struct UniformAmount<KIND, 4> {
 
 template <Shift KIND, class T, int BYTES = sizeof(T)> struct ShiftOp {
     typedef T Result;
+    enum { OUT_BYTES = 16 };
     typedef Vector Out;
     struct Right { LaneAmounts<BYTES> word[4]; };
     typedef UniformAmount<KIND, BYTES> Uniform;
@@ -261,6 +265,7 @@ template <Shift KIND, class T, int BYTES = sizeof(T)> struct ShiftOp {
 // 64-bit lanes: the amount's high half is folded into the low one once, where the operand is made ready.
 template <Shift KIND, class T> struct ShiftOp<KIND, T, 8> {
     typedef T Result;
+    enum { OUT_BYTES = 16 };
     typedef Vector Out;
     struct Right { u32 amount[2]; };
     struct Uniform { u32 amount; };

@@ -1,7 +1,7 @@
 // The ground the kernels stand on: number types, the few PTX instructions that C++ cannot say, and memory access.
 //
-// NVRTC ships no headers, so nothing is included. The same text compiles for the host, where every PTX
-// instruction is replaced by an exact model; only memory access and kernels are device-only.
+// NVRTC ships no headers, so nothing is included. The same text compiles for the host (host.cpp), where every PTX
+// instruction is replaced by an exact model, addresses are host addresses, and a loop plays the threads.
 
 #ifdef __CUDACC_RTC__
 #define BL_DEVICE 1
@@ -203,17 +203,15 @@ BL_FN u32 high_half(u64 x) {
 template <int BYTES> struct Bundle { u32 word[(BYTES + 3) / 4]; };
 typedef Bundle<16> Vector;
 
-#if BL_DEVICE
 // Plain loads everywhere, never ld.global.nc: the destination may be an operand. Volatile keeps all loads of a thread
 // before its stores, as written.
-template <int BYTES> BL_FN Bundle<BYTES> load_bundle(u64 address) {
-    Bundle<BYTES> v;
-    static_assert(BYTES == 16, "operands are read in whole vectors");
+#if BL_DEVICE
+BL_FN Vector load_vector(u64 address) {
+    Vector v;
     asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3]) : "l"(address));
     return v;
 }
-BL_FN Vector load_vector(u64 address) { return load_bundle<16>(address); }
 
 BL_FN void store_bundle(u64 address, const Bundle<16>& v) {
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(v.word[0]), "r"(v.word[1]),
@@ -275,6 +273,26 @@ template <class T> BL_FN void store(u64 address, T x) {
         asm volatile("st.global.u64 [%0], %1;" ::"l"(address), "l"(bits_of(x)) : "memory");
     else
         asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(bits_of(x.re)), "l"(bits_of(x.im)) : "memory");
+}
+#else
+struct Coordinates { u32 x, y; };
+inline thread_local Coordinates threadIdx, blockIdx, gridDim;
+
+template <class T> BL_FN T load(u64 address) {
+    T x;
+    __builtin_memcpy(&x, reinterpret_cast<const void*>(address), sizeof(T));
+    return x;
+}
+template <class T> BL_FN void store(u64 address, T x) { __builtin_memcpy(reinterpret_cast<void*>(address), &x, sizeof(T)); }
+
+// Whole vectors must be aligned, as on the device.
+BL_FN Vector load_vector(u64 address) {
+    if (address % sizeof(Vector) != 0) __builtin_trap();
+    return load<Vector>(address);
+}
+template <int BYTES> BL_FN void store_bundle(u64 address, const Bundle<BYTES>& v) {
+    if (address % BYTES != 0) __builtin_trap();
+    __builtin_memcpy(reinterpret_cast<void*>(address), &v, BYTES);
 }
 #endif
 
