@@ -1,0 +1,120 @@
+//! Every pair of 8-bit integers through the four shifts, against the definition in wide integers.
+//! The 16-bit pairs are in `exhaustive16.rs`.
+
+mod devices;
+
+use bitlane::{BinaryOp, DType, Device, Shift, Tensor, binary};
+use devices::devices;
+
+const SHIFTS: [BinaryOp; 4] = [
+    BinaryOp::LeftShift(Shift::Arithmetic),
+    BinaryOp::LeftShift(Shift::Logical),
+    BinaryOp::RightShift(Shift::Arithmetic),
+    BinaryOp::RightShift(Shift::Logical),
+];
+
+/// A shift of a byte that is read as signed or not, by any amount; the result is again a byte.
+fn shifted(op: BinaryOp, signed: bool, byte: u8, amount: i64) -> u8 {
+    let value = if signed { i64::from(byte as i8) } else { i64::from(byte) };
+    let result = match (op, (0..8).contains(&amount)) {
+        (BinaryOp::LeftShift(_), true) => value << amount,
+        (BinaryOp::LeftShift(_), false) => 0,
+        (BinaryOp::RightShift(Shift::Arithmetic), true) => value >> amount,
+        (BinaryOp::RightShift(Shift::Arithmetic), false) if value < 0 => -1,
+        (BinaryOp::RightShift(Shift::Arithmetic), false) => 0,
+        (_, true) => i64::from(byte) >> amount,
+        (_, false) => 0,
+    };
+    result as u8
+}
+
+fn amount_of(signed: bool, byte: u8) -> i64 {
+    if signed { i64::from(byte as i8) } else { i64::from(byte) }
+}
+
+fn every_byte(dtype: DType, shape: &[usize], device: &Device) -> Tensor {
+    Tensor::from_bytes(dtype, &(0..=u8::MAX).collect::<Vec<_>>(), shape, device).unwrap()
+}
+
+#[test]
+fn every_pair_of_bytes_is_shifted_as_defined() {
+    for device in devices() {
+        for dtype in [DType::U8, DType::I8] {
+            let signed = dtype == DType::I8;
+            let (column, row) =
+                (every_byte(dtype, &[256, 1], &device), every_byte(dtype, &[256], &device));
+            let all = |tensor: &Tensor| tensor.broadcast_to([256, 256]).unwrap();
+            // A copy lays the broadcast elements out one by one.
+            let dense = |tensor: &Tensor| all(tensor).contiguous().unwrap();
+            for op in SHIFTS {
+                let expected: Vec<u8> = (0..=u8::MAX)
+                    .flat_map(|x| (0..=u8::MAX).map(move |y| (x, amount_of(signed, y))))
+                    .map(|(x, amount)| shifted(op, signed, x, amount))
+                    .collect();
+                for (form, x, y) in [
+                    ("dense", dense(&column), dense(&row)),
+                    ("broadcast", column.clone(), row.clone()),
+                    ("dense by a row", dense(&column), row.clone()),
+                    ("a column by dense", column.clone(), dense(&row)),
+                ] {
+                    let result = binary(op, &x, &y).run().unwrap();
+                    assert_eq!(result.dtype(), dtype);
+                    assert!(
+                        result.to_bytes().unwrap() == expected,
+                        "{op} of {dtype}, {form}, {device}"
+                    );
+                }
+                let mut place = dense(&column);
+                binary(op, place.clone(), &row).out(&mut place).run().unwrap();
+                assert!(
+                    place.to_bytes().unwrap() == expected,
+                    "{op} of {dtype} in place, {device}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_number_as_the_amount_is_never_wrapped() {
+    for device in devices() {
+        for dtype in [DType::U8, DType::I8] {
+            let signed = dtype == DType::I8;
+            let x = every_byte(dtype, &[256], &device);
+            let far = [i64::MIN, -(1 << 32), 1 << 8, 1 << 16, 1 << 32, (1 << 32) + 1, i64::MAX];
+            for op in SHIFTS {
+                for amount in (-300..300).step_by(7).chain(-9..18).chain(255..260).chain(far) {
+                    let result = binary(op, &x, amount).run().unwrap();
+                    assert_eq!(result.dtype(), dtype);
+                    let expected = (0..=u8::MAX).map(|byte| shifted(op, signed, byte, amount));
+                    assert!(
+                        result.to_bytes().unwrap().into_iter().eq(expected),
+                        "{op} of {dtype} by {amount} on {device}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_number_on_the_left_is_shifted_by_every_amount() {
+    for device in devices() {
+        for dtype in [DType::U8, DType::I8] {
+            let signed = dtype == DType::I8;
+            let y = every_byte(dtype, &[256], &device);
+            for op in SHIFTS {
+                for byte in 0..=u8::MAX {
+                    let number = amount_of(signed, byte);
+                    let result = binary(op, number, &y).run().unwrap();
+                    let expected =
+                        (0..=u8::MAX).map(|y| shifted(op, signed, byte, amount_of(signed, y)));
+                    assert!(
+                        result.to_bytes().unwrap().into_iter().eq(expected),
+                        "{op} of {number} as {dtype} on {device}"
+                    );
+                }
+            }
+        }
+    }
+}
