@@ -4,6 +4,7 @@
 
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
+pub mod arbitrary;
 pub mod element;
 pub mod ops;
 pub mod random;

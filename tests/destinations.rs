@@ -1,0 +1,189 @@
+//! Destinations: any view, in place, masked, in another dtype, and overlapping what is read, all
+//! of which must give what computing into a fresh tensor first would give.
+
+mod devices;
+mod model;
+
+use bitlane::{BinaryOp, DType, ErrorKind, Tensor, binary};
+use devices::devices;
+use model::arbitrary::{apart, arrangements, config, dtypes, shapes, shrunk};
+use model::element::{Bits, Nan, cast, download, same, upload};
+use model::ops::{apply, is_defined, nan_freedom, result_dtype};
+use model::random::Random;
+use model::view::View;
+use proptest::prelude::*;
+
+/// The elements of a buffer at a view's places, broadcast to a shape.
+fn seen(base: &[Bits], view: &View, shape: &[usize]) -> Vec<Bits> {
+    view.broadcast_places(shape).into_iter().map(|place| base[place]).collect()
+}
+
+/// Whether a buffer is the expected one, element for element, gaps included.
+fn expect(dtype: DType, given: &Tensor, expected: &[Bits], nan: Nan) -> Result<(), TestCaseError> {
+    for (index, (given, &expected)) in download(given).into_iter().zip(expected).enumerate() {
+        prop_assert!(
+            same(dtype, expected, given, nan),
+            "place {index} of the destination's storage holds {given:#x}, not {expected:#x}"
+        );
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config(800))]
+
+    #[test]
+    fn a_view_of_any_dtype_takes_the_result_where_the_mask_is_true(
+        shape in shapes(),
+        dtype in dtypes(),
+        destination in dtypes(),
+        op in prop::sample::select(BinaryOp::ALL),
+        arrangement in apart(),
+        lhs in arrangements(),
+        mask in prop::option::of((arrangements(), 0..=8usize, any::<u8>())),
+        seed in any::<u64>(),
+    ) {
+        let result = result_dtype(op, dtype);
+        prop_assume!(is_defined(op, dtype) && result.category() <= destination.category());
+        let (out_view, x_view) = (arrangement.of(&shape), lhs.of(&shape));
+        let mut random = Random::new(seed);
+        let x_base = random.elements(dtype, x_view.extent());
+        let y_base = random.elements(dtype, shape.iter().product());
+        let out_base = random.elements(destination, out_view.extent() + 3);
+        let mask = mask.map(|(arrangement, dropped, ones)| {
+            let view = arrangement.of(&shrunk(&shape, dropped, ones));
+            let base = random.elements(DType::Bool, view.extent());
+            (view, base)
+        });
+        let mut expected = out_base.clone();
+        let x = seen(&x_base, &x_view, &shape);
+        let kept = mask.as_ref().map(|(view, base)| seen(base, view, &shape));
+        for (index, place) in out_view.places().into_iter().enumerate() {
+            if kept.as_ref().is_none_or(|kept| kept[index] == 1) {
+                let value = apply(op, dtype, x[index], y_base[index]);
+                expected[place] = cast(result, destination, value);
+            }
+        }
+        let nan = match nan_freedom(op) {
+            Nan::Exact if result != destination => Nan::SameSign,
+            nan => nan,
+        };
+        for device in devices() {
+            let storage = upload(destination, &out_base, &[out_base.len()], &device);
+            let mut out = out_view.of(&storage);
+            let x = x_view.of(&upload(dtype, &x_base, &[x_base.len()], &device));
+            let y = upload(dtype, &y_base, &shape, &device);
+            let mask = mask.as_ref().map(|(view, base)| {
+                view.of(&upload(DType::Bool, base, &[base.len()], &device))
+            });
+            let call = binary(op, &x, &y).out(&mut out);
+            let returned = match &mask {
+                Some(mask) => call.mask(mask).run(),
+                None => call.run(),
+            };
+            let returned = returned.unwrap();
+            prop_assert!(returned.shares_storage(&storage));
+            prop_assert_eq!(returned.strides(), out.strides());
+            expect(destination, &storage, &expected, nan)?;
+        }
+    }
+
+    #[test]
+    fn overlapping_what_is_read_changes_nothing(
+        shape in shapes(),
+        dtype in dtypes(),
+        op in prop::sample::select(BinaryOp::ALL),
+        out in arrangements(),
+        lhs in arrangements(),
+        rhs in prop::option::of(arrangements()),
+        masked in any::<bool>(),
+        in_place in prop::bool::weighted(0.3),
+        seed in any::<u64>(),
+    ) {
+        prop_assume!(is_defined(op, dtype) && result_dtype(op, dtype).category() <= dtype.category());
+        let out = out.of(&shape);
+        let x = if in_place { out.clone() } else { lhs.of(&shape) };
+        let y = rhs.map_or_else(|| x.clone(), |arrangement| arrangement.of(&shape));
+        let len = [&out, &x, &y].map(View::extent).into_iter().max().unwrap();
+        let base = Random::new(seed).elements(dtype, len);
+        // A mask in the same storage too, where the storage can be one.
+        let mask = (masked && dtype == DType::Bool).then(|| y.clone());
+        let mut expected = base.clone();
+        let [l, r] = [&x, &y].map(|view| seen(&base, view, &shape));
+        for (index, place) in out.places().into_iter().enumerate() {
+            if mask.is_none() || r[index] == 1 {
+                let value = apply(op, dtype, l[index], r[index]);
+                expected[place] = cast(result_dtype(op, dtype), dtype, value);
+            }
+        }
+        for device in devices() {
+            let storage = upload(dtype, &base, &[len], &device);
+            let mut destination = out.of(&storage);
+            let mask = mask.as_ref().map(|mask| mask.of(&storage));
+            let (lhs, rhs) = (x.of(&storage), y.of(&storage));
+            let call = binary(op, &lhs, &rhs).out(&mut destination);
+            let outcome = match &mask {
+                Some(mask) => call.mask(mask).run(),
+                None => call.run(),
+            };
+            if out.has_distinct_places() {
+                prop_assert!(outcome.is_ok(), "{:?}", outcome);
+                expect(dtype, &storage, &expected, nan_freedom(op))?;
+            } else {
+                prop_assert_eq!(outcome.unwrap_err().kind(), ErrorKind::OverlappingDestination);
+                expect(dtype, &storage, &base, Nan::Exact)?;
+            }
+        }
+    }
+}
+
+#[test]
+fn every_operation_has_an_in_place_method() {
+    for device in devices() {
+        let mut checked = 0;
+        macro_rules! in_place {
+            ($($op:ident $method:ident $assign:ident;)*) => {$(
+                for dtype in [DType::Bool, DType::I16, DType::F32] {
+                    if !is_defined(BinaryOp::$op, dtype) {
+                        continue;
+                    }
+                    let elements = Random::new(checked).elements(dtype, 33);
+                    let mut x = upload(dtype, &elements, &[33], &device);
+                    let y = x.flip(0).unwrap().contiguous().unwrap();
+                    let fresh = x.$method(&y).unwrap().cast(dtype).unwrap();
+                    let shared = x.clone();
+                    x.$assign(&y).unwrap();
+                    assert_eq!(x.dtype(), dtype);
+                    for (given, expected) in download(&shared).into_iter().zip(download(&fresh)) {
+                        assert!(same(dtype, expected, given, Nan::Any), "{} {dtype}", BinaryOp::$op);
+                    }
+                    checked += 1;
+                }
+            )*};
+        }
+        in_place! {
+            Copysign copysign copysign_assign;
+            Add add add_assign;
+            Subtract subtract subtract_assign;
+            Multiply multiply multiply_assign;
+            Divide divide divide_assign;
+            Equal equal equal_assign;
+            NotEqual not_equal not_equal_assign;
+            LessThan less_than less_than_assign;
+            LessEqual less_equal less_equal_assign;
+            GreaterThan greater_than greater_than_assign;
+            GreaterEqual greater_equal greater_equal_assign;
+            LogicalAnd logical_and logical_and_assign;
+            LogicalOr logical_or logical_or_assign;
+            LogicalXor logical_xor logical_xor_assign;
+            BitwiseAnd bitwise_and bitwise_and_assign;
+            BitwiseOr bitwise_or bitwise_or_assign;
+            BitwiseXor bitwise_xor bitwise_xor_assign;
+            Maximum maximum maximum_assign;
+            Minimum minimum minimum_assign;
+            Fmax fmax fmax_assign;
+            Fmin fmin fmin_assign;
+        }
+        assert!(checked > 50);
+    }
+}

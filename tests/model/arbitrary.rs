@@ -1,0 +1,106 @@
+//! Strategies: shapes, views and operands for the property tests.
+
+use bitlane::DType;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed};
+
+use super::view::View;
+
+/// The same cases on every run and machine, unless `PROPTEST_RNG_SEED` says otherwise.
+pub fn config(cases: u32) -> Config {
+    let seed = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok());
+    Config {
+        cases,
+        rng_seed: RngSeed::Fixed(seed.unwrap_or(0x6269_746c_616e_6521)),
+        failure_persistence: None,
+        max_global_rejects: 100_000,
+        ..Config::default()
+    }
+}
+
+/// Shapes of every rank, of a few hundred elements at most.
+pub fn shapes() -> impl Strategy<Value = Vec<usize>> {
+    let size = prop_oneof![1 => Just(0usize), 6 => Just(1), 12 => 2..=4usize, 2 => 5..=40usize];
+    prop::collection::vec(size, 0..=8).prop_map(|mut shape| {
+        let mut len = 1;
+        for size in &mut shape {
+            if len * *size > 400 {
+                *size = 1;
+            }
+            len *= (*size).max(1);
+        }
+        shape
+    })
+}
+
+/// How the elements of a view lie in the storage.
+#[derive(Clone, Debug)]
+pub enum Arrangement {
+    /// Side by side from an offset on.
+    Dense { offset: usize },
+    /// Apart from each other, in any order of the axes, in either direction, with gaps.
+    Apart { order: Vec<u8>, gaps: Vec<usize>, backwards: Vec<bool>, offset: usize },
+    /// Anyhow: strides of 0 and elements that share places included.
+    Anyhow { strides: Vec<isize>, offset: usize },
+}
+
+pub fn apart() -> impl Strategy<Value = Arrangement> {
+    let order = prop::collection::vec(any::<u8>(), 8);
+    let gaps = prop::collection::vec(prop_oneof![3 => Just(1usize), 1 => 2..=3usize], 8);
+    let backwards = prop::collection::vec(prop::bool::weighted(0.3), 8);
+    prop_oneof![
+        1 => (0..5usize).prop_map(|offset| Arrangement::Dense { offset }),
+        2 => (order, gaps, backwards, 0..5usize).prop_map(|(order, gaps, backwards, offset)| {
+            Arrangement::Apart { order, gaps, backwards, offset }
+        }),
+    ]
+}
+
+pub fn arrangements() -> impl Strategy<Value = Arrangement> {
+    let strides = prop::collection::vec(-7..=7isize, 8);
+    prop_oneof![
+        3 => apart(),
+        2 => (strides, 0..5usize)
+            .prop_map(|(strides, offset)| Arrangement::Anyhow { strides, offset }),
+    ]
+}
+
+impl Arrangement {
+    /// The view of a shape that is arranged so, from the lowest place on that it needs.
+    pub fn of(&self, shape: &[usize]) -> View {
+        let (strides, offset) = match self {
+            Arrangement::Dense { offset } => (View::row_major(shape).strides, *offset),
+            Arrangement::Anyhow { strides, offset } => (strides[..shape.len()].to_vec(), *offset),
+            Arrangement::Apart { order, gaps, backwards, offset } => {
+                let mut axes: Vec<_> = (0..shape.len()).collect();
+                axes.sort_by_key(|&axis| order[axis]);
+                let mut strides = vec![0; shape.len()];
+                let mut stride = 1;
+                for axis in axes {
+                    stride *= gaps[axis] as isize;
+                    strides[axis] = if backwards[axis] { -stride } else { stride };
+                    stride *= shape[axis].max(1) as isize;
+                }
+                (strides, *offset)
+            }
+        };
+        let below: isize = shape
+            .iter()
+            .zip(&strides)
+            .map(|(&size, &stride)| (size as isize - 1).max(0) * stride.min(0))
+            .sum();
+        let offset = if shape.contains(&0) { offset } else { offset + below.unsigned_abs() };
+        View { shape: shape.to_vec(), strides, offset }
+    }
+}
+
+/// The shape of an operand that broadcasts to a shape: leading dimensions dropped, others of size 1.
+pub fn shrunk(shape: &[usize], dropped: usize, ones: u8) -> Vec<usize> {
+    let rest = &shape[dropped.min(shape.len())..];
+    let one = |axis: usize| ones >> axis & 1 == 1;
+    rest.iter().enumerate().map(|(axis, &size)| if one(axis) { 1 } else { size }).collect()
+}
+
+pub fn dtypes() -> impl Strategy<Value = DType> {
+    prop::sample::select(DType::ALL)
+}
