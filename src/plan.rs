@@ -3,7 +3,14 @@
 //! A plan is a value that can be printed and tested; both backends run it, and neither sees a
 //! shape to broadcast or a dtype to promote.
 
+#[cfg(any(feature = "cuda", test))]
+#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "only the CUDA backend asks"))]
+mod shape;
+
 use crate::layout::{Layout, MAX_RANK};
+
+#[cfg(feature = "cuda")]
+pub(crate) use self::shape::{Fit, Shape, tile_log2};
 
 /// The parts that memory plays in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,7 +37,7 @@ impl Family {
         self.is_comparison() || matches!(self, Family::Logical)
     }
 
-    pub(super) const fn is_comparison(self) -> bool {
+    pub(crate) const fn is_comparison(self) -> bool {
         matches!(self, Family::Equality | Family::Ordering)
     }
 

@@ -1,0 +1,238 @@
+//! Compiled kernels on the disk, so that only the first process on a machine compiles.
+//!
+//! The folder is `bitlane` in the user's cache folder; `BITLANE_CACHE` names another, or is `off`.
+//! Nothing that goes wrong here is an error: a kernel that cannot be read or written is compiled.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::SystemTime;
+use std::{env, io};
+
+use etcetera::BaseStrategy;
+use tempfile::NamedTempFile;
+
+use super::nvrtc::{SOURCE, Target};
+use super::trace::trace_debug;
+
+/// Names the folder, or switches the cache off.
+const VARIABLE: &str = "BITLANE_CACHE";
+
+/// What the files may take up together; the oldest go first. All kernels for one architecture are
+/// a fifth of this.
+const LIMIT: u64 = 256 << 20;
+
+/// The length of a checksum, which comes before the code.
+const CHECKSUM: usize = blake3::OUT_LEN;
+
+/// A folder of compiled kernels.
+pub(super) struct Cache {
+    folder: PathBuf,
+    limit: u64,
+}
+
+/// Everything that a compiled module depends on, as the name of its file.
+pub(super) fn key(options: &[String], target: Target, version: (i32, i32)) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |bytes: &[u8]| {
+        // The length keeps neighbouring parts apart.
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    part(env!("CARGO_PKG_VERSION").as_bytes());
+    part(SOURCE.as_bytes());
+    part(format!("{target} {version:?}").as_bytes());
+    for option in options {
+        part(option.as_bytes());
+    }
+    format!("{}.bin", hasher.finalize().to_hex())
+}
+
+/// The cache of this process, if it has one.
+pub(super) fn cache() -> Option<&'static Cache> {
+    static CACHE: OnceLock<Option<Cache>> = OnceLock::new();
+    CACHE.get_or_init(|| Cache::from_setting(env::var_os(VARIABLE).as_deref())).as_ref()
+}
+
+impl Cache {
+    fn from_setting(setting: Option<&OsStr>) -> Option<Cache> {
+        let folder = match setting {
+            Some(off) if off == "off" => return None,
+            Some(folder) if !folder.is_empty() => PathBuf::from(folder),
+            _ => etcetera::choose_base_strategy().ok()?.cache_dir().join("bitlane"),
+        };
+        Cache::open(folder, LIMIT)
+            .inspect_err(|error| {
+                trace_debug!(%error, "no kernel cache");
+                let _ = error;
+            })
+            .ok()
+    }
+
+    fn open(folder: PathBuf, limit: u64) -> io::Result<Cache> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&folder)?;
+        // What others may write, others could have the device run.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(&folder)?.permissions().mode();
+            if mode & 0o002 != 0 {
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "writable by everyone"));
+            }
+        }
+        Ok(Cache { folder, limit })
+    }
+
+    /// The code stored under a key, if it is there and whole.
+    pub(super) fn load(&self, key: &str) -> Option<Vec<u8>> {
+        let path = self.folder.join(key);
+        let mut file = File::open(&path).ok()?;
+        let mut content = Vec::new();
+        file.read_to_end(&mut content).ok()?;
+        let (checksum, code) = content.split_at_checked(CHECKSUM)?;
+        if code.is_empty() || blake3::hash(code).as_bytes() != checksum {
+            trace_debug!(key, "a damaged kernel in the cache is compiled again");
+            let _ = fs::remove_file(path);
+            return None;
+        }
+        // What is used stays: the oldest go first.
+        let _ = file.set_modified(SystemTime::now());
+        content.drain(..CHECKSUM);
+        Some(content)
+    }
+
+    /// Stores code under a key, whole or not at all.
+    pub(super) fn store(&self, key: &str, code: &[u8]) -> io::Result<()> {
+        let mut file = NamedTempFile::new_in(&self.folder)?;
+        file.write_all(blake3::hash(code).as_bytes())?;
+        file.write_all(code)?;
+        file.persist(self.folder.join(key))?;
+        self.trim()
+    }
+
+    /// Removes the oldest files until the rest is within the limit, with room for some more.
+    fn trim(&self) -> io::Result<()> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let data = entry.metadata()?;
+            if data.is_file() {
+                files.push((data.modified()?, data.len(), entry.path()));
+            }
+        }
+        let mut total: u64 = files.iter().map(|(_, len, _)| len).sum();
+        if total <= self.limit {
+            return Ok(());
+        }
+        files.sort();
+        for (_, len, path) in files {
+            if total <= self.limit / 4 * 3 {
+                break;
+            }
+            remove_if_there(&path)?;
+            total -= len;
+        }
+        Ok(())
+    }
+}
+
+/// Another process may have been quicker.
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(limit: u64) -> (tempfile::TempDir, Cache) {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(folder.path().join("kernels"), limit).unwrap();
+        (folder, cache)
+    }
+
+    #[test]
+    fn what_was_stored_is_loaded() {
+        let (_folder, cache) = cache(LIMIT);
+        assert_eq!(cache.load("a.bin"), None);
+        cache.store("a.bin", b"code").unwrap();
+        cache.store("a.bin", b"other code").unwrap();
+        assert_eq!(cache.load("a.bin").as_deref(), Some(&b"other code"[..]));
+    }
+
+    #[test]
+    fn damaged_files_are_as_good_as_none() {
+        let (_folder, cache) = cache(LIMIT);
+        for damage in [&b""[..], b"short", &[7; 100]] {
+            fs::write(cache.folder.join("a.bin"), damage).unwrap();
+            assert_eq!(cache.load("a.bin"), None);
+            assert!(!cache.folder.join("a.bin").exists() || damage.len() < CHECKSUM);
+        }
+        cache.store("a.bin", b"code").unwrap();
+        let mut content = fs::read(cache.folder.join("a.bin")).unwrap();
+        *content.last_mut().unwrap() ^= 1;
+        fs::write(cache.folder.join("a.bin"), content).unwrap();
+        assert_eq!(cache.load("a.bin"), None);
+    }
+
+    #[test]
+    fn the_oldest_make_room() {
+        let (_folder, cache) = cache(1000);
+        for (number, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+            cache.store(name, &[0; 300 - CHECKSUM]).unwrap();
+            let file = File::options().write(true).open(cache.folder.join(name)).unwrap();
+            let seconds = 1_000_000 + number as u64;
+            file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
+        }
+        let left = ["a", "b", "c", "d"].map(|name| cache.load(name).is_some());
+        assert_eq!(left, [false, false, true, true]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_folder_is_the_users_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, cache) = cache(LIMIT);
+        let mode = fs::metadata(&cache.folder).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(Cache::open(folder.path().into(), LIMIT).is_err());
+    }
+
+    #[test]
+    fn it_can_be_moved_and_switched_off() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Cache::from_setting(Some(OsStr::new("off"))).is_none());
+        let moved = Cache::from_setting(Some(folder.path().as_os_str())).unwrap();
+        assert_eq!(moved.folder, folder.path());
+        // A file stands where the folder should be: no cache, and no error.
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(Cache::from_setting(Some(file.as_os_str())).is_none());
+    }
+
+    #[test]
+    fn every_input_changes_the_key() {
+        let options = |dtype: &str| super::super::nvrtc::options("add", dtype, Target::Ptx(80));
+        let key_of = |dtype, target, version| key(&options(dtype), target, version);
+        let keys = [
+            key_of("f32", Target::Ptx(80), (12, 9)),
+            key_of("f64", Target::Ptx(80), (12, 9)),
+            key_of("f32", Target::Ptx(90), (12, 9)),
+            key_of("f32", Target::Cubin(80), (12, 9)),
+            key_of("f32", Target::Ptx(80), (13, 0)),
+        ];
+        for (index, key) in keys.iter().enumerate() {
+            assert!(!keys[..index].contains(key));
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! NVRTC, the compiler that turns the kernels' source into PTX or machine code.
+//!
+//! The library is loaded here and not through cudarc, which panics where it is missing and cannot
+//! be told where it is.
+
+use std::env;
+use std::ffi::{CStr, CString, OsString, c_char, c_int, c_void};
+use std::fmt;
+use std::ptr;
+
+use libloading::Library;
+use once_cell::sync::OnceCell;
+
+use super::probe::{OLDEST, open, open_any, unavailable};
+use crate::{Error, Result};
+
+/// The one source of all kernels, put together by the build script.
+pub(crate) const SOURCE: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.cu"));
+
+/// Names the library to load, instead of the one that the loader finds.
+const PATH_VARIABLE: &str = "BITLANE_NVRTC";
+
+/// What to compile for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// PTX, which the driver of any later device finishes.
+    Ptx(u32),
+    /// Machine code, for drivers that do not know this NVRTC's PTX.
+    Cubin(u32),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Ptx(arch) => write!(f, "compute_{arch}"),
+            Target::Cubin(arch) => write!(f, "sm_{arch}"),
+        }
+    }
+}
+
+/// The options under which a module is compiled.
+pub(crate) fn options(op: &str, dtype: &str, target: Target) -> Vec<String> {
+    vec![
+        format!("--gpu-architecture={target}"),
+        "--std=c++17".into(),
+        "--fmad=false".into(),
+        format!("-DBL_OP={op}"),
+        format!("-DBL_DTYPE={dtype}"),
+    ]
+}
+
+type Program = *mut c_void;
+type Code = c_int;
+
+macro_rules! define_nvrtc {
+    ($($name:ident: fn($($argument:ty),*) -> $result:ty;)*) => {
+        /// The loaded library.
+        #[allow(non_snake_case, reason = "the functions keep their names")]
+        pub(super) struct Nvrtc {
+            $($name: unsafe extern "C" fn($($argument),*) -> $result,)*
+        }
+
+        impl Nvrtc {
+            /// Looks up every function; a missing one is named.
+            #[allow(non_snake_case, reason = "the functions keep their names")]
+            fn of(library: Library) -> Result<Nvrtc> {
+                $(
+                    // SAFETY: the name belongs to a function of NVRTC with this signature.
+                    let $name = unsafe { library.get(stringify!($name).as_bytes()) };
+                    let $name = *$name.map_err(|_| too_old(stringify!($name)))?;
+                )*
+                // The functions must stay for as long as they may be called, which is for ever.
+                std::mem::forget(library);
+                Ok(Nvrtc { $($name,)* })
+            }
+        }
+    };
+}
+
+define_nvrtc! {
+    nvrtcGetErrorString: fn(Code) -> *const c_char;
+    nvrtcVersion: fn(*mut c_int, *mut c_int) -> Code;
+    nvrtcGetNumSupportedArchs: fn(*mut c_int) -> Code;
+    nvrtcGetSupportedArchs: fn(*mut c_int) -> Code;
+    nvrtcCreateProgram: fn(
+        *mut Program, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char
+    ) -> Code;
+    nvrtcCompileProgram: fn(Program, c_int, *const *const c_char) -> Code;
+    nvrtcDestroyProgram: fn(*mut Program) -> Code;
+    nvrtcGetProgramLogSize: fn(Program, *mut usize) -> Code;
+    nvrtcGetProgramLog: fn(Program, *mut c_char) -> Code;
+    nvrtcGetPTXSize: fn(Program, *mut usize) -> Code;
+    nvrtcGetPTX: fn(Program, *mut c_char) -> Code;
+    nvrtcGetCUBINSize: fn(Program, *mut usize) -> Code;
+    nvrtcGetCUBIN: fn(Program, *mut c_char) -> Code;
+}
+
+fn too_old(symbol: &str) -> Error {
+    unavailable(
+        format!("NVRTC is too old, it has no {symbol}"),
+        "install NVRTC 11.2 or later, or name one in BITLANE_NVRTC",
+    )
+}
+
+/// The library, loaded at the first call that succeeds, with what it can compile for.
+pub(super) fn library() -> Result<&'static Compiler> {
+    static COMPILER: OnceCell<Compiler> = OnceCell::new();
+    COMPILER.get_or_try_init(|| Compiler::load(env::var_os(PATH_VARIABLE)))
+}
+
+/// NVRTC, and what it says of itself.
+pub(super) struct Compiler {
+    nvrtc: Nvrtc,
+    /// Major and minor.
+    pub(super) version: (c_int, c_int),
+    /// The architectures it compiles for, as 80 for 8.0.
+    architectures: Vec<u32>,
+}
+
+impl Compiler {
+    fn load(path: Option<OsString>) -> Result<Compiler> {
+        let library = match &path {
+            Some(path) => open(path).map_err(|error| {
+                unavailable(
+                    format!("{PATH_VARIABLE} names {}, which cannot be loaded ({error})", path.display()),
+                    "set it to the absolute path of libnvrtc, or unset it",
+                )
+            }),
+            None => {
+                let names: &[&str] = if cfg!(windows) {
+                    &["nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"]
+                } else {
+                    &["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"]
+                };
+                open_any(names).map_err(|error| {
+                    unavailable(
+                        format!("NVRTC, the library that compiles kernels, cannot be loaded ({error})"),
+                        "install it with the CUDA toolkit or the PyPI package nvidia-cuda-nvrtc, and \
+                         set BITLANE_NVRTC to the path of libnvrtc if the loader does not find it",
+                    )
+                })
+            }
+        }?;
+        let nvrtc = Nvrtc::of(library)?;
+        let expect = |code: Code, call: &str| match code {
+            0 => Ok(()),
+            _ => Err(unavailable(
+                format!("{call} failed: {}", nvrtc.describe(code)),
+                "reinstall NVRTC, or name another one in BITLANE_NVRTC",
+            )),
+        };
+        let (mut major, mut minor, mut count) = (0, 0, 0);
+        // SAFETY: each function writes the ints that it is given, the last one as many as the one
+        // before it has counted.
+        let architectures = unsafe {
+            expect((nvrtc.nvrtcVersion)(&mut major, &mut minor), "nvrtcVersion")?;
+            expect((nvrtc.nvrtcGetNumSupportedArchs)(&mut count), "nvrtcGetNumSupportedArchs")?;
+            let mut architectures = vec![0; usize::try_from(count).unwrap_or(0)];
+            let code = (nvrtc.nvrtcGetSupportedArchs)(architectures.as_mut_ptr());
+            expect(code, "nvrtcGetSupportedArchs")?;
+            architectures
+        };
+        let architectures = architectures.into_iter().filter_map(|arch| u32::try_from(arch).ok());
+        Ok(Compiler { architectures: architectures.collect(), version: (major, minor), nvrtc })
+    }
+
+    /// The best target for a device of this capability.
+    pub(super) fn target(&self, capability: u32, cubin: bool) -> Result<Target> {
+        choose_target(&self.architectures, capability, cubin).ok_or_else(|| {
+            let (major, minor) = self.version;
+            let form = if cubin { "machine code" } else { "PTX" };
+            unavailable(
+                format!(
+                    "NVRTC {major}.{minor} compiles no {form} for compute capability {}.{}",
+                    capability / 10,
+                    capability % 10
+                ),
+                if cubin { "update NVIDIA's driver, or NVRTC" } else { "update NVRTC" },
+            )
+        })
+    }
+
+    /// Compiles the kernels of one module.
+    pub(super) fn compile(&self, module: &str, options: &[String], target: Target) -> Result<Vec<u8>> {
+        let nvrtc = &self.nvrtc;
+        let failed = |log: String| Error::Compile {
+            kernel: module.into(),
+            options: options.join(" "),
+            log,
+        };
+        let nul = |_| failed("a NUL byte in the source or in an option".into());
+        let source = CString::new(SOURCE).map_err(nul)?;
+        let name = CString::new(format!("{module}.cu")).map_err(nul)?;
+        let arguments: Vec<CString> =
+            options.iter().map(|option| CString::new(option.as_str()).map_err(nul)).collect::<Result<_>>()?;
+        let pointers: Vec<*const c_char> = arguments.iter().map(|option| option.as_ptr()).collect();
+        let count = c_int::try_from(pointers.len()).unwrap_or(0);
+
+        let mut program = Handle { nvrtc, raw: ptr::null_mut() };
+        let expect = |code: Code| match code {
+            0 => Ok(()),
+            _ => Err(failed(nvrtc.describe(code))),
+        };
+        // SAFETY: source, name and options are strings that outlive the program, which is destroyed
+        // with its handle; there are no headers.
+        let compiled = unsafe {
+            let (raw, source, name) = (&mut program.raw, source.as_ptr(), name.as_ptr());
+            expect((nvrtc.nvrtcCreateProgram)(raw, source, name, 0, ptr::null(), ptr::null()))?;
+            (nvrtc.nvrtcCompileProgram)(program.raw, count, pointers.as_ptr())
+        };
+        if compiled != 0 {
+            let log = program.read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog);
+            let log = log.unwrap_or_default();
+            let log = String::from_utf8_lossy(&log);
+            let log = log.trim_end_matches('\0').trim();
+            return Err(failed(format!("{}: {log}", nvrtc.describe(compiled))));
+        }
+        let code = match target {
+            Target::Ptx(_) => program.read(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX),
+            Target::Cubin(_) => program.read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN),
+        };
+        match code {
+            Ok(code) if !code.is_empty() => Ok(code),
+            Ok(_) => Err(failed(format!("NVRTC gave no code for {target}"))),
+            Err(code) => expect(code).map(|()| Vec::new()),
+        }
+    }
+}
+
+/// The highest architecture that such a device can run. PTX runs on every later device, machine
+/// code only on later ones of the same generation.
+fn choose_target(architectures: &[u32], capability: u32, cubin: bool) -> Option<Target> {
+    let runs = |&arch: &u32| {
+        (OLDEST..=capability).contains(&arch) && (!cubin || arch / 10 == capability / 10)
+    };
+    let best = architectures.iter().copied().filter(runs).max()?;
+    Some(if cubin { Target::Cubin(best) } else { Target::Ptx(best) })
+}
+
+impl Nvrtc {
+    fn describe(&self, code: Code) -> String {
+        // SAFETY: any code is fine, and the answer is a string that is never freed, or null.
+        unsafe {
+            let text = (self.nvrtcGetErrorString)(code);
+            if text.is_null() {
+                return format!("NVRTC error {code}");
+            }
+            CStr::from_ptr(text).to_string_lossy().into_owned()
+        }
+    }
+}
+
+/// A program, destroyed when it is dropped.
+struct Handle<'a> {
+    nvrtc: &'a Nvrtc,
+    raw: Program,
+}
+
+impl Handle<'_> {
+    /// Reads one of the program's products: its size, then its bytes.
+    fn read(
+        &self,
+        size: unsafe extern "C" fn(Program, *mut usize) -> Code,
+        bytes: unsafe extern "C" fn(Program, *mut c_char) -> Code,
+    ) -> std::result::Result<Vec<u8>, Code> {
+        let mut len = 0;
+        // SAFETY: the program is alive, and the size is written.
+        match unsafe { size(self.raw, &mut len) } {
+            0 => {}
+            code => return Err(code),
+        }
+        let mut product = vec![0; len];
+        // SAFETY: the product has the size that NVRTC has just given.
+        match unsafe { bytes(self.raw, product.as_mut_ptr().cast()) } {
+            0 => Ok(product),
+            code => Err(code),
+        }
+    }
+}
+
+impl Drop for Handle<'_> {
+    fn drop(&mut self) {
+        if !self.raw.is_null() {
+            // SAFETY: the program was created by this library and is destroyed once.
+            unsafe { (self.nvrtc.nvrtcDestroyProgram)(&mut self.raw) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_architecture_that_runs_is_chosen() {
+        let known = [50, 75, 80, 86, 90, 100, 120];
+        assert_eq!(choose_target(&known, 75, false), Some(Target::Ptx(75)));
+        assert_eq!(choose_target(&known, 89, false), Some(Target::Ptx(86)));
+        assert_eq!(choose_target(&known, 103, false), Some(Target::Ptx(100)));
+        assert_eq!(choose_target(&known, 150, false), Some(Target::Ptx(120)));
+        assert_eq!(choose_target(&known, 70, false), None);
+    }
+
+    #[test]
+    fn machine_code_stays_within_a_generation() {
+        let known = [75, 80, 86, 90];
+        assert_eq!(choose_target(&known, 89, true), Some(Target::Cubin(86)));
+        assert_eq!(choose_target(&known, 100, true), None);
+    }
+
+    #[test]
+    fn a_path_that_is_no_library_is_named() {
+        let error = Compiler::load(Some("/no/such/libnvrtc.so".into())).err().unwrap();
+        assert_eq!(error.kind(), crate::ErrorKind::CudaUnavailable);
+        assert!(error.to_string().contains("/no/such/libnvrtc.so"), "{error}");
+    }
+}

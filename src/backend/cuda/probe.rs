@@ -1,0 +1,149 @@
+//! What of CUDA is there. Asked before the first call, because a call into a library or a function
+//! that is missing would panic.
+
+use std::error::Error as _;
+use std::ffi::OsStr;
+
+use cudarc::driver::sys::CUresult;
+use libloading::Library;
+use once_cell::sync::OnceCell;
+
+use super::driver::{code_of, driver};
+use crate::{Error, Result};
+
+/// Every function of the driver that the backend calls, itself or through cudarc.
+const SYMBOLS: &[&str] = &[
+    "cuCtxGetCurrent",
+    "cuCtxSetCurrent",
+    "cuCtxSynchronize",
+    "cuDeviceGet",
+    "cuDeviceGetAttribute",
+    "cuDeviceGetCount",
+    "cuDeviceGetDefaultMemPool",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuDevicePrimaryCtxRetain",
+    "cuDriverGetVersion",
+    "cuEventCreate",
+    "cuEventDestroy_v2",
+    "cuEventRecord",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuInit",
+    "cuLaunchKernel",
+    "cuMemAllocAsync",
+    "cuMemAlloc_v2",
+    "cuMemFreeAsync",
+    "cuMemFree_v2",
+    "cuMemPoolSetAttribute",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyPeerAsync",
+    "cuMemsetD8Async",
+    "cuModuleGetFunction",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cuStreamCreate",
+    "cuStreamDestroy_v2",
+    "cuStreamSynchronize",
+    "cuStreamWaitEvent",
+];
+
+/// The oldest compute capability that the kernels are written for.
+pub(super) const OLDEST: u32 = 75;
+
+pub(super) fn unavailable(reason: impl Into<String>, remedy: impl Into<String>) -> Error {
+    Error::CudaUnavailable { reason: reason.into(), remedy: remedy.into() }
+}
+
+/// Opens a library, or says why it cannot be.
+pub(super) fn open(name: impl AsRef<OsStr>) -> std::result::Result<Library, String> {
+    // SAFETY: loading NVIDIA's libraries runs their initialisers, which any CUDA program runs.
+    unsafe { Library::new(name.as_ref()) }.map_err(|error| match error.source() {
+        Some(cause) => cause.to_string(),
+        None => error.to_string(),
+    })
+}
+
+/// Opens the first of some libraries that the loader finds, or says why not the last one.
+pub(super) fn open_any(names: &[&str]) -> std::result::Result<Library, String> {
+    let mut reason = String::new();
+    for name in names {
+        match open(name) {
+            Ok(library) => return Ok(library),
+            Err(error) => reason = error,
+        }
+    }
+    Err(reason)
+}
+
+/// Makes sure that the driver can be called and is initialised. What is found is remembered; what
+/// is missing is looked for again at the next call.
+pub(super) fn driver_ready() -> Result<()> {
+    static READY: OnceCell<()> = OnceCell::new();
+    READY.get_or_try_init(find_driver).copied()
+}
+
+fn find_driver() -> Result<()> {
+    // Of the names that cudarc will try, those under which there are drivers.
+    let names = if cfg!(windows) { ["nvcuda.dll"; 2] } else { ["libcuda.so", "libcuda.so.1"] };
+    let library = open_any(&names).map_err(|error| {
+        unavailable(
+            format!("the driver's library cannot be loaded ({error})"),
+            "install NVIDIA's driver, or use Device::cpu()",
+        )
+    })?;
+    let is_missing = |symbol: &&&str| {
+        // SAFETY: the symbol is only looked up, never called through this type.
+        unsafe { library.get::<unsafe extern "C" fn()>(symbol.as_bytes()) }.is_err()
+    };
+    if let Some(symbol) = SYMBOLS.iter().find(is_missing) {
+        return Err(unavailable(
+            format!("the driver is too old, it has no {symbol}"),
+            "update NVIDIA's driver to one for CUDA 11.4 or later",
+        ));
+    }
+    // cudarc opens the library by itself; this keeps it in the process until then.
+    std::mem::forget(library);
+    // SAFETY: the function exists, as was just seen, and takes no pointers.
+    unsafe { driver!(cuInit(0)) }.map_err(|error| {
+        let none = code_of(&error) == Some(CUresult::CUDA_ERROR_NO_DEVICE as u32);
+        if none {
+            unavailable("the driver finds no CUDA device", "use Device::cpu()")
+        } else {
+            unavailable(
+                error.to_string(),
+                "check with nvidia-smi that the driver and its kernel module work together",
+            )
+        }
+    })
+}
+
+/// How many devices the driver has.
+pub(super) fn device_count() -> Result<usize> {
+    driver_ready()?;
+    let mut count = 0;
+    // SAFETY: the driver is initialised, and writes one int.
+    unsafe { driver!(cuDeviceGetCount(&mut count)) }?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_library_is_an_error_with_its_name() {
+        let error = open_any(&["bitlane_no_such_library"]).unwrap_err();
+        if cfg!(unix) {
+            assert!(error.contains("bitlane_no_such_library"), "{error}");
+        }
+    }
+
+    #[test]
+    fn no_call_panics_whatever_is_installed() {
+        match device_count() {
+            Ok(count) => println!("{count} devices"),
+            Err(error) => assert_eq!(error.kind(), crate::ErrorKind::CudaUnavailable),
+        }
+    }
+}
