@@ -1,0 +1,149 @@
+//! A thin Rust face on the driver API for tests. Tests that use it take turns, as the driver's state is one.
+#![allow(dead_code)]
+
+use std::ffi::{CString, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use vcuda::driver::*;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A driver with a primary context on device 0, in its first state.
+pub struct Gpu {
+    _turn: MutexGuard<'static, ()>,
+    pub context: u64,
+}
+
+/// Changes a setting.
+pub fn set(key: &str, value: &str) {
+    let (key, value) = (CString::new(key).unwrap(), CString::new(value).unwrap());
+    assert_eq!(unsafe { vcuda_configure(key.as_ptr(), value.as_ptr()) }, 0, "{key:?}={value:?}");
+}
+
+/// The driver before `cuInit`.
+pub fn fresh(settings: &[(&str, &str)]) -> MutexGuard<'static, ()> {
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    vcuda_reset();
+    set("quiet", "1");
+    for (key, value) in settings {
+        set(key, value);
+    }
+    turn
+}
+
+/// The findings as JSON.
+pub fn report() -> String {
+    let mut buffer = vec![0u8; 1 << 20];
+    let len = unsafe { vcuda_report(buffer.as_mut_ptr().cast(), buffer.len()) };
+    String::from_utf8(buffer[..len].to_vec()).unwrap()
+}
+
+/// The counts of `vcuda_live`.
+pub fn live() -> [u64; 7] {
+    let mut n = [0; 7];
+    unsafe { vcuda_live(n.as_mut_ptr(), 7) };
+    n
+}
+
+impl Gpu {
+    pub fn new(settings: &[(&str, &str)]) -> Gpu {
+        let turn = fresh(settings);
+        let mut context = 0;
+        unsafe {
+            assert_eq!(cuInit(0), 0);
+            assert_eq!(cuDevicePrimaryCtxRetain(&mut context, 0), 0);
+            assert_eq!(cuCtxSetCurrent(context), 0);
+        }
+        Gpu { _turn: turn, context }
+    }
+
+    pub fn try_load(&self, ptx: &str) -> Result<u64, u32> {
+        let text = CString::new(ptx).unwrap();
+        let mut module = 0;
+        match unsafe { cuModuleLoadData(&mut module, text.as_ptr().cast()) } {
+            0 => Ok(module),
+            code => Err(code),
+        }
+    }
+
+    pub fn load(&self, ptx: &str) -> u64 {
+        self.try_load(ptx).expect("the module loads")
+    }
+
+    pub fn function(&self, module: u64, name: &str) -> u64 {
+        let name = CString::new(name).unwrap();
+        let mut f = 0;
+        assert_eq!(unsafe { cuModuleGetFunction(&mut f, module, name.as_ptr()) }, 0, "{name:?}");
+        f
+    }
+
+    pub fn alloc(&self, bytes: usize) -> u64 {
+        let mut addr = 0;
+        assert_eq!(unsafe { cuMemAlloc_v2(&mut addr, bytes) }, 0);
+        addr
+    }
+
+    pub fn upload<T: Copy>(&self, data: &[T]) -> u64 {
+        let bytes = std::mem::size_of_val(data);
+        let addr = self.alloc(bytes.max(1));
+        assert_eq!(unsafe { cuMemcpyHtoD_v2(addr, data.as_ptr().cast(), bytes) }, 0);
+        addr
+    }
+
+    pub fn zeros(&self, bytes: usize) -> u64 {
+        let addr = self.alloc(bytes);
+        assert_eq!(unsafe { cuMemsetD8_v2(addr, 0, bytes) }, 0);
+        addr
+    }
+
+    pub fn download<T: Copy + Default>(&self, addr: u64, count: usize) -> Vec<T> {
+        let mut out = vec![T::default(); count];
+        let code = unsafe {
+            cuMemcpyDtoH_v2(out.as_mut_ptr().cast(), addr, std::mem::size_of_val(&out[..]))
+        };
+        assert_eq!(code, 0, "{}", report());
+        out
+    }
+
+    /// Launches with 64-bit arguments; each is copied as wide as its parameter is.
+    pub fn launch(&self, f: u64, grid: u32, block: u32, args: &[u64]) -> u32 {
+        self.launch_on(f, [grid, 1, 1], [block, 1, 1], 0, 0, args)
+    }
+
+    pub fn launch_on(
+        &self,
+        f: u64,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+        stream: u64,
+        args: &[u64],
+    ) -> u32 {
+        let mut pointers: Vec<*mut c_void> =
+            args.iter().map(|a| std::ptr::from_ref(a) as *mut c_void).collect();
+        unsafe {
+            cuLaunchKernel(
+                f,
+                grid[0],
+                grid[1],
+                grid[2],
+                block[0],
+                block[1],
+                block[2],
+                shared,
+                stream,
+                pointers.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        }
+    }
+
+    pub fn sync(&self) -> u32 {
+        unsafe { cuCtxSynchronize() }
+    }
+
+    /// Launches, synchronises and expects no fault.
+    pub fn run(&self, f: u64, grid: u32, block: u32, args: &[u64]) {
+        assert_eq!(self.launch(f, grid, block, args), 0);
+        assert_eq!(self.sync(), 0, "{}", report());
+    }
+}
