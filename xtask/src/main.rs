@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask COMMAND [OPTIONS]`.
 
 mod arguments;
+mod bindings;
 mod exhaustive;
 mod kernels;
 mod modules;
@@ -28,7 +29,8 @@ struct Command {
     run: fn(Arguments) -> Outcome,
 }
 
-const COMMANDS: &[Command] = &[test::COMMAND, kernels::COMMAND, sass::COMMAND, exhaustive::COMMAND];
+const COMMANDS: &[Command] =
+    &[test::COMMAND, kernels::COMMAND, sass::COMMAND, bindings::COMMAND, exhaustive::COMMAND];
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

@@ -40,7 +40,7 @@ pub const CUOBJDUMP: Wheel = Wheel {
 };
 pub const NVDISASM: Wheel =
     Wheel { package: "nvidia-cuda-nvdisasm", version: "13.4.92", file: "nvidia/cu13/bin/nvdisasm" };
-#[allow(dead_code)] // for the command that generates src/backend/cuda/params.rs
+#[cfg(feature = "bindings")]
 pub const LIBCLANG: Wheel =
     Wheel { package: "libclang", version: "18.1.1", file: "clang/native/libclang.so" };
 
