@@ -99,8 +99,12 @@ impl Tensor {
             let reason = format!("the gradient must have the shape of the result, {:?}", &*shape);
             return Err(Error::InvalidShape { op, shape: boxed(gradient.shape()), reason });
         }
-        let gx = Tensor::undefined(self.device(), self.shape(), dtype)?;
         let gy = Tensor::zeros(y.shape(), dtype, y.device())?;
+        if shape.contains(&0) {
+            // An operand of size 1 against a size of 0 is there, and gets the sum over nothing.
+            return Ok((Tensor::zeros(self.shape(), dtype, self.device())?, gy));
+        }
+        let gx = Tensor::undefined(self.device(), self.shape(), dtype)?;
         self.sum_copysign_grad(&y, gradient, &gx, &shape)?;
         Ok((gx, gy))
     }
@@ -135,9 +139,6 @@ impl Tensor {
             Plan::new(layouts[0].shape(), layouts.each_ref().map(Some))
         };
         let (kept, summed) = (plan(false), plan(true));
-        if kept.len == 0 {
-            return Ok(());
-        }
         let access = Access::new([
             Some(gx.storage()),
             Some(self.storage()),
