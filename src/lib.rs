@@ -92,6 +92,9 @@ mod device;
 mod dtype;
 mod error;
 mod interop;
+#[cfg(feature = "cuda")]
+#[doc(hidden)]
+pub mod introspect;
 mod layout;
 mod op;
 mod operand;

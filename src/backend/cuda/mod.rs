@@ -25,7 +25,7 @@ mod trace;
 
 use std::sync::Arc;
 
-pub(crate) use self::force::Force;
+pub use self::force::Force;
 pub(crate) use self::kernels::{Module, last_kernel};
 pub(crate) use self::memory::CudaMemory;
 pub(crate) use self::nvrtc::{SOURCE, Target, options};
@@ -89,6 +89,18 @@ impl CudaDevice {
     /// Blocks until all work on the device is done, on whatever stream.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.lane.context().synchronize()
+    }
+
+    /// Loads every kernel there is.
+    pub(crate) fn load_all(&self) -> Result<()> {
+        let context = self.lane.context();
+        context.bind()?;
+        for module in Module::all() {
+            for &shape in module.shapes() {
+                context.kernels().get(context, module, shape)?;
+            }
+        }
+        Ok(())
     }
 
     /// Memory with undefined contents.

@@ -44,6 +44,9 @@ pub(crate) fn options(op: &str, dtype: &str, target: Target) -> Vec<String> {
         format!("--gpu-architecture={target}"),
         "--std=c++17".into(),
         "--fmad=false".into(),
+        // Of the functions without a word on where they run, all are for the device.
+        "--device-as-default-execution-space".into(),
+        "-default-device".into(),
         format!("-DBL_OP={op}"),
         format!("-DBL_DTYPE={dtype}"),
     ]
