@@ -65,6 +65,17 @@ pub(crate) struct Access<'a> {
 enum Guard<'a> {
     Read(RwLockReadGuard<'a, Memory>),
     Write(RwLockWriteGuard<'a, Memory>),
+    /// Memory whose lock another access holds.
+    Lent(&'a Memory),
+}
+
+/// Where one of several calls under the same locks finds the memory of a role.
+#[derive(Clone, Copy)]
+pub(crate) enum Part<'a> {
+    /// In this role of the access that holds the locks.
+    Held(Role),
+    /// In storage that nobody else has seen yet.
+    Private(&'a Storage),
 }
 
 impl<'a> Access<'a> {
@@ -100,18 +111,39 @@ impl<'a> Access<'a> {
         access
     }
 
+    /// An access for one of several calls that together are one step to everybody else: memory that
+    /// is locked here, in other roles, and private storage. No lock is let go of in between.
+    pub(crate) fn for_part<'b>(&'b self, parts: [Option<Part<'b>>; ROLES]) -> Access<'b> {
+        let mut access = Access { guards: [const { None }; ROLES], guard_of_role: [None; ROLES] };
+        for (role, part) in parts.into_iter().enumerate() {
+            access.guards[role] = match part {
+                Some(Part::Held(held)) => self.memory(held).map(Guard::Lent),
+                Some(Part::Private(storage)) if role == Role::Out as usize => {
+                    Some(Guard::Write(storage.write()))
+                }
+                Some(Part::Private(storage)) => Some(Guard::Read(storage.read())),
+                None => None,
+            };
+            access.guard_of_role[role] = access.guards[role].is_some().then_some(role);
+        }
+        access
+    }
+
     /// The memory in a role, if that role was given any.
     pub(crate) fn memory(&self, role: Role) -> Option<&Memory> {
         let guard = self.guard_of_role[role as usize]?;
         self.guards[guard].as_ref().map(|guard| match guard {
             Guard::Read(memory) => &**memory,
             Guard::Write(memory) => &**memory,
+            Guard::Lent(memory) => memory,
         })
     }
 
     /// Whether a role's memory is the destination's own.
     pub(crate) fn is_written(&self, role: Role) -> bool {
-        self.guard_of_role[role as usize].is_some()
-            && self.guard_of_role[role as usize] == self.guard_of_role[Role::Out as usize]
+        match (self.memory(role), self.memory(Role::Out)) {
+            (Some(memory), Some(written)) => std::ptr::eq(memory, written),
+            _ => false,
+        }
     }
 }

@@ -4,10 +4,10 @@ use crate::backend::{self, BinaryCall, Source};
 use crate::layout::{Layout, Shape, boxed, broadcast, checked_len};
 use crate::op::BinaryOp;
 use crate::operand::{Operand, Placed};
-use crate::plan::{Alias, Plan, ROLES, alias};
+use crate::plan::{Alias, Plan, ROLES, Role, alias};
 use crate::promote::{Compute, Resolved, Rules, resolve};
 use crate::scalar::ElementBytes;
-use crate::storage::Access;
+use crate::storage::{Access, Part};
 use crate::{DType, Device, Error, Result, Scalar, Tensor};
 
 /// A binary operation before it runs: choose the rulebook, a destination and a mask, then
@@ -225,10 +225,15 @@ impl Prepared<'_> {
 
     /// Writes a new tensor.
     fn run_fresh(&self, dtype: DType) -> Result<Tensor> {
-        checked_len(self.op.name(), &self.shape, dtype.size())?;
-        let out = Tensor::undefined(self.device, &self.shape, dtype)?;
-        self.launch(&out, None)?;
+        let out = self.undefined(dtype)?;
+        self.launch(&out, None, &self.lock(&out, None))?;
         Ok(out)
+    }
+
+    /// A tensor of the result's shape, to be written.
+    fn undefined(&self, dtype: DType) -> Result<Tensor> {
+        checked_len(self.op.name(), &self.shape, dtype.size())?;
+        Tensor::undefined(self.device, &self.shape, dtype)
     }
 
     /// Writes a given tensor, through a temporary if it partly overlaps what is read.
@@ -239,20 +244,40 @@ impl Prepared<'_> {
         };
         let aliases = [self.lhs.alias(out), self.rhs.alias(out), mask_alias];
         if !aliases.contains(&Alias::Overlapping) {
-            return self.launch(out, mask);
+            return self.launch(out, mask, &self.lock(out, mask));
         }
-        let result = self.run_fresh(out.dtype())?;
+        let result = self.undefined(out.dtype())?;
         // The mask has to be read before the destination is written, too.
-        let mask = match mask {
-            Some(mask) if mask_alias == Alias::Overlapping => {
-                Some(mask.copied_as(self.op.name(), DType::Bool)?)
-            }
-            _ => mask.cloned(),
+        let mask_copy = match mask_alias {
+            Alias::Overlapping => Some(self.undefined(DType::Bool)?),
+            _ => None,
         };
-        out.copy_from(&result, mask.as_ref())
+        // To everybody else the two or three calls are one.
+        let access = self.lock(out, mask);
+        let [written, lhs, rhs, masking] =
+            [Role::Out, Role::Lhs, Role::Rhs, Role::Mask].map(|role| Some(Part::Held(role)));
+        let private = Some(Part::Private(result.storage()));
+        self.launch(&result, None, &access.for_part([private, lhs, rhs, None]))?;
+        if let (Some(copy), Some(mask)) = (&mask_copy, mask) {
+            let private_mask = Some(Part::Private(copy.storage()));
+            copy.copy_from(mask, None, &access.for_part([private_mask, masking, None, None]))?;
+            let parts = [written, private, None, private_mask];
+            return out.copy_from(&result, Some(copy), &access.for_part(parts));
+        }
+        out.copy_from(&result, mask, &access.for_part([written, private, None, masking]))
     }
 
-    fn launch(&self, out: &Tensor, mask: Option<&Tensor>) -> Result<()> {
+    /// Locks what a launch reads and writes.
+    fn lock<'a>(&'a self, out: &'a Tensor, mask: Option<&'a Tensor>) -> Access<'a> {
+        Access::new([
+            Some(out.storage()),
+            self.lhs.tensor.as_ref().map(|(tensor, _)| tensor.storage()),
+            self.rhs.tensor.as_ref().map(|(tensor, _)| tensor.storage()),
+            mask.map(Tensor::storage),
+        ])
+    }
+
+    fn launch(&self, out: &Tensor, mask: Option<&Tensor>, access: &Access<'_>) -> Result<()> {
         let layouts: [Option<&Layout>; ROLES] =
             [Some(out.layout()), self.lhs.layout(), self.rhs.layout(), mask.map(Tensor::layout)];
         let plan = Plan::new(&self.shape, layouts);
@@ -269,12 +294,6 @@ impl Prepared<'_> {
             masked: mask.is_some(),
             plan: &plan,
         };
-        let access = Access::new([
-            Some(out.storage()),
-            self.lhs.tensor.map(|(tensor, _)| tensor.storage()),
-            self.rhs.tensor.map(|(tensor, _)| tensor.storage()),
-            mask.map(Tensor::storage),
-        ]);
-        backend::binary(self.device, &call, &access)
+        backend::binary(self.device, &call, access)
     }
 }

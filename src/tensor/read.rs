@@ -130,13 +130,20 @@ impl Tensor {
     pub(crate) fn copied_as(&self, op: &'static str, dtype: DType) -> Result<Tensor> {
         checked_len(op, self.shape(), dtype.size())?;
         let copy = Tensor::undefined(self.device(), self.shape(), dtype)?;
-        copy.copy_from(self, None)?;
+        let access = Access::new([Some(&copy.storage), Some(&self.storage), None, None]);
+        copy.copy_from(self, None, &access)?;
+        drop(access);
         Ok(copy)
     }
 
     /// Writes the elements of a tensor of the same shape in other storage, converted, where the
-    /// mask (of that shape too) is true.
-    pub(crate) fn copy_from(&self, source: &Tensor, mask: Option<&Tensor>) -> Result<()> {
+    /// mask (of that shape too) is true. The access holds all three in their roles.
+    pub(crate) fn copy_from(
+        &self,
+        source: &Tensor,
+        mask: Option<&Tensor>,
+        access: &Access<'_>,
+    ) -> Result<()> {
         let mask_layout = mask.map(Tensor::layout);
         let plan =
             Plan::new(self.shape(), [Some(self.layout()), Some(source.layout()), None, mask_layout]);
@@ -147,8 +154,6 @@ impl Tensor {
             masked: mask.is_some(),
             plan: &plan,
         };
-        let storages =
-            [Some(&self.storage), Some(&source.storage), None, mask.map(Tensor::storage)];
-        backend::unary(self.device(), &call, &Access::new(storages))
+        backend::unary(self.device(), &call, access)
     }
 }
