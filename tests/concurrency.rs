@@ -1,0 +1,252 @@
+//! The same tensors from many threads, in place included (spec §8): every operation is one step to
+//! all others, nothing tears, and nothing waits for ever.
+//!
+//! ThreadSanitizer sees what a lucky schedule hides. With a nightly toolchain and its `rust-src`:
+//!
+//! ```text
+//! RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std \
+//!     --target x86_64-unknown-linux-gnu --test concurrency
+//! ```
+
+mod devices;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use bitlane::{BinaryOp, DType, Device, Shift, Tensor, binary};
+use devices::devices;
+
+const THREADS: usize = 8;
+
+/// Fails if the work takes longer than anything but a deadlock would.
+fn within_a_minute(name: &str, work: impl FnOnce() + Send + 'static) {
+    let (done, wait) = mpsc::channel();
+    let worker = thread::spawn(move || {
+        work();
+        // Nobody listens any more if the wait was over before.
+        let _ = done.send(());
+    });
+    match wait.recv_timeout(Duration::from_secs(60)) {
+        Ok(()) => worker.join().unwrap(),
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{name}: threads wait for each other"),
+        Err(mpsc::RecvTimeoutError::Disconnected) => {
+            std::panic::resume_unwind(worker.join().unwrap_err())
+        }
+    }
+}
+
+/// Runs a function in many threads that start together.
+fn in_many_threads(work: impl Fn(usize) + Sync) {
+    let start = Barrier::new(THREADS);
+    thread::scope(|scope| {
+        for number in 0..THREADS {
+            let (work, start) = (&work, &start);
+            scope.spawn(move || {
+                start.wait();
+                work(number);
+            });
+        }
+    });
+}
+
+/// A size that one thread walks, and one that the threads of the backend share.
+fn sizes(device: &Device) -> [(usize, i32); 2] {
+    if device.to_string() == "cpu" {
+        [(1000, 200), (150_000, 10)]
+    } else {
+        [(1000, 20), (150_000, 3)]
+    }
+}
+
+#[test]
+fn every_in_place_operation_counts_once() {
+    within_a_minute("in place", || {
+        for device in devices() {
+            for (len, rounds) in sizes(&device) {
+                let x = Tensor::zeros([len], DType::I32, &device).unwrap();
+                in_many_threads(|number| {
+                    // Each thread writes through a view of its own: the whole, or backwards.
+                    let mut own = if number % 2 == 0 { x.clone() } else { x.flip(0).unwrap() };
+                    for _ in 0..rounds {
+                        own.add_assign(1).unwrap();
+                    }
+                });
+                let expected = rounds * THREADS as i32;
+                let elements = x.to_vec::<i32>().unwrap();
+                assert!(elements.iter().all(|&value| value == expected), "an addition was lost");
+            }
+        }
+    });
+}
+
+#[test]
+fn readers_see_an_operation_whole_or_not_at_all() {
+    within_a_minute("readers", || {
+        for device in devices() {
+            for (len, rounds) in sizes(&device) {
+                let x = Tensor::zeros([len], DType::I32, &device).unwrap();
+                let done = AtomicBool::new(false);
+                thread::scope(|scope| {
+                    for reader in 0..THREADS / 2 {
+                        let (x, done) = (&x, &done);
+                        scope.spawn(move || {
+                            let mut last = 0;
+                            while !done.load(Ordering::Acquire) {
+                                let seen = match reader % 3 {
+                                    0 => x.to_vec::<i32>(),
+                                    1 => x.flip(0).unwrap().to_vec::<i32>(),
+                                    _ => x.add(0).unwrap().to_vec::<i32>(),
+                                };
+                                let seen = seen.unwrap();
+                                assert!(seen.iter().all(|&value| value == seen[0]), "a torn read");
+                                assert!(seen[0] >= last, "time ran backwards");
+                                last = seen[0];
+                            }
+                        });
+                    }
+                    let mut own = x.clone();
+                    let mut write = || (0..rounds).try_for_each(|_| own.add_assign(1));
+                    let outcome = write();
+                    done.store(true, Ordering::Release);
+                    outcome.unwrap();
+                });
+                assert_eq!(x.to_vec::<i32>().unwrap()[0], rounds);
+            }
+        }
+    });
+}
+
+#[test]
+fn any_order_of_operands_comes_to_an_end() {
+    within_a_minute("orders", || {
+        for device in devices() {
+            let rounds = if device.to_string() == "cpu" { 300 } else { 20 };
+            let tensors: Vec<_> =
+                (0..3).map(|_| Tensor::ones([257], DType::I64, &device).unwrap()).collect();
+            let mask = Tensor::ones([257], DType::Bool, &device).unwrap();
+            in_many_threads(|number| {
+                for round in 0..rounds {
+                    let order = number + round;
+                    let pick =
+                        |offset: usize| tensors[(order * (number % 2 + 1) + offset) % 3].clone();
+                    let (x, y, mut out) = (pick(0), pick(1), pick(number % 3));
+                    let call = binary(BinaryOp::BitwiseOr, &x, &y).out(&mut out);
+                    if number % 4 == 0 { call.mask(&mask).run() } else { call.run() }.unwrap();
+                    if number == 3 {
+                        let mut mask = mask.clone();
+                        mask.logical_or_assign(true).unwrap();
+                    }
+                }
+            });
+            // Ones or-ed with ones are ones, in whatever order.
+            for tensor in &tensors {
+                assert!(tensor.to_vec::<i64>().unwrap().iter().all(|&value| value == 1));
+            }
+        }
+    });
+}
+
+#[test]
+fn overlapping_views_are_written_one_after_the_other() {
+    within_a_minute("overlapping views", || {
+        for device in devices() {
+            let rounds = if device.to_string() == "cpu" { 200 } else { 10 };
+            let len = 3000;
+            let x = Tensor::zeros([len], DType::I32, &device).unwrap();
+            in_many_threads(|number| {
+                // Neighbouring windows that share a third of their elements.
+                let mut window = x.narrow(0, number * 250, 1000).unwrap();
+                for _ in 0..rounds {
+                    window.subtract_assign(1).unwrap();
+                }
+            });
+            for (place, value) in x.to_vec::<i32>().unwrap().into_iter().enumerate() {
+                let windows = (0..THREADS).filter(|n| (n * 250..n * 250 + 1000).contains(&place));
+                assert_eq!(value, -(rounds * windows.count() as i32), "place {place}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_write_that_reads_its_neighbour_keeps_all_of_it() {
+    within_a_minute("neighbours", || {
+        for device in devices() {
+            let rounds = if device.to_string() == "cpu" { 100 } else { 5 };
+            // Each half is added to the other: the sum of both halves triples or so, but every
+            // element of a half stays equal to the rest, which half-done operations would break.
+            let x = Tensor::ones([2000], DType::U64, &device).unwrap();
+            let halves = [x.narrow(0, 0, 1000).unwrap(), x.narrow(0, 1000, 1000).unwrap()];
+            in_many_threads(|number| {
+                let (mut to, from) = (halves[number % 2].clone(), &halves[1 - number % 2]);
+                for _ in 0..rounds {
+                    to.add_assign(from).unwrap();
+                }
+            });
+            for half in &halves {
+                let elements = half.to_vec::<u64>().unwrap();
+                assert!(elements.iter().all(|&value| value == elements[0]), "a torn operation");
+            }
+        }
+    });
+}
+
+#[test]
+fn an_operation_by_way_of_a_temporary_is_one_step_too() {
+    within_a_minute("temporaries", || {
+        for device in devices() {
+            for _ in 0..20 {
+                // Adding the first element to all, itself included, doubles every element of a
+                // tensor of equals; between the reading and the writing nobody may come.
+                let x = Tensor::ones([3000], DType::U64, &device).unwrap();
+                let first = x.narrow(0, 0, 1).unwrap().broadcast_to([3000]).unwrap();
+                in_many_threads(|_| {
+                    let mut own = x.clone();
+                    for _ in 0..7 {
+                        own.add_assign(&first).unwrap();
+                    }
+                });
+                let expected = 1 << (7 * THREADS);
+                assert!(x.to_vec::<u64>().unwrap().iter().all(|&value| value == expected));
+            }
+        }
+    });
+}
+
+#[test]
+fn tensors_die_on_any_thread() {
+    within_a_minute("drops", || {
+        for device in devices() {
+            let (send, receive) = mpsc::channel::<Tensor>();
+            let reader = thread::spawn(move || {
+                let mut sum = 0;
+                for tensor in receive {
+                    sum += i64::from(tensor.to_vec::<i32>().unwrap()[0]);
+                }
+                sum
+            });
+            in_many_threads(|number| {
+                for round in 0..20 {
+                    let x = Tensor::full([100], number as i32, DType::I32, &device).unwrap();
+                    let y = x.bitwise_left_shift(1, Shift::Arithmetic).unwrap();
+                    // The view outlives the tensor it was made of, and both die elsewhere.
+                    send.send(y.slice(0, round..).unwrap()).unwrap();
+                }
+            });
+            drop(send);
+            assert_eq!(reader.join().unwrap(), 20 * 2 * (0..THREADS as i64).sum::<i64>());
+        }
+    });
+}
+
+#[test]
+fn everything_is_send_and_sync() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Tensor>();
+    shared::<Device>();
+    shared::<bitlane::Error>();
+    shared::<bitlane::Operand<'static>>();
+    shared::<bitlane::Binary<'static>>();
+}
