@@ -77,7 +77,7 @@ pub enum Error {
     /// A destination's dtype is of a lower category than the result's.
     #[error(
         "{op}: the result is {result}, which a destination of {destination} cannot hold; \
-         give a destination of a {} dtype", result.category()
+         give a destination whose dtype is {}", result.category()
     )]
     InplaceDtype {
         /// The operation.

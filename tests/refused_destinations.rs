@@ -69,13 +69,13 @@ fn dtypes_that_cannot_hold_the_result() {
             x.divide_assign(2),
             inplace,
             "divide: the result is f32, which a destination of i32 cannot hold; \
-             give a destination of a float dtype",
+             give a destination whose dtype is float",
         );
         watched.refused(
             x.add_assign(1.5),
             inplace,
             "add: the result is f32, which a destination of i32 cannot hold; \
-             give a destination of a float dtype",
+             give a destination whose dtype is float",
         );
         let mut floats = Tensor::ones([2], DType::F64, &device).unwrap();
         let watched = Watched::new(&floats);
@@ -83,7 +83,7 @@ fn dtypes_that_cannot_hold_the_result() {
             floats.multiply_assign(bitlane::Complex::new(0.0, 1.0)),
             inplace,
             "multiply: the result is c128, which a destination of f64 cannot hold; \
-             give a destination of a complex dtype",
+             give a destination whose dtype is complex",
         );
         let mut bools = Tensor::ones([2], DType::Bool, &device).unwrap();
         let watched = Watched::new(&bools);
@@ -91,7 +91,7 @@ fn dtypes_that_cannot_hold_the_result() {
             bools.add_assign(1),
             inplace,
             "add: the result is i64, which a destination of bool cannot hold; \
-             give a destination of a int dtype",
+             give a destination whose dtype is int",
         );
         // Widths of one category convert, and lower categories do.
         let mut halves = Tensor::ones([2], DType::F16, &device).unwrap();
