@@ -10,6 +10,7 @@ mod parallel;
 mod run;
 mod sass;
 mod test;
+mod virtual_cuda;
 mod wheels;
 
 use std::process::ExitCode;
@@ -30,7 +31,7 @@ struct Command {
 }
 
 const COMMANDS: &[Command] =
-    &[test::COMMAND, kernels::COMMAND, sass::COMMAND, bindings::COMMAND, exhaustive::COMMAND];
+    &[test::COMMAND, kernels::COMMAND, sass::COMMAND, bindings::COMMAND, exhaustive::COMMAND, virtual_cuda::COMMAND];
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

@@ -1,69 +1,65 @@
-//! Which modules exist: one per operation and compute dtype. Every kernel the crate can launch is in one of them.
+//! Which modules there are, as the crate itself answers, and how they are compiled.
 
-/// One module: what NVRTC compiles at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Module {
-    pub op: &'static str,
-    pub dtype: &'static str,
-}
+use bitlane::introspect::{self, Module};
 
-const BOOL: &[&str] = &["bool"];
-const INTEGERS: &[&str] = &["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
-const FLOATS: &[&str] = &["f16", "bf16", "f32", "f64"];
-const COMPLEX: &[&str] = &["c64", "c128"];
-/// Two different integer dtypes, compared exactly.
-const ANY_INTEGER: &[&str] = &["int"];
+use crate::arguments::Arguments;
+use crate::nvrtc::Nvrtc;
+use crate::{Failure, wheels};
 
-type Row = (&'static [&'static str], &'static [&'static [&'static str]]);
-
-/// Ops, and the classes of dtypes they are computed in.
-const TABLE: &[Row] = &[
-    (&["bitwise_left_shift", "bitwise_right_shift", "bitwise_right_shift_logical"], &[INTEGERS]),
-    (&["copysign", "signbit"], &[BOOL, INTEGERS, FLOATS]),
-    (&["add", "multiply"], &[BOOL, INTEGERS, FLOATS, COMPLEX]),
-    (&["subtract"], &[INTEGERS, FLOATS, COMPLEX]),
-    (&["divide"], &[FLOATS, COMPLEX]),
-    (&["equal", "not_equal"], &[BOOL, INTEGERS, FLOATS, COMPLEX, ANY_INTEGER]),
-    (
-        &["less_than", "less_equal", "greater_than", "greater_equal"],
-        &[BOOL, INTEGERS, FLOATS, ANY_INTEGER],
-    ),
-    (&["bitwise_and", "bitwise_or", "bitwise_xor"], &[BOOL, INTEGERS]),
-    (&["logical_and", "logical_or", "logical_xor"], &[BOOL, INTEGERS, FLOATS, COMPLEX]),
-    (&["maximum", "minimum", "fmax", "fmin"], &[BOOL, INTEGERS, FLOATS]),
-    (&["cast"], &[BOOL, INTEGERS, FLOATS, COMPLEX]),
-    (&["copysign_grad"], &[FLOATS]),
-];
-
-/// Every module, operations in the table's order.
-pub fn all() -> Vec<Module> {
-    let mut modules = Vec::new();
-    for (ops, classes) in TABLE {
-        for op in *ops {
-            for dtype in classes.iter().copied().flatten() {
-                modules.push(Module { op, dtype });
-            }
-        }
-    }
+/// The modules that `--op` and `--dtype` choose; all of them without either.
+pub fn chosen(arguments: &mut Arguments) -> Result<Vec<Module>, Failure> {
+    let (ops, dtypes) = (arguments.values("--op")?, arguments.values("--dtype")?);
+    let mut modules = introspect::modules();
+    modules.retain(|module| ops.is_empty() || ops.iter().any(|op| op == module.op()));
     modules
+        .retain(|module| dtypes.is_empty() || dtypes.iter().any(|dtype| dtype == module.dtype()));
+    if modules.is_empty() {
+        return Err("no module has such an op and dtype".into());
+    }
+    Ok(modules)
 }
 
-impl Module {
-    /// Whether the static budgets bind the module's kernels.
-    pub fn has_budget(self) -> bool {
-        self.op.contains("_shift") || (self.op == "copysign" && FLOATS.contains(&self.dtype))
+/// The library that `--nvrtc` names: `12` (unless told), `13`, or a path.
+pub fn nvrtc(arguments: &mut Arguments) -> Result<Nvrtc, Failure> {
+    match arguments.value("--nvrtc")?.as_deref() {
+        None | Some("12") => Nvrtc::open(&wheels::NVRTC_12.path()?),
+        Some("13") => Nvrtc::open(&wheels::NVRTC_13.path()?),
+        Some(path) => Nvrtc::open(path.as_ref()),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The number in `sm_80`.
+pub fn architecture(arch: &str) -> Result<u32, Failure> {
+    let number = arch.strip_prefix("sm_").and_then(|number| number.parse().ok());
+    number.ok_or_else(|| {
+        format!("{arch:?} is no architecture; they are called sm_80 and the like").into()
+    })
+}
 
-    #[test]
-    fn no_module_is_listed_twice() {
-        let modules = all();
-        for (place, module) in modules.iter().enumerate() {
-            assert!(!modules[place + 1..].contains(module), "{module:?}");
+/// The PTX that a device of the given architecture gets, and proof that every kernel is in it.
+pub fn ptx(nvrtc: &Nvrtc, module: &Module, architecture: u32) -> Result<String, Failure> {
+    let bytes = nvrtc.compile(introspect::source(), &module.ptx_options(architecture))?;
+    let text = String::from_utf8(bytes)?.trim_end_matches('\0').to_owned();
+    let kernels = module.kernels();
+    for kernel in &kernels {
+        if !text.contains(&format!(".visible .entry {kernel}(")) {
+            return Err(format!("has no kernel {kernel}").into());
         }
     }
+    let found = text.matches(".visible .entry").count();
+    if found != kernels.len() {
+        return Err(format!("has {found} kernels where the crate knows {}", kernels.len()).into());
+    }
+    Ok(text)
+}
+
+/// What a module and its files are called.
+pub fn name(module: &Module) -> String {
+    format!("{}_{}", module.op(), module.dtype())
+}
+
+/// Whether the static budgets bind the module's kernels.
+pub fn has_budget(module: &Module) -> bool {
+    let is_float = matches!(module.dtype(), "f16" | "bf16" | "f32" | "f64");
+    module.op().contains("_shift") || (module.op() == "copysign" && is_float)
 }

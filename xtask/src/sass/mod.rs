@@ -13,9 +13,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::arguments::Arguments;
-use crate::modules::{self, Module};
 use crate::run::root;
-use crate::{Command, Outcome, kernels, parallel};
+use crate::{Command, Outcome, modules, parallel};
 use measure::{Figures, Tools};
 
 pub const COMMAND: Command = Command {
@@ -35,32 +34,23 @@ fn run(mut arguments: Arguments) -> Outcome {
     if archs.is_empty() {
         archs = ["sm_80", "sm_90", "sm_100"].map(str::to_owned).to_vec();
     }
-    let choice = arguments.value("--nvrtc")?.unwrap_or_else(|| "12".to_owned());
-    let (ops, dtypes) = (arguments.values("--op")?, arguments.values("--dtype")?);
+    let mut chosen = modules::chosen(&mut arguments)?;
+    let nvrtc = modules::nvrtc(&mut arguments)?;
     let (every_module, verbose) = (arguments.flag("--all"), arguments.flag("--verbose"));
     let markdown = arguments.value("--markdown")?.map(PathBuf::from);
     arguments.finish()?;
+    chosen.retain(|module| every_module || modules::has_budget(module));
 
-    let nvrtc = kernels::nvrtc(&choice)?;
     let tools = Tools::new(nvrtc.version().0)?;
-    let source = kernels::source()?;
     let folder = root().join("target/sass");
     fs::create_dir_all(&folder)?;
-    let chosen: Vec<Module> = modules::all()
-        .into_iter()
-        .filter(|module| every_module || module.has_budget())
-        .filter(|module| ops.is_empty() || ops.iter().any(|op| op == module.op))
-        .filter(|module| dtypes.is_empty() || dtypes.iter().any(|dtype| dtype == module.dtype))
-        .collect();
-
     let mut measured = Vec::new();
     for arch in archs {
-        let target = kernels::virtual_architecture(&arch)?;
-        let results = parallel::map(&arch, &chosen, |&module| {
-            let ptx = folder.join(format!("{}_{}.{arch}.ptx", module.op, module.dtype));
-            let text = nvrtc.compile(&source, &kernels::options(module, &target))?;
-            fs::write(&ptx, text.strip_suffix(b"\0").unwrap_or(&text))?;
-            tools.measure(&ptx, &arch)
+        let architecture = modules::architecture(&arch)?;
+        let results = parallel::map(&arch, &chosen, |module| {
+            let file = folder.join(format!("{}.{arch}.ptx", modules::name(module)));
+            fs::write(&file, modules::ptx(&nvrtc, module, architecture)?)?;
+            tools.measure(&file, &arch)
         });
         let mut kernels = Vec::new();
         for result in results {
