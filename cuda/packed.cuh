@@ -173,6 +173,88 @@ template <> struct VectorOp<op::subtract, u8> : WordwiseOp<WordSubtract<1>, u8> 
 template <> struct VectorOp<op::subtract, i16> : WordwiseOp<WordSubtract<2>, i16> {};
 template <> struct VectorOp<op::subtract, u16> : WordwiseOp<WordSubtract<2>, u16> {};
 
+// ---- Comparisons of narrow integers ------------------------------------------------------------------------------
+
+enum class Compare { equal, not_equal, less, less_equal, greater, greater_equal };
+
+// A bit at the top of each lane of one word: whether x = y, or x < y, there. A lane differs if its lower bits carry into
+// the top when 2^(n-1) - 1 is added, or if its top bit is set already. x < y as unsigned where the lane subtraction borrows;
+// signed numbers are ordered as unsigned ones with the top bit turned round.
+template <class T> BL_FN u32 lanes_equal(u32 x, u32 y) {
+    constexpr u32 tops = lane_tops<sizeof(T)>();
+    const u32 difference = x ^ y;
+    return ~(((difference & ~tops) + ~tops) | difference) & tops;
+}
+template <class T> BL_FN u32 lanes_less(u32 x, u32 y) {
+    constexpr u32 tops = lane_tops<sizeof(T)>();
+    if constexpr (is_signed_integer<T>()) x ^= tops, y ^= tops;
+    const u32 difference = WordSubtract<sizeof(T)>::template apply<0>(x, y);
+    return ((~x & y) | (~(x ^ y) & difference)) & tops;
+}
+template <Compare KIND, class T> BL_FN u32 lanes_compare(u32 x, u32 y) {
+    if constexpr (KIND == Compare::equal) return lanes_equal<T>(x, y);
+    else if constexpr (KIND == Compare::not_equal) return lanes_equal<T>(x, y) ^ lane_tops<sizeof(T)>();
+    else if constexpr (KIND == Compare::less) return lanes_less<T>(x, y);
+    else if constexpr (KIND == Compare::less_equal) return lanes_less<T>(y, x) ^ lane_tops<sizeof(T)>();
+    else if constexpr (KIND == Compare::greater) return lanes_less<T>(y, x);
+    else return lanes_less<T>(x, y) ^ lane_tops<sizeof(T)>();
+}
+
+template <Compare KIND, class T> struct CompareOp {
+    typedef boolean Result;
+    enum { OUT_BYTES = lanes<T>(), WORDS = OUT_BYTES / 4 };
+    typedef Bundle<OUT_BYTES> Out;
+    typedef Vector Right;
+    struct Uniform { Vector all; };
+    static BL_FN Right ready(const Vector& y) { return y; }
+    static BL_FN Uniform ready(T y) { return Uniform{splat(y)}; }
+    static BL_FN Out apply(const Vector& x, const Right& y) {
+        Out out;
+#pragma unroll
+        for (int i = 0; i < WORDS; ++i) {
+            u32 tops;  // four results, each at the top of its byte
+            if constexpr (sizeof(T) == 1) tops = lanes_compare<KIND, T>(x.word[i], y.word[i]);
+            else tops = permute<0x7531>(lanes_compare<KIND, T>(x.word[2 * i], y.word[2 * i]), lanes_compare<KIND, T>(x.word[2 * i + 1], y.word[2 * i + 1]));
+            out.word[i] = tops >> 7 & 0x01010101u;
+        }
+        return out;
+    }
+    static BL_FN Out apply(const Vector& x, const Uniform& y) { return apply(x, y.all); }
+};
+
+#define BL_COMPARE(op_, KIND)                                                                  \
+    template <> struct VectorOp<op::op_, u8> : CompareOp<Compare::KIND, u8> {};                \
+    template <> struct VectorOp<op::op_, i8> : CompareOp<Compare::KIND, i8> {};                \
+    template <> struct VectorOp<op::op_, u16> : CompareOp<Compare::KIND, u16> {};              \
+    template <> struct VectorOp<op::op_, i16> : CompareOp<Compare::KIND, i16> {};              \
+    template <> struct VectorOp<op::op_, boolean> : CompareOp<Compare::KIND, boolean> {};
+BL_COMPARE(equal, equal)
+BL_COMPARE(not_equal, not_equal)
+BL_COMPARE(less_than, less)
+BL_COMPARE(less_equal, less_equal)
+BL_COMPARE(greater_than, greater)
+BL_COMPARE(greater_equal, greater_equal)
+#undef BL_COMPARE
+
+// The larger or smaller of narrow integers: the comparison's bits, spread over their lanes, choose.
+template <Pick PICK, class T> struct WordExtremum {
+    template <int I> static BL_FN u32 apply(u32 x, u32 y) {
+        const u32 less = lanes_less<T>(x, y);
+        const u32 mask = sizeof(T) == 1 ? permute<0xba98>(less, 0) : permute<0xbb99>(less, 0);  // x < y in the whole lane
+        return PICK == Pick::larger ? (y & mask) | (x & ~mask) : (x & mask) | (y & ~mask);
+    }
+};
+#define BL_EXTREMUM(op_, PICK)                                                                             \
+    template <> struct VectorOp<op::op_, u8> : WordwiseOp<WordExtremum<Pick::PICK, u8>, u8> {};            \
+    template <> struct VectorOp<op::op_, i8> : WordwiseOp<WordExtremum<Pick::PICK, i8>, i8> {};            \
+    template <> struct VectorOp<op::op_, u16> : WordwiseOp<WordExtremum<Pick::PICK, u16>, u16> {};         \
+    template <> struct VectorOp<op::op_, i16> : WordwiseOp<WordExtremum<Pick::PICK, i16>, i16> {};
+BL_EXTREMUM(maximum, larger)
+BL_EXTREMUM(minimum, smaller)
+BL_EXTREMUM(fmax, larger)
+BL_EXTREMUM(fmin, smaller)
+#undef BL_EXTREMUM
+
 // ---- Shifts of narrow lanes --------------------------------------------------------------------------------------
 
 enum class Shift { left, logical, arithmetic };
