@@ -60,7 +60,7 @@ fn every_form(op: BinaryOp, dtype: DType, device: &Device) {
     expect(&result.flip(1).unwrap(), &expected, nan, what("backwards"));
 
     let mut out = upload(result_dtype(op, dtype), &vec![0; count * count], &shape, device);
-    binary(op, &turned.transpose(0, 1).unwrap(), &y).out(&mut out).run().unwrap();
+    binary(op, turned.transpose(0, 1).unwrap(), &y).out(&mut out).run().unwrap();
     expect(&out, &expected, nan, what("into a destination"));
     if result_dtype(op, dtype) == dtype {
         let mut place = x.contiguous().unwrap();

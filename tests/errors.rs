@@ -302,7 +302,7 @@ fn operands_that_do_not_go_together() {
             ErrorKind::Broadcast,
             "add: cannot broadcast [0] with [2] (dimension 0: 0 vs 2)",
         );
-        assert_eq!(empty.add(&ints(&[1], &device)).unwrap().shape(), [0]);
+        assert_eq!(empty.add(ints(&[1], &device)).unwrap().shape(), [0]);
         refused(
             table.broadcast_to([2, 3]),
             ErrorKind::Broadcast,

@@ -92,7 +92,7 @@ fn what_was_broadcast_gets_the_sum() {
                     t.transpose(0, last).unwrap().contiguous().unwrap().transpose(0, last).unwrap()
                 }
             };
-            let (viewed, _) = turned(&xt).copysign_grad(&turned(&yt), &turned(&gt)).unwrap();
+            let (viewed, _) = turned(&xt).copysign_grad(turned(&yt), &turned(&gt)).unwrap();
             assert_eq!(viewed.to_bytes().unwrap(), gx.to_bytes().unwrap());
         }
     }

@@ -200,7 +200,7 @@ fn take(step: &Step, tensor: &Tensor, plain: &Plain) -> Option<(Tensor, Plain)> 
         Step::Split(axis, by) => {
             let axis = axis_of(axis).filter(|_| rank < 8)?;
             let size = plain.shape[axis];
-            let mut shape = (size % by == 0).then(|| plain.shape.clone())?;
+            let mut shape = size.is_multiple_of(by).then(|| plain.shape.clone())?;
             shape[axis] = size / by;
             shape.insert(axis + 1, by);
             (tensor.reshape(&shape).unwrap(), Plain { shape, ..plain.clone() })

@@ -95,7 +95,7 @@ fn dtypes_that_cannot_hold_the_result() {
         );
         // Widths of one category convert, and lower categories do.
         let mut halves = Tensor::ones([2], DType::F16, &device).unwrap();
-        halves.copysign_assign(&Tensor::full([2], -1.0, DType::F64, &device).unwrap()).unwrap();
+        halves.copysign_assign(Tensor::full([2], -1.0, DType::F64, &device).unwrap()).unwrap();
         assert_eq!(halves.cast(DType::F32).unwrap().to_vec::<f32>().unwrap(), [-1.0, -1.0]);
         let mut bytes = Tensor::full([2], 200, DType::U8, &device).unwrap();
         let other = ints(&[100, -1], &[2], &device);
@@ -124,7 +124,7 @@ fn elements_that_share_memory() {
         );
         let mut windows = base.as_strided(&[4, 3], &[2, 1], 0).unwrap();
         watched.refused(
-            binary(BinaryOp::Subtract, &windows.clone(), 1).out(&mut windows).run(),
+            binary(BinaryOp::Subtract, windows.clone(), 1).out(&mut windows).run(),
             ErrorKind::OverlappingDestination,
             "subtract: elements of the destination share memory (shape [4, 3], strides [2, 1]); \
              write to a tensor whose elements are distinct",

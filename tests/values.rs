@@ -19,11 +19,11 @@ fn shifts_of_section_3() {
     for device in devices() {
         let left = |x: i8, y: i8| {
             let result =
-                tensor(&[x], &device).bitwise_left_shift(&tensor(&[y], &device), Shift::Arithmetic);
+                tensor(&[x], &device).bitwise_left_shift(tensor(&[y], &device), Shift::Arithmetic);
             result.unwrap().to_vec::<i8>().unwrap()[0]
         };
         let right = |x: i8, y: i8, kind| {
-            let result = tensor(&[x], &device).bitwise_right_shift(&tensor(&[y], &device), kind);
+            let result = tensor(&[x], &device).bitwise_right_shift(tensor(&[y], &device), kind);
             result.unwrap().to_vec::<i8>().unwrap()[0]
         };
         assert_eq!(left(-45, 2), 76);
@@ -73,7 +73,7 @@ fn copysign_of_section_4() {
             let minus = expected.map(|bits| bits | 0x8000_0000);
             assert_eq!(f32_bits(&x.copysign(&y).unwrap()), minus);
             assert_eq!(f32_bits(&x.copysign(negative).unwrap()), minus);
-            let plus = binary(BinaryOp::Copysign, &x, &tensor(&[-negative], &device)).run();
+            let plus = binary(BinaryOp::Copysign, &x, tensor(&[-negative], &device)).run();
             assert_eq!(f32_bits(&plus.unwrap()), expected);
         }
         let half = tensor(&[f16::from_bits(0x7d01), f16::from_bits(0x8001)], &device);
@@ -100,7 +100,7 @@ fn copysign_of_section_4() {
         }
         assert_eq!(ints.copysign(0.5).unwrap().to_vec::<i32>().unwrap(), [5, 5, 0, i32::MIN]);
         let longs = tensor(&[i64::MIN, i64::MIN + 1, (1 << 53) + 1], &device);
-        let positive = longs.copysign(&tensor(&[1i64, 1, 1], &device)).unwrap();
+        let positive = longs.copysign(tensor(&[1i64, 1, 1], &device)).unwrap();
         assert_eq!(positive.to_vec::<i64>().unwrap(), [i64::MIN, i64::MAX, (1 << 53) + 1]);
         assert_eq!(tensor(&[7u8], &device).copysign(-1).unwrap().to_vec::<u8>().unwrap(), [7]);
         assert_eq!(

@@ -21,28 +21,45 @@ pub fn devices() -> Vec<Device> {
 }
 
 fn find() -> Vec<Device> {
-    let mut devices = Vec::new();
-    #[cfg(feature = "cpu")]
-    devices.push(Device::cpu());
-    #[cfg(not(feature = "cpu"))]
-    eprintln!("bitlane tests: cpu skipped, this build is without the feature `cpu`");
-    #[cfg(feature = "cuda")]
-    match driver::choose() {
-        Ok(driver) => match Device::cuda(0) {
-            Ok(device) => {
-                eprintln!("bitlane tests: {device} runs on the {driver} driver");
-                devices.push(device);
-            }
-            Err(error) => panic!("the {driver} driver was chosen, but: {error}"),
-        },
-        Err(reason) => eprintln!("bitlane tests: cuda skipped, {reason}"),
-    }
-    #[cfg(not(feature = "cuda"))]
-    eprintln!("bitlane tests: cuda skipped, this build is without the feature `cuda`");
+    let devices: Vec<_> = cpu().into_iter().chain(cuda()).collect();
     let names: Vec<_> = devices.iter().map(Device::to_string).collect();
     eprintln!("bitlane tests: under test: {}", names.join(", "));
     assert!(!devices.is_empty(), "no device to test: give a driver or the feature `cpu`");
     devices
+}
+
+#[cfg(feature = "cpu")]
+fn cpu() -> Option<Device> {
+    Some(Device::cpu())
+}
+
+#[cfg(not(feature = "cpu"))]
+fn cpu() -> Option<Device> {
+    eprintln!("bitlane tests: cpu skipped, this build is without the feature `cpu`");
+    None
+}
+
+#[cfg(feature = "cuda")]
+fn cuda() -> Option<Device> {
+    match driver::choose() {
+        Ok(driver) => {
+            // A driver that was found or asked for must work: nothing is skipped in silence.
+            let device = Device::cuda(0)
+                .unwrap_or_else(|error| panic!("the {driver} driver was chosen, but: {error}"));
+            eprintln!("bitlane tests: {device} runs on the {driver} driver");
+            Some(device)
+        }
+        Err(reason) => {
+            eprintln!("bitlane tests: cuda skipped, {reason}");
+            None
+        }
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda() -> Option<Device> {
+    eprintln!("bitlane tests: cuda skipped, this build is without the feature `cuda`");
+    None
 }
 
 #[cfg(feature = "cuda")]
@@ -74,7 +91,7 @@ mod driver {
     fn system_devices() -> c_int {
         let names = if cfg!(windows) { ["nvcuda.dll"; 2] } else { ["libcuda.so.1", "libcuda.so"] };
         // SAFETY: loading NVIDIA's driver runs its initialisers, which any CUDA program runs.
-        let library = names.iter().find_map(|name| unsafe { Library::new(name) }.ok());
+        let library = names.iter().find_map(|name| unsafe { Library::new(*name) }.ok());
         let Some(library) = library else { return 0 };
         let mut count = 0;
         // SAFETY: the names and signatures are those of the driver API, and `count` outlives the
