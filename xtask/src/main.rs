@@ -30,8 +30,14 @@ struct Command {
     run: fn(Arguments) -> Outcome,
 }
 
-const COMMANDS: &[Command] =
-    &[test::COMMAND, kernels::COMMAND, sass::COMMAND, bindings::COMMAND, exhaustive::COMMAND, virtual_cuda::COMMAND];
+const COMMANDS: &[Command] = &[
+    test::COMMAND,
+    kernels::COMMAND,
+    sass::COMMAND,
+    bindings::COMMAND,
+    exhaustive::COMMAND,
+    virtual_cuda::COMMAND,
+];
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

@@ -1,10 +1,12 @@
 //! `cargo xtask test`: everything that has to pass, in one command.
 
+use std::path::Path;
+use std::process;
 use std::time::Instant;
 
 use crate::arguments::Arguments;
-use crate::run::{cargo, finish};
-use crate::{Command, Outcome};
+use crate::run::{cargo, finish, root};
+use crate::{Command, Outcome, virtual_cuda, wheels};
 
 pub const COMMAND: Command = Command { name: "test", usage: "", run };
 
@@ -34,11 +36,26 @@ fn run(arguments: Arguments) -> Outcome {
         finish(cargo("doc --no-deps --all-features").env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     steps.run("tests, default features", || finish(&mut cargo("test")))?;
-    steps.run("tests, all features", || finish(&mut cargo("test --all-features")))?;
     steps.run("tests of the virtual driver", || finish(&mut cargo("test -p vcuda")))?;
+    let driver = virtual_cuda::build()?;
+    let nvrtc = wheels::NVRTC_12.path()?;
+    steps.run("tests, all features, on the CPU and the virtual CUDA device", || {
+        finish(on_virtual_cuda(&mut cargo("test --all-features"), &driver, &nvrtc))
+    })?;
     steps.run("examples", || finish(&mut cargo("run --release --example quickstart")))?;
     steps.report();
     Ok(())
+}
+
+/// Points the suite to the virtual driver and an NVRTC. Kernels are kept from one test to the next in a folder of
+/// this run's own, so that what is tested is what was compiled now.
+fn on_virtual_cuda<'a>(
+    command: &'a mut process::Command,
+    driver: &Path,
+    nvrtc: &Path,
+) -> &'a mut process::Command {
+    let cache = root().join(format!("target/kernel-cache-{}", process::id()));
+    command.envs(virtual_cuda::variables(driver, nvrtc)).env("BITLANE_CACHE", cache)
 }
 
 /// The steps done so far, with their times.

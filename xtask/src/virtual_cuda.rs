@@ -29,7 +29,10 @@ fn run(mut arguments: Arguments) -> Outcome {
         link(&driver, &folder.join(name))?;
     }
     link(&nvrtc, &folder.join("libnvrtc.so"))?;
-    println!("export LD_LIBRARY_PATH=\"{}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\"", folder.display());
+    println!(
+        "export LD_LIBRARY_PATH=\"{}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\"",
+        folder.display()
+    );
     for (name, value) in variables(&driver, &nvrtc) {
         println!("export {name}=\"{value}\"");
     }
