@@ -372,7 +372,7 @@ fn structures_by_value_and_wide_integers() {
             .zip(&b)
             .flat_map(|(&a, &b)| {
                 let p = u128::from(a).wrapping_mul(b.into()).wrapping_add(a.into());
-                [p as u64, (p >> 64) as u64, a / b ^ a % b]
+                [p as u64, (p >> 64) as u64, (a / b) ^ (a % b)]
             })
             .collect();
         assert_eq!(gpu.download::<u64>(out, 300), want);

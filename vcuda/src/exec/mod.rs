@@ -9,6 +9,6 @@ mod program;
 mod track;
 mod warp;
 
-pub use decode::decode;
+pub use decode::{decode, row_name};
 pub use launch::{Launch, Region, run};
 pub use program::{LOCAL_WINDOW, PARAM_WINDOW, Program, SHARED_WINDOW};

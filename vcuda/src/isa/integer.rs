@@ -18,10 +18,9 @@ rows! { ROWS:
     "mul.wide" [s16] (T, T) -> i32 = |a, b| i32::from(a) * i32::from(b);
     "mul.wide" [u32] (T, T) -> u64 = |a, b| u64::from(a) * u64::from(b);
     "mul.wide" [s32] (T, T) -> i64 = |a, b| i64::from(a) * i64::from(b);
-    "mul24.lo" [u32 s32] (T, T) -> T = |a, b| (low24(a.into()) * low24(b.into())) as T;
-    "mul24.hi" [u32] (T, T) -> T = |a, b| (i64::from(a & 0xff_ffff) * i64::from(b & 0xff_ffff) >> 16) as T;
-    "mul24.hi" [s32] (T, T) -> T = |a, b| (low24(a.into()) * low24(b.into()) >> 16) as T;
-    "mad24.lo" [u32 s32] (T, T, T) -> T = |a, b, c| ((low24(a.into()) * low24(b.into())) as T).wrapping_add(c);
+    "mul24.lo" [u32 s32] (T, T) -> T = |a, b| ((a << 8 >> 8) as i64 * (b << 8 >> 8) as i64) as T;
+    "mul24.hi" [u32 s32] (T, T) -> T = |a, b| ((a << 8 >> 8) as i64 * (b << 8 >> 8) as i64 >> 16) as T;
+    "mad24.lo" [u32 s32] (T, T, T) -> T = |a, b, c| (((a << 8 >> 8) as i64 * (b << 8 >> 8) as i64) as T).wrapping_add(c);
     "mad.lo" [u16 s16 u32 s32 u64 s64] (T, T, T) -> T = |a, b, c| a.wrapping_mul(b).wrapping_add(c);
     "mad.hi" [u16 s16 u32 s32 u64 s64] (T, T, T) -> T = |a, b, c| ((i128::from(a).wrapping_mul(b.into()) >> T::BITS) as T).wrapping_add(c);
     "mad.hi.sat" [s32] (T, T, T) -> T = |a, b, c| ((i64::from(a) * i64::from(b) >> 32) as T).saturating_add(c);
@@ -142,10 +141,6 @@ carry_rows! {
     "madc.lo" [u32 u64] 3 = |a, b, c, carry, bits| (a * b & ((1 << bits) - 1)) + c + carry;
     "mad.hi.carry" [u32 u64] 3 = |a, b, c, _, bits| (a * b >> bits) + c;
     "madc.hi" [u32 u64] 3 = |a, b, c, carry, bits| (a * b >> bits) + c + carry;
-}
-
-fn low24(a: i64) -> i64 {
-    a << 40 >> 40
 }
 
 fn pairs(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {

@@ -10,6 +10,7 @@ use crate::isa::lane::Operands;
 use crate::ptx::ast::{Class, Function, Instruction, Module, Space, Statement, Variable};
 use names::{Scopes, Symbol};
 use std::collections::HashMap;
+pub use table::row_name;
 
 /// Programs larger than this are refused: expanding calls in place has a price.
 const MAX_CODE: usize = 4_000_000;

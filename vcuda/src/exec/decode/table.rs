@@ -19,6 +19,12 @@ struct Form {
     row: Option<&'static Row>,
 }
 
+/// The row that an opcode as written is decoded to.
+pub fn row_name(opcode: &str) -> Option<&'static str> {
+    let parts: Vec<&str> = opcode.split('.').collect();
+    form(&parts).row.map(|row| row.name)
+}
+
 fn form(parts: &[&str]) -> Form {
     let mut form = Form::default();
     if let Some(row) = isa::find(&parts.join(".")) {
@@ -201,7 +207,8 @@ impl Decoder<'_> {
         self.first = true;
         self.emit(if form.together { Op::Together(row.body) } else { Op::Row(row.body) }, o);
         let result_kind = if parts[0] == "cvt" { parts[parts.len() - 2] } else { kind };
-        if form.flush && matches!(result_kind, "f32" | "f16") && row.d[0] == Class::Word {
+        let flushed = result_kind == "f32" || result_kind == "f16" && parts[0] != "cvt";
+        if form.flush && flushed && row.d[0] == Class::Word {
             self.row(&format!("flush.{result_kind}"), &[o.d[0]], &[o.d[0]], 0)?;
         }
         if form.saturate {
@@ -213,7 +220,8 @@ impl Decoder<'_> {
     /// Whether `.ftz` speaks of this operand.
     fn flushes(&self, parts: &[&str], operand: usize) -> bool {
         match parts[0] {
-            "cvt" => matches!(parts.last(), Some(&("f32" | "f16"))),
+            // A conversion flushes singles only.
+            "cvt" => parts.last() == Some(&"f32"),
             "slct" => operand == 2,
             _ => matches!(parts.last(), Some(&("f32" | "f16"))),
         }

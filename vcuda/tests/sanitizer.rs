@@ -1,0 +1,351 @@
+//! Every finding, triggered.
+
+mod support;
+use support::{Gpu, live, report, set};
+use vcuda::driver::*;
+
+/// A kernel of one pointer and one number, in which `%rd1` is the pointer, `%r1` the number, `%r2` the thread
+/// in the block, `%r3` the block and `%rd2` the pointer moved by four bytes per thread of the grid.
+fn kernel(body: &str) -> String {
+    format!(
+        r"
+.version 8.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 dynamic[];
+.visible .entry k(.param .u64 pointer, .param .u32 number)
+{{
+    .shared .align 4 .b8 fixed[128];
+    .local .align 8 .b8 depot[16];
+    .reg .pred %p<9>;
+    .reg .b32 %r<30>;
+    .reg .b64 %rd<20>;
+    ld.param.u64 %rd1, [pointer];
+    ld.param.u32 %r1, [number];
+    mov.u32 %r2, %tid.x;
+    mov.u32 %r3, %ctaid.x;
+    mov.u32 %r4, %ntid.x;
+    mad.lo.u32 %r5, %r3, %r4, %r2;
+    mad.wide.u32 %rd2, %r5, 4, %rd1;
+{body}
+    ret;
+}}"
+    )
+}
+
+/// Runs a kernel body on 1024 bytes and gives the error and the report.
+fn run(body: &str, grid: u32, block: u32, number: u64) -> (u32, String) {
+    let gpu = Gpu::new(&[]);
+    let f = gpu.function(gpu.load(&kernel(body)), "k");
+    let memory = gpu.zeros(1024);
+    assert_eq!(gpu.launch(f, grid, block, &[memory, number]), 0);
+    (gpu.sync(), report())
+}
+
+fn expect(body: &str, grid: u32, block: u32, code: u32, kind: &str) -> String {
+    let (got, text) = run(body, grid, block, 0);
+    assert_eq!(got, code, "{text}");
+    assert!(text.contains(&format!("\"kind\":\"{kind}\"")), "{text}");
+    text
+}
+
+fn fine(body: &str, grid: u32, block: u32) {
+    assert_eq!(run(body, grid, block, 0), (0, "[]".into()), "{body}");
+}
+
+#[test]
+fn out_of_bounds() {
+    let text = expect("st.global.u32 [%rd2], %r5;", 1, 257, 700, "out-of-bounds");
+    for word in [
+        "kernel k",
+        "block (0,0,0)",
+        "thread (256,0,0)",
+        "PTX line 20",
+        "0 bytes past the end of allocation #1 (1024 bytes",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let text = expect("ld.global.u32 %r6, [%rd1+-4];", 1, 1, 700, "out-of-bounds");
+    assert!(text.contains("4 bytes before allocation #1"), "{text}");
+    expect("ld.global.u32 %r6, [16];", 1, 1, 700, "out-of-bounds");
+    expect("st.shared.u32 [fixed+128], %r5;", 1, 1, 700, "out-of-bounds");
+    expect("st.shared.u32 [dynamic], %r5;", 1, 1, 700, "out-of-bounds");
+    expect("st.local.u32 [depot+16], %r5;", 1, 1, 700, "out-of-bounds");
+    expect("ld.u64 %rd5, [%rd1+1020];", 1, 1, 716, "misaligned");
+    fine("st.global.u32 [%rd2], %r5;", 2, 128);
+}
+
+#[test]
+fn misaligned() {
+    let text = expect("ld.global.u32 %r6, [%rd1+2];", 1, 1, 716, "misaligned");
+    assert!(text.contains("not a multiple of 4"), "{text}");
+    expect("ld.global.v4.u32 {%r6,%r7,%r8,%r9}, [%rd1+8];", 1, 1, 716, "misaligned");
+    fine("ld.global.v2.u32 {%r6,%r7}, [%rd1+8];", 1, 1);
+}
+
+#[test]
+fn uninitialised() {
+    let gpu = Gpu::new(&[]);
+    let f = gpu.function(gpu.load(&kernel("ld.global.u32 %r6, [%rd2];")), "k");
+    let memory = gpu.alloc(256);
+    assert_eq!(unsafe { cuMemsetD8_v2(memory, 1, 128) }, 0);
+    gpu.run(f, 1, 32, &[memory, 0]);
+    // A copy moves the state along; reading it is the fault, not moving it.
+    let other = gpu.alloc(256);
+    assert_eq!(unsafe { cuMemcpyDtoD_v2(other, memory, 256) }, 0);
+    gpu.run(f, 1, 32, &[other, 0]);
+    assert_eq!(report(), "[]");
+    assert_eq!(gpu.launch(f, 1, 33, &[other, 0]), 0);
+    assert_eq!(gpu.sync(), 719);
+    assert!(
+        report().contains("uninitialised-read") && report().contains("thread (32,0,0)"),
+        "{}",
+        report()
+    );
+    drop(gpu);
+    expect("ld.shared.u32 %r6, [fixed];", 1, 1, 719, "uninitialised-read");
+    expect("ld.local.u32 %r6, [depot];", 1, 1, 719, "uninitialised-read");
+    // Bringing such bytes to the host is a finding, not a failure.
+    let gpu = Gpu::new(&[]);
+    let memory = gpu.alloc(64);
+    gpu.download::<u8>(memory, 64);
+    assert!(report().contains("uninitialised-copy"), "{}", report());
+}
+
+#[test]
+fn races_in_global_memory() {
+    expect("st.global.u32 [%rd1], %r5;", 1, 2, 719, "race");
+    expect("st.global.u32 [%rd1], %r5;", 2, 1, 719, "race");
+    expect("st.global.u32 [%rd2], %r5; ld.global.u32 %r6, [%rd1];", 1, 64, 719, "race");
+    expect("ld.global.u32 %r6, [%rd1]; st.global.u32 [%rd2], %r5;", 1, 64, 719, "race");
+    expect("ld.global.u32 %r6, [%rd1]; st.global.u32 [%rd2], %r5;", 64, 1, 719, "race");
+    // Neighbouring bytes are no conflict, nor are reads, atomics, one's own bytes, or a barrier in between.
+    fine(
+        "cvt.u64.u32 %rd5, %r5; add.u64 %rd6, %rd1, %rd5; st.global.u8 [%rd6], %r5; ld.global.u8 %r6, [%rd6]; st.global.u8 [%rd6], %r6;",
+        4,
+        100,
+    );
+    fine("ld.global.u32 %r6, [%rd1];", 4, 64);
+    fine("atom.global.add.u32 %r6, [%rd1], 1;", 4, 64);
+    fine(
+        "st.global.u32 [%rd2], %r5; bar.sync 0; ld.global.u32 %r6, [%rd1]; bar.sync 0; st.global.u32 [%rd2], %r6;",
+        1,
+        96,
+    );
+    // Not across blocks, however.
+    expect("st.global.u32 [%rd2], %r5; bar.sync 0; ld.global.u32 %r6, [%rd1];", 2, 32, 719, "race");
+    // Switched off, it is not found.
+    let gpu = Gpu::new(&[("no_races", "1")]);
+    let f = gpu.function(gpu.load(&kernel("st.global.u32 [%rd1], %r5;")), "k");
+    let memory = gpu.zeros(64);
+    gpu.run(f, 2, 64, &[memory, 0]);
+}
+
+#[test]
+fn races_in_shared_memory() {
+    let all_write_then_first_reads = |between: &str| {
+        format!(
+            "and.b32 %r6, %r2, 31; shl.b32 %r6, %r6, 2; mov.u32 %r7, fixed; add.u32 %r7, %r7, %r6; st.shared.u32 [%r7], %r5; {between} ld.shared.u32 %r8, [fixed+4];"
+        )
+    };
+    expect(&all_write_then_first_reads(""), 1, 32, 719, "race");
+    let text = expect("st.shared.u32 [fixed], %r5;", 1, 2, 719, "race");
+    assert!(text.contains("by thread (0,0,0) of this block"), "{text}");
+    fine(&all_write_then_first_reads("bar.sync 0;"), 3, 32);
+    fine(&all_write_then_first_reads("bar.warp.sync 0xffffffff;"), 3, 32);
+    expect(&all_write_then_first_reads("bar.warp.sync 0xffffffff;"), 1, 64, 719, "race");
+}
+
+#[test]
+fn read_only_loads_of_written_bytes() {
+    expect(
+        "ld.global.nc.u32 %r6, [%rd2]; st.global.u32 [%rd2], %r6;",
+        1,
+        1,
+        719,
+        "readonly-written",
+    );
+    expect(
+        "st.global.u32 [%rd2], %r5; ld.global.nc.u32 %r6, [%rd2];",
+        1,
+        1,
+        719,
+        "readonly-written",
+    );
+    expect(
+        "st.global.u32 [%rd2], %r5; bar.sync 0; ld.global.nc.u32 %r6, [%rd1];",
+        1,
+        64,
+        719,
+        "readonly-written",
+    );
+    fine("ld.global.nc.u32 %r6, [%rd1]; st.global.u32 [%rd2+512], %r6;", 1, 64);
+    // Bytes written by an earlier launch are fine.
+    let gpu = Gpu::new(&[]);
+    let module = gpu.load(&kernel("ld.global.nc.u32 %r6, [%rd2]; st.global.u32 [%rd2+512], %r6;"));
+    let f = gpu.function(module, "k");
+    let memory = gpu.zeros(1024);
+    gpu.run(f, 1, 64, &[memory, 0]);
+    gpu.run(f, 1, 64, &[memory + 512 - 512, 0]);
+}
+
+#[test]
+fn use_after_free_and_double_free() {
+    let gpu = Gpu::new(&[]);
+    let f = gpu.function(gpu.load(&kernel("ld.global.u32 %r6, [%rd2];")), "k");
+    let memory = gpu.zeros(64);
+    assert_eq!(unsafe { cuMemFree_v2(memory) }, 0);
+    assert_eq!(unsafe { cuMemFree_v2(memory) }, 1);
+    assert!(
+        report().contains("bad-call") && report().contains("of the freed allocation"),
+        "{}",
+        report()
+    );
+    assert_eq!(unsafe { cuMemFree_v2(memory + 8) }, 1);
+    assert_eq!(gpu.launch(f, 1, 1, &[memory, 0]), 0);
+    assert_eq!(gpu.sync(), 700);
+    assert!(report().contains("use-after-free"), "{}", report());
+}
+
+#[test]
+fn stream_ordered_memory_of_another_stream() {
+    let gpu = Gpu::new(&[]);
+    let f = gpu.function(gpu.load(&kernel("st.global.u32 [%rd2], %r5;")), "k");
+    let (mut a, mut b, mut memory) = (0, 0, 0);
+    unsafe {
+        assert_eq!(cuStreamCreate(&mut a, 1), 0);
+        assert_eq!(cuStreamCreate(&mut b, 1), 0);
+        assert_eq!(cuMemAllocAsync(&mut memory, 64, a), 0);
+    }
+    // Stream b knows nothing of the allocation on stream a.
+    assert_eq!(gpu.launch_on(f, [1; 3], [1; 3], 0, b, &[memory, 0]), 0);
+    assert_eq!(unsafe { cuStreamSynchronize(b) }, 700);
+    assert!(report().contains("which its stream has not made"), "{}", report());
+}
+
+#[test]
+fn waiting_for_ever() {
+    expect(
+        "setp.eq.u32 %p1, %r2, 0; @%p1 bra L; bar.sync 0; bra E; L: bar.sync 1; E:",
+        1,
+        64,
+        702,
+        "deadlock",
+    );
+    let gpu = Gpu::new(&[("timeout", "100000")]);
+    let f = gpu.function(gpu.load(&kernel("L: bra L;")), "k");
+    assert_eq!(gpu.launch(f, 1, 1, &[0, 0]), 0);
+    assert_eq!(gpu.sync(), 702);
+    assert!(report().contains("timeout"), "{}", report());
+    drop(gpu);
+    expect("trap;", 1, 1, 719, "trap");
+}
+
+#[test]
+fn errors_stick_until_the_context_ends() {
+    let gpu = Gpu::new(&[]);
+    let f = gpu.function(gpu.load(&kernel("trap;")), "k");
+    assert_eq!(gpu.launch(f, 1, 1, &[0, 0]), 0);
+    assert_eq!(gpu.sync(), 719);
+    let (mut addr, mut stream) = (0, 0);
+    unsafe {
+        assert_eq!(cuMemAlloc_v2(&mut addr, 16), 719);
+        assert_eq!(cuStreamCreate(&mut stream, 0), 719);
+        assert_eq!(
+            cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, 0, std::ptr::null_mut(), std::ptr::null_mut()),
+            719
+        );
+        assert_eq!(cuMemFree_v2(0), 719);
+        // The device itself still answers.
+        let mut count = 0;
+        assert_eq!(cuDeviceGetCount(&mut count), 0);
+        assert_eq!(cuDevicePrimaryCtxReset_v2(0), 0);
+        assert_eq!(cuMemAlloc_v2(&mut addr, 16), 0);
+        assert_eq!(cuMemFree_v2(addr), 0);
+        assert_eq!(cuDevicePrimaryCtxRelease_v2(0), 0);
+        assert_eq!(cuMemAlloc_v2(&mut addr, 16), 201);
+        let mut context = 0;
+        assert_eq!(cuDevicePrimaryCtxRetain(&mut context, 0), 0);
+        assert_eq!(cuCtxSetCurrent(context), 0);
+        assert_eq!(cuMemAlloc_v2(&mut addr, 16), 0);
+    }
+}
+
+#[test]
+fn leaks_are_told_at_the_end() {
+    let gpu = Gpu::new(&[]);
+    gpu.load(&kernel(""));
+    let memory = gpu.alloc(100);
+    let (mut stream, mut event) = (0, 0);
+    unsafe {
+        assert_eq!(cuStreamCreate(&mut stream, 0), 0);
+        assert_eq!(cuEventCreate(&mut event, 0), 0);
+    }
+    assert_eq!(live(), [1, 1, 1, 1, 0, 1, 100]);
+    assert_eq!(unsafe { cuDevicePrimaryCtxRelease_v2(0) }, 0);
+    let text = report();
+    for word in [
+        "\"leak\"",
+        "allocation #1 of 100 bytes from cuMemAlloc",
+        "1 streams",
+        "1 events",
+        "1 modules",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert_eq!(live(), [0; 7]);
+    assert_eq!(unsafe { cuMemFree_v2(memory) }, 201);
+}
+
+#[test]
+fn memory_of_another_device() {
+    let gpu = Gpu::new(&[("devices", "2")]);
+    let f = gpu.function(gpu.load(&kernel("ld.global.u32 %r6, [%rd2];")), "k");
+    let mut second = 0;
+    unsafe {
+        assert_eq!(cuDevicePrimaryCtxRetain(&mut second, 1), 0);
+        assert_eq!(cuCtxSetCurrent(second), 0);
+    }
+    let theirs = gpu.upload(&[1u32, 2, 3, 4]);
+    unsafe { assert_eq!(cuCtxSetCurrent(gpu.context), 0) };
+    let ours = gpu.zeros(16);
+    unsafe { assert_eq!(cuMemcpyPeerAsync(ours, gpu.context, theirs, second, 16, 0), 0) };
+    assert_eq!(gpu.download::<u32>(ours, 4), [1, 2, 3, 4]);
+    unsafe {
+        assert_eq!(cuCtxEnablePeerAccess(second, 0), 0);
+        assert_eq!(cuCtxEnablePeerAccess(second, 0), 704);
+    }
+    gpu.run(f, 1, 4, &[theirs, 0]);
+    unsafe { assert_eq!(cuCtxDisablePeerAccess(second), 0) };
+    assert_eq!(gpu.launch(f, 1, 4, &[theirs, 0]), 0);
+    assert_eq!(gpu.sync(), 700);
+    assert!(report().contains("another device"), "{}", report());
+    // The other device is not affected.
+    unsafe {
+        assert_eq!(cuCtxSetCurrent(second), 0);
+        assert_eq!(cuCtxSynchronize(), 0);
+    }
+}
+
+#[test]
+fn sparse_memory_beyond_four_gigabytes() {
+    let gpu = Gpu::new(&[]);
+    let f = gpu.function(gpu.load(&kernel("mul.wide.u32 %rd5, %r5, 0x40000000; add.u64 %rd6, %rd1, %rd5; ld.global.u32 %r6, [%rd6]; add.u32 %r6, %r6, %r5; st.global.u32 [%rd6], %r6;")), "k");
+    let memory = gpu.zeros(6 << 30);
+    gpu.run(f, 1, 6, &[memory, 0]);
+    for k in 0..6 {
+        assert_eq!(gpu.download::<u32>(memory + (k << 30), 1), [k as u32]);
+    }
+    assert_eq!(gpu.launch(f, 1, 7, &[memory, 0]), 0);
+    assert_eq!(gpu.sync(), 700);
+    // Uninitialised where nothing was written.
+    drop(gpu);
+    let gpu = Gpu::new(&[]);
+    let f = gpu.function(gpu.load(&kernel("ld.global.u32 %r6, [%rd2];")), "k");
+    let memory = gpu.alloc(5 << 30);
+    unsafe { assert_eq!(cuMemsetD32_v2(memory + (4 << 30), 7, 8), 0) };
+    gpu.run(f, 1, 8, &[memory + (4 << 30), 0]);
+    assert_eq!(gpu.launch(f, 1, 9, &[memory + (4 << 30), 0]), 0);
+    assert_eq!(gpu.sync(), 719);
+    set("quiet", "1");
+}
