@@ -93,6 +93,38 @@ impl Device {
         }
     }
 
+    /// The same device with a new stream of its own: what is asked of tensors made on it runs
+    /// alongside the device's other streams.
+    ///
+    /// Devices that differ only in their streams are equal, and their tensors can meet in one
+    /// operation, which runs on the stream of its first tensor; the library puts the streams in
+    /// order where they touch the same tensor. [`Tensor::to_device`](crate::Tensor::to_device)
+    /// takes a tensor to another stream without copying it. The CPU has no streams, and gives
+    /// itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`] if the driver refuses the stream.
+    ///
+    /// ```
+    /// use bitlane::{Device, Tensor};
+    /// let device = Device::best()?;
+    /// let other = device.with_new_stream()?;
+    /// assert_eq!(device, other);
+    /// let x = Tensor::from_slice(&[1, 2, 3], [3], &device)?;
+    /// let y = (&x.to_device(&other)? << 1)?; // runs on the other stream
+    /// assert_eq!((&x + &y)?.to_vec::<i32>()?, [3, 6, 9]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn with_new_stream(&self) -> Result<Device> {
+        match &self.0 {
+            #[cfg(feature = "cpu")]
+            Kind::Cpu => Ok(self.clone()),
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(device) => device.with_new_stream().map(Device::from_cuda),
+        }
+    }
+
     pub(crate) fn kind(&self) -> &Kind {
         &self.0
     }

@@ -88,6 +88,8 @@ compile_error!("bitlane needs a backend: enable the feature `cpu` or `cuda`");
 
 mod backend;
 mod cast;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod device;
 mod dtype;
 mod error;

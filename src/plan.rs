@@ -128,6 +128,7 @@ impl Plan {
     }
 
     /// Whether the role walks its memory from front to back without gaps.
+    #[cfg(any(feature = "cuda", test))]
     pub(crate) fn is_dense(&self, role: Role) -> bool {
         let strides = self.strides_of(role);
         let mut expected = 1;
@@ -139,6 +140,7 @@ impl Plan {
     }
 
     /// Whether the role stands still: the same element everywhere.
+    #[cfg(any(feature = "cuda", test))]
     pub(crate) fn is_constant(&self, role: Role) -> bool {
         self.strides_of(role).iter().all(|&stride| stride == 0)
     }

@@ -37,6 +37,11 @@ impl Storage {
         Storage { device: device.clone(), bytes, memory: RwLock::new(memory) }
     }
 
+    #[cfg(feature = "cuda")]
+    pub(crate) fn into_memory(self) -> Memory {
+        self.memory.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn device(&self) -> &Device {
         &self.device
     }
@@ -50,7 +55,7 @@ impl Storage {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Memory> {
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Memory> {
         self.memory.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -122,6 +122,17 @@ impl Memory {
         }
     }
 
+    /// Copies a range of another memory's bytes into the front of this one, which nobody else can
+    /// see yet; between CUDA devices without waiting, else through the host.
+    pub(crate) fn copy_from(&mut self, source: &Memory, range: Range<usize>) -> Result<()> {
+        match (self, source) {
+            #[cfg(feature = "cuda")]
+            (Memory::Cuda(memory), Memory::Cuda(source)) => memory.copy_from_peer(source, range),
+            #[cfg(feature = "cpu")]
+            (memory, source) => memory.upload(&source.download(range)?),
+        }
+    }
+
     /// Sets every byte to zero.
     pub(crate) fn clear(&mut self) -> Result<()> {
         match self {

@@ -32,12 +32,15 @@ pub struct Tensor {
     storage: Arc<Storage>,
     layout: Layout,
     dtype: DType,
+    /// The storage's device, seen through the stream on which this tensor's operations run.
+    device: Device,
 }
 
 impl Tensor {
     /// A tensor over all of a storage that holds elements of `dtype` in row-major order.
     pub(crate) fn row_major(storage: Storage, shape: &[usize], dtype: DType) -> Tensor {
-        Tensor { storage: Arc::new(storage), layout: Layout::row_major(shape), dtype }
+        let device = storage.device().clone();
+        Tensor { storage: Arc::new(storage), layout: Layout::row_major(shape), dtype, device }
     }
 
     /// A tensor whose elements are undefined; the caller writes them all before handing it out.
@@ -49,7 +52,12 @@ impl Tensor {
 
     /// The same storage seen through another layout, which must lie inside it.
     pub(crate) fn with_layout(&self, layout: Layout) -> Tensor {
-        Tensor { storage: Arc::clone(&self.storage), layout, dtype: self.dtype }
+        Tensor { layout, ..self.clone() }
+    }
+
+    /// The same tensor, whose operations run on another stream of its device.
+    pub(crate) fn with_device(&self, device: &Device) -> Tensor {
+        Tensor { device: device.clone(), ..self.clone() }
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -58,6 +66,11 @@ impl Tensor {
 
     pub(crate) fn storage(&self) -> &Arc<Storage> {
         &self.storage
+    }
+
+    #[cfg(feature = "cuda")]
+    pub(crate) fn into_storage(self) -> Arc<Storage> {
+        self.storage
     }
 
     /// The size of each dimension.
@@ -77,7 +90,7 @@ impl Tensor {
 
     /// Where the elements live.
     pub fn device(&self) -> &Device {
-        self.storage.device()
+        &self.device
     }
 
     /// The number of dimensions, 0 to 8.

@@ -71,6 +71,9 @@ impl Tensor {
 
     /// The same elements on another device; the tensor itself if it is there already.
     ///
+    /// A device that differs only in its stream (see [`Device::with_new_stream`]) shares the
+    /// storage: nothing is copied, and what is asked of the result runs on that stream.
+    ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], or whatever failed on either device.
@@ -84,10 +87,14 @@ impl Tensor {
     /// ```
     pub fn to_device(&self, device: &Device) -> Result<Tensor> {
         if self.device() == device {
-            return Ok(self.clone());
+            return Ok(self.with_device(device));
         }
-        let storage = Storage::from_bytes(device, &self.to_bytes()?)?;
-        Ok(Tensor::row_major(storage, self.shape(), self.dtype))
+        let dense = self.contiguous()?;
+        let range = dense.byte_range();
+        let mut memory = device.allocate(range.len())?;
+        let bytes = range.len();
+        memory.copy_from(&dense.storage.read(), range)?;
+        Ok(Tensor::row_major(Storage::new(device, bytes, memory), self.shape(), self.dtype))
     }
 
     /// The same elements converted to a dtype; the tensor itself if it has that dtype.

@@ -59,8 +59,7 @@ pub(super) fn open(ordinal: usize) -> Result<Arc<Lane>> {
         trace_warning!(%error, "the pool's release threshold could not be set");
         let _ = error;
     }
-    let stream = cuda.new_stream().map_err(|error| failed("cuStreamCreate", error.0))?;
-    let lane = context.lane(&stream)?;
+    let lane = context.lane(&context.new_stream()?)?;
     if devices.len() <= ordinal {
         devices.resize(ordinal + 1, None);
     }
@@ -139,6 +138,10 @@ impl Context {
         Ok(lane)
     }
 
+    pub(super) fn new_stream(&self) -> Result<Arc<CudaStream>> {
+        self.cuda.new_stream().map_err(|error| failed("cuStreamCreate", error.0))
+    }
+
     /// Tells the device's default pool to keep what is freed, instead of giving it back to the
     /// driver at every synchronisation.
     fn keep_freed_memory(&self) -> Result<()> {
@@ -157,10 +160,6 @@ impl Context {
 
     pub(super) fn raw(&self) -> sys::CUcontext {
         self.cuda.cu_ctx()
-    }
-
-    pub(super) fn cuda(&self) -> &Arc<CudaContext> {
-        &self.cuda
     }
 
     pub(super) fn ordinal(&self) -> usize {

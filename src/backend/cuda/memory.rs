@@ -19,6 +19,20 @@ pub(crate) struct CudaMemory {
     address: CUdeviceptr,
     bytes: usize,
     usage: Usage,
+    tenure: Tenure,
+}
+
+/// On what terms the block is here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tenure {
+    /// It is freed with this value.
+    Owned,
+    /// It is somebody else's, who lets it be read.
+    LentForReading,
+    /// It is somebody else's, who lets it be read and written.
+    LentForWriting,
+    /// It has gone back to its owner, and nothing may touch it.
+    Returned,
 }
 
 impl CudaMemory {
@@ -44,27 +58,48 @@ impl CudaMemory {
             })?;
         }
         // SAFETY: the block was just allocated on this lane and belongs to nobody yet.
-        Ok(unsafe { CudaMemory::from_raw(lane, address, bytes) })
+        Ok(unsafe { CudaMemory::from_raw(lane, address, bytes, Tenure::Owned) })
     }
 
-    /// Takes over a block.
+    /// A block that comes from elsewhere.
     ///
     /// # Safety
     ///
-    /// The block must be allocated in the lane's context as [`CudaMemory::allocate`] would, all work on it
-    /// must be in the order of the lane, and nobody else may use or free it from now on.
+    /// The block must have so many bytes in the lane's context, all work on it must be in the order
+    /// of the lane, and its elements must be initialised before anything else sees them. If it is
+    /// owned, it must be allocated as [`CudaMemory::allocate`] would, and nobody else may use or
+    /// free it from now on; if it is lent, that holds until [`CudaMemory::give_back`].
     pub(super) unsafe fn from_raw(
         lane: &Arc<Lane>,
         address: CUdeviceptr,
         bytes: usize,
+        tenure: Tenure,
     ) -> CudaMemory {
-        CudaMemory { home: Arc::clone(lane), address, bytes, usage: Usage::new(lane) }
+        CudaMemory { home: Arc::clone(lane), address, bytes, usage: Usage::new(lane), tenure }
     }
 
-    /// Gives the block up, with all work on it in the order of its lane.
+    /// Gives an owned block up, with all work on it in the order of its lane.
     pub(super) fn into_raw(mut self) -> Result<(Arc<Lane>, CUdeviceptr)> {
+        if self.tenure != Tenure::Owned {
+            return Err(not_ours("the memory is somebody else's"));
+        }
         self.usage.before_write(&self.home)?;
         Ok((Arc::clone(&self.home), mem::take(&mut self.address)))
+    }
+
+    /// Ends a loan, with all work on the block in the order of its lane.
+    pub(super) fn give_back(&mut self) {
+        self.tenure = Tenure::Returned;
+        if self.usage.before_write(&self.home).is_err() {
+            // The order is all that the owner relies on; if it cannot be had, there is the wait. If
+            // that fails too the context is broken, and no work goes on in it.
+            let _ = self.home.context().synchronize();
+        }
+    }
+
+    /// The lane on which the block will be freed.
+    pub(super) fn home(&self) -> &Arc<Lane> {
+        &self.home
     }
 
     /// The address of the first byte.
@@ -72,8 +107,25 @@ impl CudaMemory {
         self.address
     }
 
-    pub(super) fn usage(&self) -> &Usage {
-        &self.usage
+    /// Puts a read that is about to be queued on a lane in order. The caller holds the storage's
+    /// lock until it is.
+    #[inline]
+    pub(super) fn before_read(&self, lane: &Arc<Lane>) -> Result<()> {
+        if self.tenure == Tenure::Returned {
+            return Err(not_ours("the memory was lent, and has gone back to its owner"));
+        }
+        self.usage.before_read(lane)
+    }
+
+    /// Puts a write that is about to be queued on a lane in order. The caller holds the storage's
+    /// lock, for writing, until it is.
+    #[inline]
+    pub(super) fn before_write(&self, lane: &Arc<Lane>) -> Result<()> {
+        match self.tenure {
+            Tenure::Owned | Tenure::LentForWriting => self.usage.before_write(lane),
+            Tenure::LentForReading => Err(not_ours("the memory was lent for reading only")),
+            Tenure::Returned => Err(not_ours("the memory was lent, and has gone back to its owner")),
+        }
     }
 
     /// Copies bytes of the host to the front of the block.
@@ -82,7 +134,7 @@ impl CudaMemory {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.usage.before_write(&self.home)?;
+        self.before_write(&self.home)?;
         self.home.context().bind()?;
         // SAFETY: the block has room for as many bytes as are copied, and `&mut self` keeps every
         // other user away; the bytes stay where they are until the wait below is over.
@@ -96,7 +148,7 @@ impl CudaMemory {
 
     /// Sets every byte to zero.
     pub(crate) fn clear(&mut self) -> Result<()> {
-        self.usage.before_write(&self.home)?;
+        self.before_write(&self.home)?;
         self.clear_range(0..self.bytes, &Arc::clone(&self.home))
     }
 
@@ -122,6 +174,7 @@ impl CudaMemory {
             return Ok(copy);
         }
         let lane = self.usage.writer();
+        self.before_read(&lane)?;
         self.home.context().bind()?;
         let start = self.address + range.start as CUdeviceptr;
         // SAFETY: the range lies inside the block, and the vector has room for it and is
@@ -147,8 +200,8 @@ impl CudaMemory {
         if range.is_empty() {
             return Ok(());
         }
-        source.usage.before_read(&self.home)?;
-        self.usage.before_write(&self.home)?;
+        source.before_read(&self.home)?;
+        self.before_write(&self.home)?;
         self.home.context().bind()?;
         let start = source.address + range.start as CUdeviceptr;
         // SAFETY: both ranges lie inside their blocks, which are in order for this lane: the
@@ -179,9 +232,15 @@ impl CudaMemory {
     }
 }
 
+#[cold]
+fn not_ours(reason: &str) -> Error {
+    Error::InvalidArgument { op: "cuda", reason: reason.into() }
+}
+
 impl Drop for CudaMemory {
     fn drop(&mut self) {
         if self.address != 0
+            && self.tenure == Tenure::Owned
             && let Err(error) = self.free()
         {
             // A fault of the device stays with its context: the next call reports it.

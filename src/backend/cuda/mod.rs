@@ -12,6 +12,7 @@ mod cache;
 mod context;
 mod driver;
 mod force;
+pub(crate) mod foreign;
 mod grad;
 mod kernels;
 mod launch;
@@ -25,10 +26,13 @@ mod trace;
 
 use std::sync::Arc;
 
+use cudarc::driver::CudaStream;
+
 pub use self::force::Force;
 pub(crate) use self::kernels::{Module, last_kernel};
 pub(crate) use self::memory::CudaMemory;
 pub(crate) use self::nvrtc::{SOURCE, Target, options};
+use self::context::Context;
 use self::kernels::KernelOp;
 use self::launch::Job;
 use self::params::{BL_DTYPE_C128, BL_DTYPE_IMMEDIATE, BL_ROLE_MASK, BlValue};
@@ -81,14 +85,30 @@ impl CudaDevice {
         self.lane.context().ordinal()
     }
 
-    /// Whether both queue their work on the same stream.
-    pub(crate) fn shares_stream(&self, other: &CudaDevice) -> bool {
-        Arc::ptr_eq(&self.lane, &other.lane)
+    /// The device of a stream that somebody else has made.
+    pub(crate) fn on_stream(stream: &Arc<CudaStream>) -> Result<CudaDevice> {
+        let lane = Context::of(stream.context())?.lane(stream)?;
+        Ok(CudaDevice { lane })
+    }
+
+    /// The same device with a new stream.
+    pub(crate) fn with_new_stream(&self) -> Result<CudaDevice> {
+        let context = self.lane.context();
+        Ok(CudaDevice { lane: context.lane(&context.new_stream()?)? })
+    }
+
+    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
+        self.lane.stream()
     }
 
     /// Blocks until all work on the device is done, on whatever stream.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.lane.context().synchronize()
+    }
+
+    /// Makes the device's context the calling thread's current one.
+    fn bind(&self) -> Result<()> {
+        self.lane.context().bind()
     }
 
     /// Loads every kernel there is.
@@ -112,11 +132,9 @@ impl CudaDevice {
     fn order(&self, access: &Access<'_>) -> Result<()> {
         for role in [Role::Out, Role::Lhs, Role::Rhs, Role::Mask] {
             match access.memory(role) {
-                Some(Memory::Cuda(memory)) if role == Role::Out => {
-                    memory.usage().before_write(&self.lane)?;
-                }
+                Some(Memory::Cuda(memory)) if role == Role::Out => memory.before_write(&self.lane)?,
                 Some(Memory::Cuda(memory)) if !access.is_written(role) => {
-                    memory.usage().before_read(&self.lane)?;
+                    memory.before_read(&self.lane)?;
                 }
                 _ => {}
             }
@@ -126,24 +144,15 @@ impl CudaDevice {
 
     /// Queues a binary operation.
     pub(crate) fn binary(&self, call: &BinaryCall<'_>, access: &Access<'_>) -> Result<()> {
-        let Compute::In(dtype) = call.compute else {
-            // Integers of any signedness have only the kernels for everything.
-            return self.elementwise(access, Elementwise {
-                module: Module { op: call.op.into(), compute: call.compute },
-                operands: [Some(call.lhs), Some(call.rhs)],
-                out: call.out,
-                masked: call.masked,
-                uniform: None,
-                plan: call.plan,
-            });
-        };
-        let result = if call.op.family().is_predicate() { DType::Bool } else { dtype };
         self.elementwise(access, Elementwise {
             module: Module { op: call.op.into(), compute: call.compute },
             operands: [Some(call.lhs), Some(call.rhs)],
             out: call.out,
             masked: call.masked,
-            uniform: Some((dtype, result)),
+            uniform: match call.compute {
+                Compute::In(dtype) => Some((dtype, call.result)),
+                Compute::ExactIntegers => None,
+            },
             plan: call.plan,
         })
     }

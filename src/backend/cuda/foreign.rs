@@ -1,0 +1,113 @@
+//! Memory that changes hands between this crate and its user's cudarc.
+
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut};
+
+use super::driver::failed;
+use super::memory::{CudaMemory, Tenure};
+use super::{CudaDevice, Memory};
+use crate::storage::Storage;
+use crate::{Device, Element, Error, Result, Tensor};
+
+/// Takes over a slice's memory, with all work on it in the order of the slice's stream.
+pub(crate) fn adopt<T: Element>(slice: CudaSlice<T>) -> Result<Storage> {
+    let device = CudaDevice::on_stream(slice.stream())?;
+    device.bind()?;
+    let bytes = slice.num_bytes();
+    if bytes == 0 {
+        // Whatever cudarc has allocated for nothing is its own to free.
+        drop(slice);
+        return Storage::allocate(&Device::from_cuda(device), 0);
+    }
+    // cudarc makes the slice's stream wait for its other uses before it lets go of it.
+    let address = slice.leak();
+    // SAFETY: the slice owned this block, allocated by cudarc as this crate does it, and has given
+    // it up; its elements are initialised, as cudarc demands of whoever makes a slice.
+    let memory = unsafe { CudaMemory::from_raw(&device.lane, address, bytes, Tenure::Owned) };
+    Ok(Storage::new(&Device::from_cuda(device), bytes, Memory::Cuda(memory)))
+}
+
+/// Makes memory that holds `len` elements a slice, in order for its stream.
+pub(crate) fn release<T: Element>(memory: CudaMemory, len: usize) -> Result<CudaSlice<T>> {
+    // cudarc unwraps the events that it makes for a slice. Making one here shows whether it can,
+    // and takes along an error that it has kept from an earlier drop.
+    let probe = memory.home().stream().record_event(None);
+    probe.map_err(|error| failed("cuEventCreate", error.0))?;
+    let (lane, address) = memory.into_raw()?;
+    // SAFETY: the block holds `len` elements and belongs to nobody else any more.
+    Ok(unsafe { lane.stream().upgrade_device_ptr(address, len) })
+}
+
+/// Lends a view to a function, as a tensor that `wrap` makes of it and that can be read.
+pub(crate) fn lend<T: Element, V: DevicePtr<T>, R>(
+    view: &V,
+    wrap: impl FnOnce(Storage) -> Tensor,
+    function: impl FnOnce(&Tensor) -> Result<R>,
+) -> Result<R> {
+    let stream = Arc::clone(view.stream());
+    let device = CudaDevice::on_stream(&stream)?;
+    // Dropped after the loan: tells cudarc of the reads.
+    let (address, _record) = view.device_ptr(&stream);
+    // SAFETY: the view has its elements at this address, in order for its stream, and is borrowed
+    // for longer than the loan lasts; nothing writes to memory that is lent for reading.
+    let loan = unsafe { Loan::new::<T>(device, address, view.len(), Tenure::LentForReading, wrap) }?;
+    function(&loan.0)
+}
+
+/// Lends a view to a function, as a tensor that `wrap` makes of it and that can be written.
+pub(crate) fn lend_mut<T: Element, V: DevicePtrMut<T>, R>(
+    view: &mut V,
+    wrap: impl FnOnce(Storage) -> Tensor,
+    function: impl FnOnce(&mut Tensor) -> Result<R>,
+) -> Result<R> {
+    let stream = Arc::clone(view.stream());
+    let device = CudaDevice::on_stream(&stream)?;
+    let len = view.len();
+    // Dropped after the loan: tells cudarc of the writes.
+    let (address, _record) = view.device_ptr_mut(&stream);
+    // SAFETY: the view has its elements at this address, in order for its stream, and is borrowed
+    // exclusively for longer than the loan lasts.
+    let mut loan =
+        unsafe { Loan::new::<T>(device, address, len, Tenure::LentForWriting, wrap) }?;
+    function(&mut loan.0)
+}
+
+/// A tensor on memory that goes back to its owner when this is dropped.
+struct Loan(Tensor);
+
+impl Loan {
+    /// # Safety
+    ///
+    /// As for [`CudaMemory::from_raw`], with `len` elements of `T`, until this is dropped.
+    unsafe fn new<T: Element>(
+        device: CudaDevice,
+        address: CUdeviceptr,
+        len: usize,
+        tenure: Tenure,
+        wrap: impl FnOnce(Storage) -> Tensor,
+    ) -> Result<Loan> {
+        let size = T::DTYPE.size();
+        if !address.is_multiple_of(size as CUdeviceptr) {
+            let reason =
+                format!("the view at {address:#x} is not aligned to elements of {size} bytes");
+            return Err(Error::InvalidArgument { op: "with_view", reason });
+        }
+        let bytes = len * size;
+        // SAFETY: the caller's own promise; the loan ends when this value is dropped.
+        let memory = unsafe { CudaMemory::from_raw(&device.lane, address, bytes, tenure) };
+        let storage = Storage::new(&Device::from_cuda(device), bytes, Memory::Cuda(memory));
+        Ok(Loan(wrap(storage)))
+    }
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        match &mut *self.0.storage().write() {
+            Memory::Cuda(memory) => memory.give_back(),
+            #[cfg(feature = "cpu")]
+            Memory::Cpu(_) => {}
+        }
+    }
+}
