@@ -1,8 +1,8 @@
 //! The way into every API function: counting, tracing, injected faults.
 
-use crate::error::{Code, SUCCESS};
+use crate::error::{Code, ERROR_NOT_READY, SUCCESS};
 use crate::sanitizer::lock;
-use crate::{config, faults};
+use crate::{config, faults, runtime};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -35,6 +35,9 @@ impl Call {
             None => body(),
         };
         let code = result.err().unwrap_or(SUCCESS);
+        if code != SUCCESS && code != ERROR_NOT_READY && self.name.starts_with("cu") {
+            runtime::settle();
+        }
         if config::tracing() {
             let name = crate::error::name(code)
                 .map_or(String::new(), |n| n.to_string_lossy().into_owned());

@@ -93,6 +93,7 @@ fn versions_targets_and_images() {
     drop(gpu);
     let gpu = Gpu::new(&[]);
     assert_eq!(gpu.try_load(&ADD_ONE.replace("add.u32 %r6", "frobnicate.u32 %r6")), Err(218));
+    assert!(report().contains("line 21: unknown instruction in `frobnicate.u32`"), "{}", report());
     assert_eq!(gpu.try_load(&ADD_ONE.replace("%r6, 1;", "%r66, 1;")), Err(218));
     assert_eq!(gpu.try_load(&ADD_ONE.replace("bra END", "bra NOWHERE")), Err(218));
     let module = gpu.load(ADD_ONE);
@@ -442,6 +443,24 @@ fn injected_faults() {
         let bad = CString::new("nonsense").unwrap();
         assert_eq!(vcuda_configure(c"fail".as_ptr(), bad.as_ptr()), 1);
         assert_eq!(vcuda_configure(c"colour".as_ptr(), bad.as_ptr()), 1);
+    }
+}
+
+#[test]
+fn a_failing_call_leaves_no_copy_behind() {
+    let gpu = Gpu::new(&[]);
+    let s = stream(1);
+    let data = gpu.upload(&[7u32; 64]);
+    unsafe {
+        let mut out = vec![0u32; 64];
+        assert_eq!(cuMemcpyDtoHAsync_v2(out.as_mut_ptr().cast(), data, 256, s), 0);
+        assert_eq!(out[0], 0xa5a5_a5a5);
+        set("fail", "cuStreamSynchronize:1:999");
+        assert_eq!(cuStreamSynchronize(s), 999);
+        // The program may drop its buffer now: nothing will be written to it any more.
+        assert_eq!(out[0], 7);
+        drop(out);
+        assert_eq!(cuStreamSynchronize(s), 0);
     }
 }
 

@@ -52,11 +52,12 @@ fn copy(
         // SAFETY: by the API's contract the source is readable for its length.
         unsafe { stage(&s, from, len, capturing) }
     };
-    if !to_device && stream.is_some() && !capturing && s.region_of(to).is_none() {
+    let pageable = !to_device && s.region_of(to).is_none();
+    if pageable && stream.is_some() && !capturing {
         // SAFETY: by the API's contract the destination is writable for its length.
         unsafe { mark_pending(to, len) };
     }
-    let s = submit(s, handle, Work::Copy { to, from: source, len })?;
+    let s = submit(s, handle, Work::Copy { to, from: source, len, pageable })?;
     if stream.is_some() {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use super::{api, put, text};
 use crate::config;
 use crate::error::{self, Code, ERROR_INVALID_VALUE, ERROR_NO_DEVICE, ERROR_NOT_FOUND};
-use crate::runtime::enter;
+use crate::runtime::{enter, report_at_exit};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 fn message(
@@ -36,6 +36,7 @@ api! {
             return Err(ERROR_NO_DEVICE);
         }
         enter().initialise();
+        report_at_exit();
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! PTX text: tokens, grammar, and the tree they make.
 
 pub mod ast;
+mod body;
 mod lexer;
 mod parser;
 

@@ -1,9 +1,9 @@
 //! Tokens to the tree of [`ast`](super::ast).
 
-use super::ast::{Arg, Class, Function, Init, Instruction, Module, Space, Statement, Variable};
+use super::ast::{Function, Init, Module, Space, Statement, Variable};
 use super::lexer::{Lexeme, Token, lex};
 
-type Parsed<T> = Result<T, String>;
+pub(super) type Parsed<T> = Result<T, String>;
 
 /// Parses a PTX file. The error names the line.
 pub fn parse(text: &str) -> Parsed<Module> {
@@ -12,54 +12,54 @@ pub fn parse(text: &str) -> Parsed<Module> {
     parser.module()
 }
 
-struct Parser<'a> {
+pub(super) struct Parser<'a> {
     tokens: &'a [Lexeme<'a>],
-    at: usize,
+    pub(super) at: usize,
     /// Bytes per element of the variable declared last.
     element: u64,
 }
 
 impl<'a> Parser<'a> {
-    fn peek(&self) -> Option<Token<'a>> {
+    pub(super) fn peek(&self) -> Option<Token<'a>> {
         self.tokens.get(self.at).map(|t| t.0)
     }
 
-    fn line(&self) -> u32 {
+    pub(super) fn line(&self) -> u32 {
         self.tokens.get(self.at.min(self.tokens.len().saturating_sub(1))).map_or(0, |t| t.1)
     }
 
-    fn next(&mut self) -> Parsed<Token<'a>> {
+    pub(super) fn next(&mut self) -> Parsed<Token<'a>> {
         let token = self.peek().ok_or("the file ends early")?;
         self.at += 1;
         Ok(token)
     }
 
-    fn fail<T>(&self, what: &str) -> Parsed<T> {
+    pub(super) fn fail<T>(&self, what: &str) -> Parsed<T> {
         let line = self.tokens.get(self.at.saturating_sub(1)).map_or(0, |t| t.1);
         Err(format!("line {line}: {what}"))
     }
 
-    fn mark(&mut self, mark: u8) -> Parsed<()> {
+    pub(super) fn mark(&mut self, mark: u8) -> Parsed<()> {
         match self.next()? {
             Token::Mark(m) if m == mark => Ok(()),
             other => self.fail(&format!("expected '{}', found {other:?}", mark as char)),
         }
     }
 
-    fn take(&mut self, mark: u8) -> bool {
+    pub(super) fn take(&mut self, mark: u8) -> bool {
         let found = self.peek() == Some(Token::Mark(mark));
         self.at += usize::from(found);
         found
     }
 
-    fn word(&mut self) -> Parsed<&'a str> {
+    pub(super) fn word(&mut self) -> Parsed<&'a str> {
         match self.next()? {
             Token::Word(w) => Ok(w),
             other => self.fail(&format!("expected a name, found {other:?}")),
         }
     }
 
-    fn int(&mut self) -> Parsed<i128> {
+    pub(super) fn int(&mut self) -> Parsed<i128> {
         let negative = self.take(b'-');
         match self.next()? {
             Token::Int(v) => Ok(if negative { -v } else { v }),
@@ -67,14 +67,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn skip_line(&mut self) {
+    pub(super) fn skip_line(&mut self) {
         let line = self.line();
         while self.at < self.tokens.len() && self.line() == line {
             self.at += 1;
         }
     }
 
-    fn module(&mut self) -> Parsed<Module> {
+    pub(super) fn module(&mut self) -> Parsed<Module> {
         let mut module = Module::default();
         while self.peek().is_some() {
             let word = self.word()?;
@@ -132,7 +132,7 @@ impl<'a> Parser<'a> {
         Ok(module)
     }
 
-    fn function(&mut self, entry: bool) -> Parsed<Option<Function>> {
+    pub(super) fn function(&mut self, entry: bool) -> Parsed<Option<Function>> {
         let mut function = Function { entry, ..Function::default() };
         while let Some(Token::Word(w)) = self.peek()
             && w.starts_with(".noreturn") | w.starts_with(".attribute")
@@ -203,7 +203,7 @@ impl<'a> Parser<'a> {
         Ok(Some(function))
     }
 
-    fn parameters(&mut self) -> Parsed<Vec<Variable>> {
+    pub(super) fn parameters(&mut self) -> Parsed<Vec<Variable>> {
         self.mark(b'(')?;
         let mut params = Vec::new();
         while !self.take(b')') {
@@ -217,7 +217,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A variable up to its `;`.
-    fn variable(&mut self, space: Space) -> Parsed<Variable> {
+    pub(super) fn variable(&mut self, space: Space) -> Parsed<Variable> {
         let mut variable = self.declarator(space)?;
         if self.take(b'=') {
             let mut init = Vec::new();
@@ -229,7 +229,7 @@ impl<'a> Parser<'a> {
         Ok(variable)
     }
 
-    fn initialiser(&mut self, width: u8, out: &mut Vec<Init>) -> Parsed<()> {
+    pub(super) fn initialiser(&mut self, width: u8, out: &mut Vec<Init>) -> Parsed<()> {
         if self.take(b'{') {
             while !self.take(b'}') {
                 self.initialiser(width, out)?;
@@ -263,7 +263,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn offset(&mut self) -> Parsed<i64> {
+    pub(super) fn offset(&mut self) -> Parsed<i64> {
         if self.take(b'+') {
             return Ok(self.int()? as i64);
         }
@@ -274,7 +274,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `.align 4 .b8 name[16]`, after its space.
-    fn declarator(&mut self, space: Space) -> Parsed<Variable> {
+    pub(super) fn declarator(&mut self, space: Space) -> Parsed<Variable> {
         let (mut align, mut element, mut lanes) = (None, 0, 1);
         let name = loop {
             match self.word()? {
@@ -323,147 +323,9 @@ impl<'a> Parser<'a> {
             unsized_array,
         })
     }
-
-    fn statement(&mut self) -> Parsed<Option<Statement>> {
-        let line = self.line();
-        Ok(Some(match self.next()? {
-            Token::Mark(b'{') => Statement::Open,
-            Token::Mark(b'}') => Statement::Close,
-            Token::Mark(b';') => return Ok(None),
-            Token::Mark(b'@') => {
-                let negated = self.take(b'!');
-                let guard = self.word()?.to_string();
-                let opcode = self.word()?;
-                self.instruction(line, Some((guard, negated)), opcode)?
-            }
-            Token::Word(".reg") => self.registers()?,
-            Token::Word(word @ (".local" | ".shared" | ".param" | ".global" | ".const")) => {
-                Statement::Variable(self.variable(space(word))?)
-            }
-            Token::Word(".loc" | ".file") => {
-                self.at -= 1;
-                self.skip_line();
-                return Ok(None);
-            }
-            Token::Word(".pragma" | ".callprototype") => {
-                while !self.take(b';') {
-                    self.next()?;
-                }
-                return Ok(None);
-            }
-            Token::Word(word) if self.peek() == Some(Token::Mark(b':')) => {
-                self.at += 1;
-                if self.peek() == Some(Token::Word(".branchtargets")) {
-                    self.at += 1;
-                    let mut labels = Vec::new();
-                    loop {
-                        labels.push(self.word()?.to_string());
-                        if !self.take(b',') {
-                            break;
-                        }
-                    }
-                    self.mark(b';')?;
-                    Statement::Targets(word.to_string(), labels)
-                } else {
-                    Statement::Label(word.to_string())
-                }
-            }
-            Token::Word(word) if !word.starts_with('.') => self.instruction(line, None, word)?,
-            other => return self.fail(&format!("unexpected {other:?}")),
-        }))
-    }
-
-    fn registers(&mut self) -> Parsed<Statement> {
-        let kind = self.word()?;
-        let class = match kind {
-            ".pred" => Class::Pred,
-            _ => match type_bytes(kind) {
-                Some(1..=4) => Class::Word,
-                Some(8) => Class::Wide,
-                _ => return self.fail(&format!("registers of type {kind} are not supported")),
-            },
-        };
-        let mut names = Vec::new();
-        loop {
-            let name = self.word()?.to_string();
-            let count = if self.take(b'<') {
-                let count = self.int()? as u32;
-                self.mark(b'>')?;
-                Some(count)
-            } else {
-                None
-            };
-            names.push((name, count));
-            if !self.take(b',') {
-                break;
-            }
-        }
-        self.mark(b';')?;
-        Ok(Statement::Registers { class, names })
-    }
-
-    fn instruction(
-        &mut self,
-        line: u32,
-        guard: Option<(String, bool)>,
-        opcode: &str,
-    ) -> Parsed<Statement> {
-        let mut args = Vec::new();
-        while !self.take(b';') {
-            args.push(self.arg()?);
-            self.take(b',');
-        }
-        Ok(Statement::Instruction(Instruction { line, guard, opcode: opcode.to_string(), args }))
-    }
-
-    fn arg(&mut self) -> Parsed<Arg> {
-        Ok(match self.next()? {
-            Token::Mark(b'[') => {
-                let base = self.arg()?;
-                let (base, mut offset) = match base {
-                    Arg::Memory(inner, offset) => (*inner, offset),
-                    Arg::Int(value) => (Arg::Int(0), value as i64),
-                    other => (other, 0),
-                };
-                offset += self.offset()?;
-                self.mark(b']')?;
-                Arg::Memory(Box::new(base), offset)
-            }
-            Token::Mark(open @ (b'{' | b'(')) => {
-                let close = if open == b'{' { b'}' } else { b')' };
-                let mut items = Vec::new();
-                while !self.take(close) {
-                    items.push(self.arg()?);
-                    self.take(b',');
-                }
-                if open == b'{' { Arg::Vector(items) } else { Arg::List(items) }
-            }
-            Token::Mark(b'!') => Arg::Not(self.word()?.to_string()),
-            Token::Mark(b'-') => match self.next()? {
-                Token::Int(v) => Arg::Int(-v),
-                Token::Single(v) => Arg::Single(v ^ 1 << 31),
-                Token::Double(v) => Arg::Double(v ^ 1 << 63),
-                other => return self.fail(&format!("cannot negate {other:?}")),
-            },
-            Token::Int(v) => Arg::Int(v),
-            Token::Single(v) => Arg::Single(v),
-            Token::Double(v) => Arg::Double(v),
-            Token::Word(name) => {
-                if self.take(b'|') {
-                    return Ok(Arg::Pair(name.to_string(), self.word()?.to_string()));
-                }
-                let base = Arg::Name(name.to_string());
-                match self.offset()? {
-                    0 => base,
-                    offset => Arg::Memory(Box::new(base), offset),
-                }
-            }
-            other => return self.fail(&format!("unexpected operand {other:?}")),
-        })
-    }
 }
 
-fn space(word: &str) -> Space {
+pub(super) fn space(word: &str) -> Space {
     match word {
         ".global" => Space::Global,
         ".const" => Space::Const,
@@ -473,7 +335,7 @@ fn space(word: &str) -> Space {
     }
 }
 
-fn type_bytes(word: &str) -> Option<u64> {
+pub(super) fn type_bytes(word: &str) -> Option<u64> {
     Some(match word {
         ".b8" | ".u8" | ".s8" => 1,
         ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => 2,

@@ -95,6 +95,37 @@ impl State {
     }
 }
 
+/// Tells at the end of the process what was never freed.
+pub fn report_at_exit() {
+    extern "C" fn tell() {
+        let Some(s) = super::state::try_enter() else { return };
+        let mut left: Vec<String> = Vec::new();
+        for (_, region) in s.regions() {
+            let Ok(heap) = region.heap.try_lock() else { continue };
+            for &cx in s.contexts.keys() {
+                left.extend(
+                    heap.owned_by(cx).map(|b| {
+                        format!("#{} of {} bytes from {}", b.serial, b.size, b.owner.call)
+                    }),
+                );
+            }
+        }
+        if !left.is_empty() && config::with(|c| !c.quiet) {
+            eprintln!(
+                "vcuda: leak: the process ends with {} allocations, among them {}",
+                left.len(),
+                left[0]
+            );
+        }
+    }
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the function takes nothing, waits for no lock, and stays loaded until it has run, as handlers
+        // of a library run when it is unloaded.
+        unsafe { libc::atexit(tell) };
+    });
+}
+
 /// Ends a context after its work.
 pub fn destroy_context(s: Guard, cx: u64) -> Guard {
     let mut s = run_context(s, cx);

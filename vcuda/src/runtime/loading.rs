@@ -10,7 +10,7 @@ use crate::exec::{self, Program};
 use crate::memory::{DATA, Owner};
 use crate::ptx;
 use crate::ptx::ast::{self, Init, Space};
-use crate::sanitizer::lock;
+use crate::sanitizer::{self, Finding, Kind, lock};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -48,10 +48,9 @@ pub struct Kernel {
 /// program's second try, and this is what it was compiled from.
 static REFUSED: Mutex<Vec<(Vec<String>, String)>> = Mutex::new(Vec::new());
 
-fn say(text: &str) {
-    if config::with(|c| !c.quiet) {
-        eprintln!("vcuda: {text}");
-    }
+fn say(code: Code, text: String) {
+    let finding = Finding { kind: Kind::BadCall, code, place: None, text };
+    sanitizer::report(finding, config::with(|c| !c.quiet));
 }
 
 /// The kernels of a cubin: the names of its `.text.` sections.
@@ -106,22 +105,27 @@ impl State {
         let cubin = image.starts_with(b"\x7fELF");
         let text = if cubin {
             let Some(text) = text_of_cubin(image) else {
-                say(&format!(
-                    "a cubin cannot be interpreted, and no PTX with its kernels is known ({}); set VCUDA_CUBIN to a folder with it",
-                    cubin_kernels(image).join(", ")
-                ));
+                say(
+                    ERROR_INVALID_IMAGE,
+                    format!(
+                        "a cubin cannot be interpreted, and no PTX with its kernels is known ({}); set VCUDA_CUBIN to a folder with it",
+                        cubin_kernels(image).join(", ")
+                    ),
+                );
                 return Err(ERROR_INVALID_IMAGE);
             };
             text
         } else if image.starts_with(&[0x50, 0xed, 0x55, 0xba]) {
-            say("fat binaries cannot be interpreted");
+            say(ERROR_INVALID_IMAGE, "fat binaries cannot be interpreted".into());
             return Err(ERROR_INVALID_IMAGE);
         } else {
             String::from_utf8(image.to_vec()).map_err(|_| ERROR_INVALID_IMAGE)?
         };
         let module = ptx::parse(&text).map_err(|e| {
-            say(&format!("PTX: {e}"));
-            if text.contains(".version") { ERROR_INVALID_PTX } else { ERROR_INVALID_IMAGE }
+            let code =
+                if text.contains(".version") { ERROR_INVALID_PTX } else { ERROR_INVALID_IMAGE };
+            say(code, format!("PTX: {e}"));
+            code
         })?;
         let (newest, cc) = config::with(|c| (c.ptx_isa, c.cc));
         if !cubin && module.version > newest {
@@ -198,7 +202,7 @@ impl State {
                 Ok(handle)
             }
             Err(e) => {
-                say(&format!("PTX: {e}"));
+                say(ERROR_INVALID_PTX, format!("PTX: {e}"));
                 for (addr, _) in globals.into_values() {
                     lock(&region.heap).free(addr);
                 }

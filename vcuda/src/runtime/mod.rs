@@ -8,10 +8,10 @@ mod queues;
 mod state;
 
 pub use capture::{Exec, Graph};
-pub use contexts::{destroy_context, release_primary, reset_primary};
+pub use contexts::{destroy_context, release_primary, report_at_exit, reset_primary};
 pub use copies::{Fill, Source, mark_pending, stage};
 pub use loading::{Kernel, Module};
 pub use queues::{
-    Event, KernelLaunch, Stream, Work, run_context, run_stream, run_until, stir, submit,
+    Event, KernelLaunch, Stream, Work, run_context, run_stream, run_until, settle, stir, submit,
 };
 pub use state::{Guard, Pool, current, enter, live, reset, set_stack, stack, stats};

@@ -36,6 +36,8 @@ pub enum Work {
         to: u64,
         from: Source,
         len: u64,
+        /// To host memory that the program may give up when a call fails.
+        pageable: bool,
     },
     Fill(Fill),
     /// A stream-ordered allocation begins to exist.
@@ -306,6 +308,21 @@ pub fn run_stream(s: Guard, stream: u64) -> Guard {
     run_until(s, stream, number)
 }
 
+/// Does the copies to pageable memory that are still waiting.
+///
+/// A real driver finishes such copies before it returns from the call that asks for them. Here they come late,
+/// to make a missing synchronisation show; but a program that is told of an error may give the buffer up.
+pub fn settle() {
+    let mut s = super::state::enter();
+    let waiting = |w: &Work| matches!(w, Work::Copy { pageable: true, .. });
+    let mut streams: Vec<u64> =
+        s.streams.iter().filter(|(_, x)| x.queue.iter().any(waiting)).map(|(&k, _)| k).collect();
+    streams.sort_unstable();
+    for stream in streams {
+        s = run_stream(s, stream);
+    }
+}
+
 /// Runs every stream of a context to its end.
 pub fn run_context(mut s: Guard, cx: u64) -> Guard {
     let mut all: Vec<(u64, u64)> =
@@ -325,7 +342,7 @@ impl State {
         }
         match work {
             Work::Kernel(launch) => self.run_kernel(cx, &launch),
-            Work::Copy { to, from, len } => self.copy(cx, to, from, len),
+            Work::Copy { to, from, len, .. } => self.copy(cx, to, from, len),
             Work::Fill(fill) => self.fill(cx, fill),
             Work::Open { addr } => {
                 if let Some((device, region)) = self.region_of(addr) {

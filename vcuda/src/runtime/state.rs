@@ -79,6 +79,11 @@ pub fn enter() -> Guard {
     lock(&STATE)
 }
 
+/// Takes the lock if it is free.
+pub fn try_enter() -> Option<Guard> {
+    STATE.try_lock().ok()
+}
+
 thread_local! {
     /// The thread's stack of contexts; the last is current.
     static STACK: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
