@@ -86,8 +86,12 @@ impl Name<'_> {
 }
 
 impl Goal {
+    /// Copysign of integers, which negates, is another operation than that of floats.
     pub fn covers(&self, name: &Name) -> bool {
-        self.shape == name.shape && self.ops.contains(&name.op)
+        let is_float = name.dtype.starts_with(['f', 'b']);
+        self.shape == name.shape
+            && self.ops.contains(&name.op)
+            && (is_float || self.ops != COPYSIGN)
     }
 }
 
