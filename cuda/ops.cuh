@@ -50,6 +50,7 @@ enum class Nan { wins, loses };
 enum class Pick { larger, smaller };
 template <Pick PICK, Nan NAN, class T> BL_FN T extremum(T x, T y) {
     if constexpr (is_bool<T>()) return boolean{u8(PICK == Pick::larger ? x.bits | y.bits : x.bits & y.bits)};
+    else if constexpr (is_integer<T>() && sizeof(T) < 4) return T(PICK == Pick::larger ? larger(x, y) : smaller(x, y));
     else if constexpr (is_integer<T>()) return (PICK == Pick::larger ? x > y : x < y) ? x : y;
     else {
         auto a = [&] { if constexpr (is_half<T>()) return widen(x); else return x; }();
