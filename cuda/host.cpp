@@ -34,8 +34,10 @@ template <class Op, class T> void elements(const void* x, const void* y, void* o
 // n counts vectors of 16 bytes here; y is another vector for each, or one element for all.
 template <class Op, class T> void vectors(const void* x, const void* y, void* out, size_t n) {
     typedef VectorOp<Op, T> V;
-    for (size_t i = 0; i < n; ++i)
-        store_bundle(address_of(out) + i * V::OUT_BYTES, V::apply(load<Vector>(address_of(x) + i * 16), V::ready(load<Vector>(address_of(y) + i * 16))));
+    for (size_t i = 0; i < n; ++i) {
+        const Vector left = load<Vector>(address_of(x) + i * 16), right = load<Vector>(address_of(y) + i * 16);
+        store_bundle(address_of(out) + i * V::OUT_BYTES, V::apply(left, V::ready(right)));
+    }
 }
 template <class Op, class T> void uniform(const void* x, const void* y, void* out, size_t n) {
     typedef VectorOp<Op, T> V;

@@ -214,7 +214,8 @@ template <Compare KIND, class T> struct CompareOp {
         for (int i = 0; i < WORDS; ++i) {
             u32 tops;  // four results, each at the top of its byte
             if constexpr (sizeof(T) == 1) tops = lanes_compare<KIND, T>(x.word[i], y.word[i]);
-            else tops = permute<0x7531>(lanes_compare<KIND, T>(x.word[2 * i], y.word[2 * i]), lanes_compare<KIND, T>(x.word[2 * i + 1], y.word[2 * i + 1]));
+            else tops = permute<0x7531>(lanes_compare<KIND, T>(x.word[2 * i], y.word[2 * i]),
+                                        lanes_compare<KIND, T>(x.word[2 * i + 1], y.word[2 * i + 1]));
             out.word[i] = tops >> 7 & 0x01010101u;
         }
         return out;
