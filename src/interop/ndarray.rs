@@ -1,7 +1,7 @@
 //! `ndarray`: arrays and views as operands, and conversion both ways with strides kept.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
 
@@ -10,11 +10,16 @@ use crate::storage::Storage;
 use crate::{Device, Element, Error, Operand, Result, Tensor};
 
 /// An array of the host that waits to be told on which device it is needed.
-trait Upload {
+trait Upload: Send + Sync {
     fn upload(&self, device: &Device) -> Result<Tensor>;
 }
 
-impl<T: Element, S: Data<Elem = T>, D: Dimension> Upload for ArrayBase<S, D> {
+impl<T, S, D> Upload for ArrayBase<S, D>
+where
+    T: Element,
+    S: Data<Elem = T> + Send + Sync,
+    D: Dimension,
+{
     fn upload(&self, device: &Device) -> Result<Tensor> {
         let op = "from_ndarray";
         checked_len(op, self.shape(), size_of::<T>())?;
@@ -46,7 +51,7 @@ pub(crate) struct HostArray<'a>(Held<'a>);
 #[derive(Clone)]
 enum Held<'a> {
     Borrowed(&'a dyn Upload),
-    Owned(Rc<dyn Upload + 'a>),
+    Owned(Arc<dyn Upload + 'a>),
 }
 
 impl HostArray<'_> {
@@ -68,7 +73,7 @@ impl fmt::Debug for HostArray<'_> {
 impl<'a, T, S, D> From<&'a ArrayBase<S, D>> for Operand<'a>
 where
     T: Element,
-    S: Data<Elem = T>,
+    S: Data<Elem = T> + Send + Sync,
     D: Dimension,
 {
     fn from(array: &'a ArrayBase<S, D>) -> Self {
@@ -80,11 +85,11 @@ where
 impl<'a, T, S, D> From<ArrayBase<S, D>> for Operand<'a>
 where
     T: Element,
-    S: Data<Elem = T> + 'a,
+    S: Data<Elem = T> + Send + Sync + 'a,
     D: Dimension + 'a,
 {
     fn from(array: ArrayBase<S, D>) -> Self {
-        Operand::from_array(HostArray(Held::Owned(Rc::new(array))))
+        Operand::from_array(HostArray(Held::Owned(Arc::new(array))))
     }
 }
 
@@ -111,7 +116,7 @@ impl Tensor {
     pub fn from_ndarray<T, S, D>(array: &ArrayBase<S, D>, device: &Device) -> Result<Tensor>
     where
         T: Element,
-        S: Data<Elem = T>,
+        S: Data<Elem = T> + Send + Sync,
         D: Dimension,
     {
         array.upload(device)

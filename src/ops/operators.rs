@@ -70,7 +70,7 @@ right_sides! { Tensor &Tensor Scalar }
 impl<T, S, D> RightSide for &ndarray::ArrayBase<S, D>
 where
     T: crate::Element,
-    S: ndarray::Data<Elem = T>,
+    S: ndarray::Data<Elem = T> + Send + Sync,
     D: ndarray::Dimension,
 {
     fn run(self, op: BinaryOp, lhs: &Tensor) -> Result<Tensor> {
