@@ -1,9 +1,10 @@
 //! `cvt`: every pair of types. The constant holds the rounding mode, and whether to an integer or clamped.
 
 use super::Row;
+use super::float::Float;
 use super::half::Half;
 use super::lane::{BF16, F16, Lane, Operands, Registers};
-use super::soft::{DOUBLE, Number, Rounding, SINGLE};
+use super::soft::{DOUBLE, Format, Number, Rounding, SINGLE};
 use super::types::*;
 
 /// Bits of the constant: the rounding mode is in the lowest two.
@@ -27,10 +28,10 @@ macro_rules! conversions {
 
 conversions!(@pairs [u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64] [u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64]);
 
-/// A value on its way from one type to another.
+/// A value on its way from one type to another: a double holds every float type exactly.
 enum Between {
     Whole(i128),
-    Real(Number),
+    Real(f64),
 }
 
 trait Value: Sized {
@@ -39,6 +40,17 @@ trait Value: Sized {
     #[inline(always)]
     fn convert<S: Value>(source: S, how: u64) -> Self {
         Self::into_type(source.out(), how)
+    }
+}
+
+/// A float rounded to a whole one, its sign kept even when it becomes zero.
+#[inline(always)]
+fn whole(value: f64, how: u64) -> f64 {
+    match Rounding::from_code(how) {
+        Rounding::Nearest => value.round_ties_even(),
+        Rounding::Zero => value.trunc(),
+        Rounding::Down => value.floor(),
+        Rounding::Up => value.ceil(),
     }
 }
 
@@ -54,12 +66,9 @@ macro_rules! whole_values {
                 match value {
                     Between::Whole(v) if how & SATURATE == 0 => v as $t,
                     Between::Whole(v) => v.clamp(<$t>::MIN.into(), <$t>::MAX.into()) as $t,
-                    // From a float the result always saturates; a NaN gives zero, or the lowest 64-bit value.
-                    Between::Real(number) => match number.to_integer(Rounding::from_code(how)) {
-                        Some(v) => v.clamp(<$t>::MIN.into(), <$t>::MAX.into()) as $t,
-                        None if <$t>::BITS == 64 => 1 << (<$t>::BITS - 1),
-                        None => 0,
-                    },
+                    // From a float the result always saturates; a NaN gives zero, or the top bit of 64.
+                    Between::Real(v) if v.is_nan() && <$t>::BITS == 64 => 1 << (<$t>::BITS - 1),
+                    Between::Real(v) => whole(v, how) as $t,
                 }
             }
         }
@@ -67,44 +76,70 @@ macro_rules! whole_values {
 }
 whole_values!(u8 i8 u16 i16 u32 i32 u64 i64);
 
-fn real(value: Between, how: u64) -> (Number, Rounding) {
-    let mode = Rounding::from_code(how);
-    match value {
-        Between::Whole(v) => (Number::integer(v), mode),
-        Between::Real(number) if how & TO_WHOLE == 0 => (number, mode),
-        Between::Real(number) => (to_whole(number, mode), mode),
+/// Rounds to a format in any mode.
+fn encode(value: Between, how: u64, format: Format) -> u64 {
+    let number = match value {
+        Between::Whole(v) => Number::integer(v),
+        Between::Real(v) if how & TO_WHOLE == 0 => Number::decode(v.to_bits(), DOUBLE),
+        Between::Real(v) => Number::decode(whole(v, how).to_bits(), DOUBLE),
+    };
+    number.encode(format, Rounding::from_code(how))
+}
+
+impl Value for F16 {
+    #[inline(always)]
+    fn out(self) -> Between {
+        let (field, fraction) = (self.0 >> 10 & 31, f64::from(self.0 & 0x3ff));
+        let magnitude = match field {
+            0 => fraction * f64::from_bits((1023 - 24) << 52),
+            31 if fraction == 0.0 => f64::INFINITY,
+            31 => f64::NAN,
+            _ => (fraction + 1024.0) * f64::from_bits((u64::from(field) + 1023 - 25) << 52),
+        };
+        Between::Real(if self.0 >> 15 != 0 { -magnitude } else { magnitude })
+    }
+    fn into_type(value: Between, how: u64) -> F16 {
+        F16(encode(value, how, F16::FORMAT) as u16)
     }
 }
 
-/// A float rounded to a whole float, its sign kept even when it becomes zero.
-fn to_whole(number: Number, mode: Rounding) -> Number {
-    match number {
-        Number::Finite { negative, exponent, .. } if exponent < 0 => {
-            let whole = number.to_integer(mode).unwrap_or(0);
-            Number::Finite { negative, magnitude: whole.unsigned_abs(), exponent: 0 }
-        }
-        other => other,
+impl Value for BF16 {
+    #[inline(always)]
+    fn out(self) -> Between {
+        Between::Real(f32::from_bits(u32::from(self.0) << 16).into())
+    }
+    fn into_type(value: Between, how: u64) -> BF16 {
+        BF16(encode(value, how, BF16::FORMAT) as u16)
     }
 }
 
-macro_rules! real_values {
-    ($($t:ty: $format:expr, $v:ident => $bits:expr, $b:ident => $from:expr;)*) => { $(
-        impl Value for $t {
-            fn out(self) -> Between {
-                let $v = self;
-                Between::Real(Number::decode($bits, $format))
-            }
-            fn into_type(value: Between, how: u64) -> $t {
-                let (number, mode) = real(value, how);
-                let $b = number.encode($format, mode);
-                $from
-            }
+impl Value for f32 {
+    #[inline(always)]
+    fn out(self) -> Between {
+        Between::Real(self.into())
+    }
+    #[inline(always)]
+    fn into_type(value: Between, how: u64) -> f32 {
+        // The host rounds to nearest.
+        match value {
+            Between::Real(v) if how == 0 => (v as f32).canonical(),
+            Between::Whole(v) if how == 0 => v as f32,
+            other => f32::from_bits(encode(other, how, SINGLE) as u32),
         }
-    )* };
+    }
 }
-real_values! {
-    F16: F16::FORMAT, v => v.0.into(), b => F16(b as u16);
-    BF16: BF16::FORMAT, v => v.0.into(), b => BF16(b as u16);
-    f32: SINGLE, v => v.to_bits().into(), b => f32::from_bits(b as u32);
-    f64: DOUBLE, v => v.to_bits(), b => f64::from_bits(b);
+
+impl Value for f64 {
+    #[inline(always)]
+    fn out(self) -> Between {
+        Between::Real(self)
+    }
+    #[inline(always)]
+    fn into_type(value: Between, how: u64) -> f64 {
+        match value {
+            Between::Real(v) if how & TO_WHOLE == 0 => v.canonical(),
+            Between::Whole(v) if how == 0 => v as f64,
+            other => f64::from_bits(encode(other, how, DOUBLE)),
+        }
+    }
 }

@@ -153,37 +153,6 @@ impl Number {
         sign(negative) | bits
     }
 
-    /// Rounds to a whole number; `None` for NaN, saturated to ±2^100 beyond that.
-    pub fn to_integer(self, mode: Rounding) -> Option<i128> {
-        let (negative, magnitude, exponent) = match self {
-            Nan => return None,
-            Infinite { negative } => return Some(if negative { -(1 << 100) } else { 1 << 100 }),
-            Finite { negative, magnitude, exponent } => (negative, magnitude, exponent),
-        };
-        let value = if exponent >= 0 {
-            if magnitude != 0 && magnitude.ilog2() as i32 + exponent >= 100 {
-                1 << 100
-            } else {
-                (magnitude << exponent.min(127)) as i128
-            }
-        } else {
-            let drop = exponent.unsigned_abs();
-            let (kept, rest, half) = if drop < 127 {
-                (magnitude >> drop, magnitude & ((1 << drop) - 1), 1u128 << (drop - 1))
-            } else {
-                (0, u128::from(magnitude != 0), 2)
-            };
-            let up = match mode {
-                Rounding::Nearest => rest > half || (rest == half && kept & 1 != 0),
-                Rounding::Zero => false,
-                Rounding::Down => negative && rest != 0,
-                Rounding::Up => !negative && rest != 0,
-            };
-            (kept + u128::from(up)) as i128
-        };
-        Some(if negative { -value } else { value })
-    }
-
     /// The sum. An exact zero from unlike signs is negative only when rounding down.
     pub fn add(self, other: Number, mode: Rounding) -> Number {
         match (self, other) {
@@ -361,14 +330,6 @@ mod tests {
         assert_eq!(third.encode(DOUBLE, Rounding::Zero), down);
         let minus = Number::integer(-1).divide(Number::integer(3));
         assert_eq!(minus.encode(DOUBLE, Rounding::Down) & !(1 << 63), down + 1);
-        assert_eq!(
-            Number::integer(5).divide(Number::integer(2)).to_integer(Rounding::Nearest),
-            Some(2)
-        );
-        assert_eq!(
-            Number::integer(-5).divide(Number::integer(2)).to_integer(Rounding::Down),
-            Some(-3)
-        );
         assert_eq!(Number::integer(70000).encode(HALF, Rounding::Zero), 0x7bff);
         assert_eq!(Number::integer(70000).encode(HALF, Rounding::Nearest), 0x7c00);
     }
