@@ -123,16 +123,32 @@ fn sizes_that_are_shared_among_threads() {
     }
 }
 
+/// Moves a window of a storage onto another one: the elements read must be those from before, for
+/// every distance between the two, below and above the length of a block or a thread's share.
 #[test]
-fn a_large_overlapping_destination_is_as_if_computed_apart() {
+fn an_overlapping_destination_is_as_if_computed_apart() {
     for device in devices() {
-        let len = 400_000;
-        let x = Tensor::arange(len + 1, DType::I32, &device).unwrap();
-        let (front, back) = (x.narrow(0, 0, len).unwrap(), x.narrow(0, 1, len).unwrap());
-        let mut out = back.clone();
-        binary(BinaryOp::Add, &front, 1).out(&mut out).run().unwrap();
-        let elements = x.to_vec::<i32>().unwrap();
-        // Each place now holds its left neighbour plus one, which is what it held before.
-        assert!(elements.iter().enumerate().all(|(index, &value)| value == index as i32));
+        for (len, distances) in [(2000, &[1, 2, 255, 256, 257, 1999][..]), (300_000, &[1, 40_000])]
+        {
+            for &distance in distances {
+                for (from, to) in [(0, distance), (distance, 0)] {
+                    for dtype in [DType::I32, DType::F64] {
+                        let x = Tensor::arange(len + distance, dtype, &device).unwrap();
+                        let window = |start| x.narrow(0, start, len).unwrap();
+                        let mut out = window(to);
+                        binary(BinaryOp::Add, window(from), 7).out(&mut out).run().unwrap();
+                        let given = x.cast(DType::I64).unwrap().to_vec::<i64>().unwrap();
+                        for (place, given) in given.into_iter().enumerate() {
+                            let moved = (to..to + len).contains(&place);
+                            let expected = if moved { place - to + from + 7 } else { place };
+                            assert_eq!(
+                                given, expected as i64,
+                                "{len} by {distance}, place {place}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
     }
 }
