@@ -74,7 +74,8 @@ const COLUMN_BLOCK: usize = 256 * 4;
 impl Plan {
     /// The kernel for this loop nest.
     pub(crate) fn shape(&self, fit: &Fit) -> Shape {
-        let fast = if fit.uniform && self.is_dense(Role::Out) { self.fast_shape(fit) } else { None };
+        let fast =
+            if fit.uniform && self.is_dense(Role::Out) { self.fast_shape(fit) } else { None };
         fast.unwrap_or_else(|| self.mixed_shape())
     }
 
@@ -126,18 +127,14 @@ impl Plan {
         }
         let strides = |role: Role| [self.strides_of(role)[0], self.strides_of(role)[1]];
         let is_aligned = |role: Role| fit.places[role as usize] == 0;
-        let is_matrix =
-            |role: Role| strides(role) == [1, columns as isize] && is_aligned(role);
+        let is_matrix = |role: Role| strides(role) == [1, columns as isize] && is_aligned(role);
         let is_row = |role: Role| strides(role) == [1, 0] && is_aligned(role);
         let is_column = |role: Role| strides(role) == [0, 1];
         let pick = |kept: Role, right: Shape, left: Shape| {
             if kept == Role::Rhs { right } else { left }
         };
-        let (kept, moving) = if is_matrix(Role::Lhs) {
-            (Role::Rhs, Role::Lhs)
-        } else {
-            (Role::Lhs, Role::Rhs)
-        };
+        let (kept, moving) =
+            if is_matrix(Role::Lhs) { (Role::Rhs, Role::Lhs) } else { (Role::Lhs, Role::Rhs) };
         if !is_matrix(moving) {
             return None;
         }
@@ -146,7 +143,8 @@ impl Plan {
         }
         let blocks = vectors.div_ceil(COLUMN_BLOCK);
         // Short rows would leave most of a block idle, and are left to the general kernel.
-        let worth_it = vectors * 4 >= blocks * COLUMN_BLOCK * 3 || !self.is_narrow(&[Role::Lhs, Role::Rhs]);
+        let worth_it =
+            vectors * 4 >= blocks * COLUMN_BLOCK * 3 || !self.is_narrow(&[Role::Lhs, Role::Rhs]);
         if is_column(kept) && blocks <= GRID_Y && worth_it {
             return Some(pick(kept, Shape::Col, Shape::Lcol));
         }
@@ -289,7 +287,8 @@ mod tests {
         assert_eq!(dense(&[5, 4096], &[5, 1]), Shape::Col);
         assert_eq!(dense(&[5, 8], &[5, 1]), Shape::Gen2);
         let matrix = Layout::row_major(&[5, 4096]);
-        let mirrored = |kept: &[usize]| plan(&[5, 4096], &Layout::row_major(kept), &matrix).shape(&fit());
+        let mirrored =
+            |kept: &[usize]| plan(&[5, 4096], &Layout::row_major(kept), &matrix).shape(&fit());
         assert_eq!(mirrored(&[4096]), Shape::Lrow);
         assert_eq!(mirrored(&[5, 1]), Shape::Lcol);
     }
@@ -307,7 +306,9 @@ mod tests {
 
     #[test]
     fn large_offsets_need_wide_indices() {
-        let column = |rows: usize| plan(&[rows, 3], &Layout::row_major(&[rows, 1]), &Layout::row_major(&[3]));
+        let column = |rows: usize| {
+            plan(&[rows, 3], &Layout::row_major(&[rows, 1]), &Layout::row_major(&[3]))
+        };
         assert_eq!(column((1 << 31) / 3).shape(&fit()), Shape::Gath2);
         assert_eq!(column((1 << 31) / 3 + 1).shape(&fit()), Shape::Mixedw);
         let far = Layout::strided("test", &[2], &[1 << 31], 0, 1 << 40).unwrap();
@@ -342,7 +343,9 @@ mod tests {
 
     #[test]
     fn tiles_waste_at_most_a_quarter() {
-        for (vectors, log2) in [(1, 0), (2, 1), (3, 2), (5, 1), (9, 2), (255, 8), (256, 8), (10_000, 8)] {
+        for (vectors, log2) in
+            [(1, 0), (2, 1), (3, 2), (5, 1), (9, 2), (255, 8), (256, 8), (10_000, 8)]
+        {
             assert_eq!(tile_log2(vectors), log2, "{vectors} vectors");
         }
     }

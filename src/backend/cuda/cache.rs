@@ -83,7 +83,10 @@ impl Cache {
             use std::os::unix::fs::PermissionsExt;
             let mode = fs::metadata(&folder)?.permissions().mode();
             if mode & 0o002 != 0 {
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "writable by everyone"));
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    "writable by everyone",
+                ));
             }
         }
         Ok(Cache { folder, limit })
@@ -191,7 +194,8 @@ mod tests {
             cache.store(name, &[0; 300 - CHECKSUM]).unwrap();
             let file = File::options().write(true).open(cache.folder.join(name)).unwrap();
             let seconds = 1_000_000 + number as u64;
-            file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds))
+                .unwrap();
         }
         let left = ["a", "b", "c", "d"].map(|name| cache.load(name).is_some());
         assert_eq!(left, [false, false, true, true]);

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use cudarc::driver::sys::{self, CUdevice_attribute, CUmemPool_attribute};
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream, DriverError};
 
 use super::driver::{driver, failed};
 use super::kernels::Kernels;
@@ -52,8 +52,8 @@ pub(super) fn open(ordinal: usize) -> Result<Arc<Lane>> {
     // Refuses what cannot compute before anything is set up on it.
     nvrtc::library()?;
     capability_of(device_of(ordinal)?, ordinal)?;
-    let cuda = CudaContext::new(ordinal)
-        .map_err(|error| failed("cuDevicePrimaryCtxRetain", error.0))?;
+    let cuda =
+        CudaContext::new(ordinal).map_err(|error| failed("cuDevicePrimaryCtxRetain", error.0))?;
     let context = Context::of(&cuda)?;
     if let Err(error) = context.keep_freed_memory() {
         trace_warning!(%error, "the pool's release threshold could not be set");
@@ -65,6 +65,14 @@ pub(super) fn open(ordinal: usize) -> Result<Arc<Lane>> {
     }
     devices[ordinal] = Some(Arc::clone(&lane));
     Ok(lane)
+}
+
+/// Calls a function of cudarc that may give the error of an earlier drop, which it keeps until
+/// somebody asks: the second answer is the function's own.
+pub(super) fn twice<T>(
+    function: impl Fn() -> std::result::Result<T, DriverError>,
+) -> std::result::Result<T, DriverError> {
+    function().or_else(|_| function())
 }
 
 fn device_of(ordinal: usize) -> Result<sys::CUdevice> {
@@ -139,7 +147,9 @@ impl Context {
     }
 
     pub(super) fn new_stream(&self) -> Result<Arc<CudaStream>> {
-        self.cuda.new_stream().map_err(|error| failed("cuStreamCreate", error.0))
+        // cudarc does this again, and does not say which of its calls has failed.
+        self.bind()?;
+        twice(|| self.cuda.new_stream()).map_err(|error| failed("cuStreamCreate", error.0))
     }
 
     /// Tells the device's default pool to keep what is freed, instead of giving it back to the

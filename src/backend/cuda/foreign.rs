@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut};
 
+use super::context::twice;
 use super::driver::failed;
 use super::memory::{CudaMemory, Tenure};
 use super::{CudaDevice, Memory};
@@ -31,9 +32,8 @@ pub(crate) fn adopt<T: Element>(slice: CudaSlice<T>) -> Result<Storage> {
 
 /// Makes memory that holds `len` elements a slice, in order for its stream.
 pub(crate) fn release<T: Element>(memory: CudaMemory, len: usize) -> Result<CudaSlice<T>> {
-    // cudarc unwraps the events that it makes for a slice. Making one here shows whether it can,
-    // and takes along an error that it has kept from an earlier drop.
-    let probe = memory.home().stream().record_event(None);
+    // cudarc unwraps the events that it makes for a slice. Making one here shows whether it can.
+    let probe = twice(|| memory.home().stream().record_event(None));
     probe.map_err(|error| failed("cuEventCreate", error.0))?;
     let (lane, address) = memory.into_raw()?;
     // SAFETY: the block holds `len` elements and belongs to nobody else any more.
@@ -52,7 +52,8 @@ pub(crate) fn lend<T: Element, V: DevicePtr<T>, R>(
     let (address, _record) = view.device_ptr(&stream);
     // SAFETY: the view has its elements at this address, in order for its stream, and is borrowed
     // for longer than the loan lasts; nothing writes to memory that is lent for reading.
-    let loan = unsafe { Loan::new::<T>(device, address, view.len(), Tenure::LentForReading, wrap) }?;
+    let loan =
+        unsafe { Loan::new::<T>(device, address, view.len(), Tenure::LentForReading, wrap) }?;
     function(&loan.0)
 }
 
@@ -69,8 +70,7 @@ pub(crate) fn lend_mut<T: Element, V: DevicePtrMut<T>, R>(
     let (address, _record) = view.device_ptr_mut(&stream);
     // SAFETY: the view has its elements at this address, in order for its stream, and is borrowed
     // exclusively for longer than the loan lasts.
-    let mut loan =
-        unsafe { Loan::new::<T>(device, address, len, Tenure::LentForWriting, wrap) }?;
+    let mut loan = unsafe { Loan::new::<T>(device, address, len, Tenure::LentForWriting, wrap) }?;
     function(&mut loan.0)
 }
 

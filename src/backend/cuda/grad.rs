@@ -44,7 +44,11 @@ pub(super) fn run(
         return Err(Error::InvalidShape {
             op: "copysign_grad",
             shape: boxed(&call.summed.sizes[..call.summed.rank]),
-            reason: format!("sums of {} elements; the longest have {}", call.summed.len, NARROW - 1),
+            reason: format!(
+                "sums of {} elements; the longest have {}",
+                call.summed.len,
+                NARROW - 1
+            ),
         });
     }
     queue(lane, module, call.kept, call.summed, access, size)
@@ -79,8 +83,7 @@ fn queue(
         reduced_rank: count(summed.rank)?,
         dims,
     };
-    let many_threads =
-        summed.len >= LONG_SUM || (summed.len >= MEDIUM_SUM && kept.len < FEW_SUMS);
+    let many_threads = summed.len >= LONG_SUM || (summed.len >= MEDIUM_SUM && kept.len < FEW_SUMS);
     let (shape, blocks) = if many_threads {
         (Shape::Sum, kept.len)
     } else {

@@ -109,9 +109,7 @@ impl KernelOp {
         };
         match compute {
             Compute::In(dtype) => domain.contains(dtype),
-            Compute::ExactIntegers => {
-                self.binary().is_some_and(|op| op.family().is_comparison())
-            }
+            Compute::ExactIntegers => self.binary().is_some_and(|op| op.family().is_comparison()),
         }
     }
 }
@@ -150,11 +148,13 @@ impl Module {
         use Shape::*;
         match (self.op, self.compute) {
             (KernelOp::CopysignGrad, _) => &[Each, Sum],
-            (KernelOp::Cast | KernelOp::Signbit, _) => &[Contig, Gath2, Gath4, Gath8, Mixed, Mixedw],
+            (KernelOp::Cast | KernelOp::Signbit, _) => {
+                &[Contig, Gath2, Gath4, Gath8, Mixed, Mixedw]
+            }
             (_, Compute::ExactIntegers) => &[Mixed, Mixedw],
             _ => &[
-                Contig, Scalar, Lscalar, Row, Lrow, Col, Lcol, Gen2, Gen4, Gen8, Gath2, Gath4, Gath8,
-                Mixed, Mixedw,
+                Contig, Scalar, Lscalar, Row, Lrow, Col, Lcol, Gen2, Gen4, Gen8, Gath2, Gath4,
+                Gath8, Mixed, Mixedw,
             ],
         }
     }

@@ -3,8 +3,8 @@
 use std::ptr;
 use std::sync::Arc;
 
-use super::force;
 use super::driver::driver;
+use super::force;
 use super::kernels::Module;
 use super::params::{
     BL_COL_VECTORS, BL_CONTIG_VECTORS, BL_GEN_VECTORS, BL_MIXED_ELEMENTS, BL_ROW_ROWS,
@@ -135,7 +135,8 @@ impl Job<'_> {
         params.rows_apart = BL_THREADS >> params.tile_log2;
         params.block_rows_log2 = (BL_ROW_ROWS * params.rows_apart).ilog2();
         params.full_rows = params.rows.saturating_sub((BL_ROW_ROWS - 1) * params.rows_apart);
-        let grid = [rows.div_ceil(1 << params.block_rows_log2), vectors.div_ceil(1 << params.tile_log2)];
+        let grid =
+            [rows.div_ceil(1 << params.block_rows_log2), vectors.div_ceil(1 << params.tile_log2)];
         self.launch(shape, grid, &params)
     }
 
@@ -183,7 +184,12 @@ impl Job<'_> {
         let head = self.head();
         let vectors = (plan.len - head) / lanes;
         let mut dims = [BlStridedDim::default(); MAX_RANK];
-        self.fill_dims(&mut dims, 0, |level| plan.sizes[level], |role, level| plan.strides_of(role)[level])?;
+        self.fill_dims(
+            &mut dims,
+            0,
+            |level| plan.sizes[level],
+            |role, level| plan.strides_of(role)[level],
+        )?;
         let [out, lhs, rhs, _] = self.addresses;
         let params = BlStrided {
             out: out + (head * self.out_size) as u64,
@@ -333,10 +339,12 @@ mod tests {
     #[test]
     fn divisors_divide() {
         let divide = |n: u64, d: BlDivisor| ((n * u64::from(d.magic)) >> 32) >> d.shift;
-        let sizes = (1..2000).chain([(1 << 31) - 1, 1 << 30, (1 << 30) + 1, 0x5555_5555, 65535, 65537]);
+        let sizes =
+            (1..2000).chain([(1 << 31) - 1, 1 << 30, (1 << 30) + 1, 0x5555_5555, 65535, 65537]);
         for size in sizes {
             let d = divisor(size as usize).unwrap();
-            let near = (0..20u64).flat_map(|k| [k * size, k * size + 1, k * size + size - 1, (1 << 31) - 1 - k]);
+            let near = (0..20u64)
+                .flat_map(|k| [k * size, k * size + 1, k * size + size - 1, (1 << 31) - 1 - k]);
             for n in near.filter(|&n| n < 1 << 31 && (size > 1 || n == 0)) {
                 assert_eq!(divide(n, d), n / size, "{n} / {size}");
             }

@@ -124,7 +124,9 @@ impl CudaMemory {
         match self.tenure {
             Tenure::Owned | Tenure::LentForWriting => self.usage.before_write(lane),
             Tenure::LentForReading => Err(not_ours("the memory was lent for reading only")),
-            Tenure::Returned => Err(not_ours("the memory was lent, and has gone back to its owner")),
+            Tenure::Returned => {
+                Err(not_ours("the memory was lent, and has gone back to its owner"))
+            }
         }
     }
 
@@ -195,7 +197,11 @@ impl CudaMemory {
     }
 
     /// Copies a range of bytes of a block on another device to the front of this one.
-    pub(crate) fn copy_from_peer(&mut self, source: &CudaMemory, range: Range<usize>) -> Result<()> {
+    pub(crate) fn copy_from_peer(
+        &mut self,
+        source: &CudaMemory,
+        range: Range<usize>,
+    ) -> Result<()> {
         debug_assert!(range.end <= source.bytes && range.len() <= self.bytes);
         if range.is_empty() {
             return Ok(());

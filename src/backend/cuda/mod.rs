@@ -28,13 +28,13 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
+use self::context::Context;
 pub use self::force::Force;
+use self::kernels::KernelOp;
 pub(crate) use self::kernels::{Module, last_kernel};
+use self::launch::Job;
 pub(crate) use self::memory::CudaMemory;
 pub(crate) use self::nvrtc::{SOURCE, Target, options};
-use self::context::Context;
-use self::kernels::KernelOp;
-use self::launch::Job;
 use self::params::{BL_DTYPE_C128, BL_DTYPE_IMMEDIATE, BL_ROLE_MASK, BlValue};
 use self::stream::Lane;
 use super::{BinaryCall, CopysignGradCall, Memory, Source, UnaryCall};
@@ -132,7 +132,9 @@ impl CudaDevice {
     fn order(&self, access: &Access<'_>) -> Result<()> {
         for role in [Role::Out, Role::Lhs, Role::Rhs, Role::Mask] {
             match access.memory(role) {
-                Some(Memory::Cuda(memory)) if role == Role::Out => memory.before_write(&self.lane)?,
+                Some(Memory::Cuda(memory)) if role == Role::Out => {
+                    memory.before_write(&self.lane)?
+                }
                 Some(Memory::Cuda(memory)) if !access.is_written(role) => {
                     memory.before_read(&self.lane)?;
                 }
@@ -144,17 +146,20 @@ impl CudaDevice {
 
     /// Queues a binary operation.
     pub(crate) fn binary(&self, call: &BinaryCall<'_>, access: &Access<'_>) -> Result<()> {
-        self.elementwise(access, Elementwise {
-            module: Module { op: call.op.into(), compute: call.compute },
-            operands: [Some(call.lhs), Some(call.rhs)],
-            out: call.out,
-            masked: call.masked,
-            uniform: match call.compute {
-                Compute::In(dtype) => Some((dtype, call.result)),
-                Compute::ExactIntegers => None,
+        self.elementwise(
+            access,
+            Elementwise {
+                module: Module { op: call.op.into(), compute: call.compute },
+                operands: [Some(call.lhs), Some(call.rhs)],
+                out: call.out,
+                masked: call.masked,
+                uniform: match call.compute {
+                    Compute::In(dtype) => Some((dtype, call.result)),
+                    Compute::ExactIntegers => None,
+                },
+                plan: call.plan,
             },
-            plan: call.plan,
-        })
+        )
     }
 
     /// Queues a unary operation.
@@ -168,14 +173,17 @@ impl CudaDevice {
                 return Err(Error::UnsupportedDType { op, dtype: call.out, allowed });
             }
         };
-        self.elementwise(access, Elementwise {
-            module: Module { op: call.op.into(), compute: Compute::In(dtype) },
-            operands: [Some(call.lhs), None],
-            out: call.out,
-            masked: call.masked,
-            uniform: Some((dtype, result)),
-            plan: call.plan,
-        })
+        self.elementwise(
+            access,
+            Elementwise {
+                module: Module { op: call.op.into(), compute: Compute::In(dtype) },
+                operands: [Some(call.lhs), None],
+                out: call.out,
+                masked: call.masked,
+                uniform: Some((dtype, result)),
+                plan: call.plan,
+            },
+        )
     }
 
     /// Queues the gradient of copysign.
@@ -202,7 +210,8 @@ impl CudaDevice {
         let mut sizes = [call.out.size(), 0, 0, DType::Bool.size()];
         let mut values = [BlValue::default(); 2];
         let mut immediate = [false; 2];
-        let mut uniform = call.uniform.is_some_and(|(_, result)| result == call.out) && !call.masked;
+        let mut uniform =
+            call.uniform.is_some_and(|(_, result)| result == call.out) && !call.masked;
         for (side, operand) in call.operands.iter().enumerate() {
             match operand {
                 Some(Source::Memory(dtype)) => {
@@ -219,7 +228,8 @@ impl CudaDevice {
         }
         let mut addresses = [0; ROLES];
         for role in [Role::Out, Role::Lhs, Role::Rhs, Role::Mask] {
-            addresses[role as usize] = first_element(access, role, plan.offsets[role as usize], sizes[role as usize])?;
+            addresses[role as usize] =
+                first_element(access, role, plan.offsets[role as usize], sizes[role as usize])?;
         }
         let element_size = call.uniform.map_or(VECTOR, |(dtype, _)| dtype.size());
         let lanes = VECTOR / element_size;
@@ -257,10 +267,8 @@ fn first_element(access: &Access<'_>, role: Role, offset: usize, size: usize) ->
         None => Ok(0),
         Some(Memory::Cuda(memory)) => Ok(memory.address() + (offset * size) as u64),
         #[cfg(feature = "cpu")]
-        Some(Memory::Cpu(_)) => Err(Error::DeviceMismatch {
-            op: "launch",
-            lhs: "cuda".into(),
-            rhs: "cpu".into(),
-        }),
+        Some(Memory::Cpu(_)) => {
+            Err(Error::DeviceMismatch { op: "launch", lhs: "cuda".into(), rhs: "cpu".into() })
+        }
     }
 }

@@ -125,7 +125,10 @@ impl Compiler {
         let library = match &path {
             Some(path) => open(path).map_err(|error| {
                 unavailable(
-                    format!("{PATH_VARIABLE} names {}, which cannot be loaded ({error})", path.display()),
+                    format!(
+                        "{PATH_VARIABLE} names {}, which cannot be loaded ({error})",
+                        path.display()
+                    ),
                     "set it to the absolute path of libnvrtc, or unset it",
                 )
             }),
@@ -184,18 +187,22 @@ impl Compiler {
     }
 
     /// Compiles the kernels of one module.
-    pub(super) fn compile(&self, module: &str, options: &[String], target: Target) -> Result<Vec<u8>> {
+    pub(super) fn compile(
+        &self,
+        module: &str,
+        options: &[String],
+        target: Target,
+    ) -> Result<Vec<u8>> {
         let nvrtc = &self.nvrtc;
-        let failed = |log: String| Error::Compile {
-            kernel: module.into(),
-            options: options.join(" "),
-            log,
-        };
+        let failed =
+            |log: String| Error::Compile { kernel: module.into(), options: options.join(" "), log };
         let nul = |_| failed("a NUL byte in the source or in an option".into());
         let source = CString::new(SOURCE).map_err(nul)?;
         let name = CString::new(format!("{module}.cu")).map_err(nul)?;
-        let arguments: Vec<CString> =
-            options.iter().map(|option| CString::new(option.as_str()).map_err(nul)).collect::<Result<_>>()?;
+        let arguments: Vec<CString> = options
+            .iter()
+            .map(|option| CString::new(option.as_str()).map_err(nul))
+            .collect::<Result<_>>()?;
         let pointers: Vec<*const c_char> = arguments.iter().map(|option| option.as_ptr()).collect();
         let count = c_int::try_from(pointers.len()).unwrap_or(0);
 

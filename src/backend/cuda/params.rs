@@ -1,6 +1,5 @@
 // Made from cuda/params.h by `cargo xtask bindings`, which also checks that it still is; not to be edited.
 
-
 pub type bl_i32 = ::core::ffi::c_int;
 pub type bl_u32 = ::core::ffi::c_uint;
 pub type bl_i64 = ::core::ffi::c_longlong;

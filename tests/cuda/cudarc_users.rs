@@ -1,0 +1,124 @@
+//! Programs that use cudarc themselves: their contexts, streams, memory and captures.
+
+use bitlane::cuda::cudarc::driver::{CudaContext, sys};
+use bitlane::{BinaryOp, DType, Device, ErrorKind, Tensor, binary, cuda};
+
+use crate::virtual_driver::isolated;
+
+#[test]
+fn slices_become_tensors_and_slices_again() {
+    let seed = &[("VCUDA_ASYNC", "seed:5")];
+    isolated(module_path!(), "slices_become_tensors_and_slices_again", seed, |driver| {
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        let slice = stream.clone_htod(&[1u32, 2, 3, 4, 5, 6]).unwrap();
+        let copies = driver.calls_of("cuMemAllocAsync");
+        let x = cuda::tensor_from_slice(slice, [2, 3]).unwrap();
+        assert_eq!(x.device(), &Device::cuda(0).unwrap(), "the primary context is the device's");
+        assert_eq!(cuda::stream(x.device()).unwrap(), &stream);
+        let mut x = x;
+        x.bitwise_left_shift_assign(4, bitlane::Shift::Arithmetic).unwrap();
+        let view = x.transpose(0, 1).unwrap();
+        let shared = cuda::slice_from_tensor::<u32>(x.clone()).unwrap_err();
+        assert!(shared.to_string().contains("shared"), "{shared}");
+        assert!(cuda::slice_from_tensor::<i32>(x.clone()).is_err());
+        assert!(cuda::slice_from_tensor::<u32>(view).is_err());
+        let slice = cuda::slice_from_tensor::<u32>(x).unwrap();
+        assert_eq!(driver.calls_of("cuMemAllocAsync"), copies, "nothing was allocated");
+        let values = stream.clone_dtoh(&slice).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(values, [16, 32, 48, 64, 80, 96]);
+        drop(slice);
+        context.synchronize().unwrap();
+        assert_eq!(driver.allocations(), 0);
+    });
+}
+
+#[test]
+fn tensors_of_ours_become_slices() {
+    isolated(module_path!(), "tensors_of_ours_become_slices", &[], |_| {
+        let device = Device::cuda(0).unwrap();
+        let x = (&Tensor::arange(10, DType::F32, &device).unwrap() + 1).unwrap();
+        let slice = cuda::slice_from_tensor::<f32>(x).unwrap();
+        assert_eq!(slice.len(), 10);
+        let back = cuda::tensor_from_slice(slice, [5, 2]).unwrap();
+        assert_eq!(back.to_vec::<f32>().unwrap()[9], 10.0);
+        let cpu = Tensor::from_slice(&[1], [1], &Device::cpu()).unwrap();
+        assert!(cuda::slice_from_tensor::<i32>(cpu).is_err());
+        assert!(cuda::stream(&Device::cpu()).is_none());
+        let empty = Tensor::zeros([0], DType::F32, &device).unwrap();
+        assert!(cuda::slice_from_tensor::<f32>(empty).is_err());
+    });
+}
+
+#[test]
+fn views_are_lent_and_go_back() {
+    isolated(module_path!(), "views_are_lent_and_go_back", &[("VCUDA_ASYNC", "seed:2")], |_| {
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        let mut slice = stream.clone_htod(&[1i64, 2, 3, 4, 5]).unwrap();
+        let mut kept = None;
+        let sum = cuda::with_view(&slice.slice(1..4), [3], |x| {
+            kept = Some(x.clone());
+            let refused = x.clone().add_assign(1).unwrap_err();
+            assert!(refused.to_string().contains("reading only"), "{refused}");
+            x + 1
+        });
+        assert_eq!(sum.unwrap().to_vec::<i64>().unwrap(), [3, 4, 5]);
+        let kept = kept.unwrap();
+        for gone in
+            [(&kept + 1).map(drop), kept.to_vec::<i64>().map(drop), kept.contiguous().map(drop)]
+        {
+            if let Err(gone) = gone {
+                assert_eq!(gone.kind(), ErrorKind::InvalidArgument);
+                assert!(gone.to_string().contains("gone back"), "{gone}");
+            }
+        }
+        assert!((&kept + 1).is_err() && kept.to_vec::<i64>().is_err());
+        cuda::with_view_mut(&mut slice.slice_mut(2..), [3], |x| x.multiply_assign(10)).unwrap();
+        assert!(cuda::with_view(&slice, [4], |_| Ok(())).is_err());
+        let values = stream.clone_dtoh(&slice).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(values, [1, 2, 30, 40, 50]);
+        drop(kept);
+    });
+}
+
+#[test]
+fn a_warm_call_can_be_captured() {
+    isolated(module_path!(), "a_warm_call_can_be_captured", &[], |_| {
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        let device = cuda::device_on(&stream).unwrap();
+        let x = Tensor::from_slice(&[1i32, 2, 3], [3], &device).unwrap();
+        let mut out = Tensor::from_slice(&[0i32, 0, 0], [3], &device).unwrap();
+        binary(BinaryOp::Add, &out.clone(), &x).out(&mut out).run().unwrap();
+        stream
+            .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+            .unwrap();
+        binary(BinaryOp::Add, &out.clone(), &x).out(&mut out).run().unwrap();
+        let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        let graph = stream.end_capture(flags).unwrap().expect("something was captured");
+        for _ in 0..3 {
+            graph.launch().unwrap();
+        }
+        assert_eq!(out.to_vec::<i32>().unwrap(), [4, 8, 12]);
+    });
+}
+
+#[test]
+fn a_context_of_theirs_is_a_device() {
+    isolated(module_path!(), "a_context_of_theirs_is_a_device", &[], |_| {
+        let context = CudaContext::new(0).unwrap();
+        let device = cuda::device(&context).unwrap();
+        assert_eq!(cuda::context(&device).unwrap(), &context);
+        let x = Tensor::ones([10], DType::F16, &device).unwrap();
+        let y = Tensor::ones([10], DType::F16, &Device::cuda(0).unwrap()).unwrap();
+        assert_eq!(
+            (&x + &y).unwrap().cast(DType::F32).unwrap().to_vec::<f32>().unwrap(),
+            [2.0; 10]
+        );
+        let per_thread = cuda::device_on(&context.per_thread_stream()).unwrap_err();
+        assert_eq!(per_thread.kind(), ErrorKind::InvalidArgument);
+    });
+}

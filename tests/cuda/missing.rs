@@ -1,0 +1,61 @@
+//! Machines on which CUDA is missing, each in its way: the error says in which.
+
+use bitlane::{Device, Error, ErrorKind, Tensor};
+
+use crate::virtual_driver::isolated;
+
+fn refused(words: &str) {
+    for _ in 0..2 {
+        let error = Device::cuda(0).err().expect("CUDA is missing");
+        assert_eq!(error.kind(), ErrorKind::CudaUnavailable);
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    assert_eq!(Device::best().unwrap(), Device::cpu());
+}
+
+#[test]
+fn no_device() {
+    isolated(module_path!(), "no_device", &[("VCUDA_DEVICES", "0")], |_| {
+        refused("no CUDA device");
+        assert_eq!(Device::cuda_count(), 0);
+    });
+}
+
+#[test]
+fn a_device_that_is_too_old() {
+    isolated(module_path!(), "a_device_that_is_too_old", &[("VCUDA_CC", "7.0")], |_| {
+        refused("compute capability 7.0; use a device of 7.5 or later");
+    });
+}
+
+#[test]
+fn a_device_that_is_not_there() {
+    isolated(module_path!(), "a_device_that_is_not_there", &[], |_| {
+        let error = Device::cuda(3).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::CudaUnavailable);
+        assert!(error.to_string().contains("no device 3, the driver has 1"), "{error}");
+    });
+}
+
+#[test]
+fn no_nvrtc() {
+    isolated(module_path!(), "no_nvrtc", &[("BITLANE_NVRTC", "/no/such/library.so")], |_| {
+        refused("BITLANE_NVRTC names /no/such/library.so");
+        assert_eq!(Device::cuda_count(), 0);
+    });
+}
+
+#[test]
+fn a_driver_that_does_not_start_and_then_does() {
+    isolated(module_path!(), "a_driver_that_does_not_start_and_then_does", &[], |driver| {
+        driver.set("fail", "cuInit:1:999");
+        match Device::cuda(0) {
+            Err(Error::CudaUnavailable { reason, .. }) => {
+                assert!(reason.contains("cuInit failed with CUDA_ERROR_UNKNOWN (999)"), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+        let device = Device::cuda(0).unwrap();
+        assert_eq!(Tensor::from_slice(&[1], [1], &device).unwrap().to_vec::<i32>().unwrap(), [1]);
+    });
+}

@@ -1,0 +1,148 @@
+//! What is queued, in which order, and what is not asked of the driver at all.
+
+use std::thread;
+
+use bitlane::{BinaryOp, DType, Device, Tensor, binary};
+
+use crate::virtual_driver::isolated;
+
+/// The calls that a warm operation must do without.
+const COSTLY: [&str; 6] = [
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuStreamWaitEvent",
+    "cuStreamSynchronize",
+    "cuCtxSynchronize",
+    "cuModuleLoadData",
+];
+
+#[test]
+fn one_stream_needs_no_events_and_no_waiting() {
+    isolated(module_path!(), "one_stream_needs_no_events_and_no_waiting", &[], |driver| {
+        let device = Device::cuda(0).unwrap();
+        let x = Tensor::arange(1000, DType::I32, &device).unwrap();
+        let mut out = Tensor::zeros([1000], DType::I32, &device).unwrap();
+        let run = |out: &mut Tensor| binary(BinaryOp::Add, &x, &x).out(out).run().unwrap();
+        run(&mut out);
+        let count = || COSTLY.map(|call| driver.calls_of(call));
+        let (before, allocated) = (count(), driver.calls_of("cuMemAllocAsync"));
+        for _ in 0..10 {
+            run(&mut out);
+        }
+        assert_eq!(driver.calls_of("cuMemAllocAsync"), allocated);
+        for _ in 0..10 {
+            (&x + &x).unwrap();
+        }
+        assert_eq!(driver.calls_of("cuMemAllocAsync"), allocated + 10);
+        assert_eq!(count(), before);
+        assert_eq!(out.to_vec::<i32>().unwrap()[999], 1998);
+    });
+}
+
+#[test]
+fn streams_that_meet_are_put_in_order() {
+    for seed in 0..8 {
+        let when = format!("seed:{seed}");
+        isolated(
+            module_path!(),
+            "streams_that_meet_are_put_in_order",
+            &[("VCUDA_ASYNC", &when)],
+            |_| {
+                let device = Device::cuda(0).unwrap();
+                let others = [device.with_new_stream().unwrap(), device.with_new_stream().unwrap()];
+                let mut x = Tensor::zeros([5000], DType::I64, &device).unwrap();
+                let mut expected = 0;
+                for round in 1..20 {
+                    // Written here, read there by two, written there, read and written here again.
+                    x.add_assign(round).unwrap();
+                    let there = others.each_ref().map(|other| x.to_device(other).unwrap());
+                    let read = there.each_ref().map(|x| (x + 1).unwrap());
+                    let mut written = there[0].clone();
+                    written.multiply_assign(2).unwrap();
+                    x.subtract_assign(&read[1]).unwrap();
+                    let after = (expected + round) * 2 - (expected + round + 1);
+                    assert_eq!(read[0].to_vec::<i64>().unwrap(), vec![expected + round + 1; 5000]);
+                    expected = after;
+                }
+                assert_eq!(x.to_vec::<i64>().unwrap(), vec![expected; 5000]);
+            },
+        );
+    }
+}
+
+#[test]
+fn memory_is_freed_after_its_last_use_on_any_stream() {
+    let lazy = &[("VCUDA_ASYNC", "seed:7")];
+    isolated(module_path!(), "memory_is_freed_after_its_last_use_on_any_stream", lazy, |driver| {
+        let device = Device::cuda(0).unwrap();
+        let other = device.with_new_stream().unwrap();
+        for _ in 0..50 {
+            let x = Tensor::ones([3000], DType::F32, &device).unwrap();
+            let y = (&x.to_device(&other).unwrap() + 1).unwrap();
+            drop(x);
+            let z = Tensor::full([3000], 9, DType::F32, &device).unwrap();
+            assert_eq!(y.to_vec::<f32>().unwrap(), vec![2.0; 3000]);
+            assert_eq!(z.to_vec::<f32>().unwrap(), vec![9.0; 3000]);
+        }
+        device.synchronize().unwrap();
+        assert_eq!(driver.allocations(), 0);
+    });
+}
+
+#[test]
+fn tensors_work_and_die_on_any_thread() {
+    isolated(module_path!(), "tensors_work_and_die_on_any_thread", &[], |driver| {
+        let device = Device::cuda(0).unwrap();
+        let x = Tensor::arange(100, DType::U8, &device).unwrap();
+        thread::scope(|scope| {
+            for k in 0..4u8 {
+                let x = x.clone();
+                scope.spawn(move || {
+                    let y = (&x << k).unwrap();
+                    assert_eq!(y.to_vec::<u8>().unwrap()[3], 3 << k);
+                });
+            }
+        });
+        thread::spawn(move || drop(x)).join().unwrap();
+        device.synchronize().unwrap();
+        assert_eq!(driver.allocations(), 0);
+    });
+}
+
+#[test]
+fn devices_copy_to_each_other() {
+    let two = &[("VCUDA_DEVICES", "2"), ("VCUDA_ASYNC", "seed:3")];
+    isolated(module_path!(), "devices_copy_to_each_other", two, |driver| {
+        assert_eq!(Device::cuda_count(), 2);
+        let devices = [0, 1].map(|ordinal| Device::cuda(ordinal).unwrap());
+        assert_ne!(devices[0], devices[1]);
+        assert_eq!(devices.each_ref().map(Device::to_string), ["cuda:0", "cuda:1"]);
+        let x = (&Tensor::arange(4096, DType::I16, &devices[0]).unwrap() * 3).unwrap();
+        let expected = x.to_vec::<i16>().unwrap();
+        let there = x.to_device(&devices[1]).unwrap();
+        drop(x);
+        assert_eq!(driver.calls_of("cuMemcpyPeerAsync"), 1);
+        assert_eq!(there.to_vec::<i16>().unwrap(), expected);
+        let back = (&there + 0).unwrap().to_device(&devices[0]).unwrap();
+        assert_eq!(back.to_vec::<i16>().unwrap(), expected);
+        let mixed = (&back + &there).unwrap_err();
+        assert_eq!(mixed.kind(), bitlane::ErrorKind::DeviceMismatch);
+    });
+}
+
+#[test]
+fn nothing_is_launched_for_nothing() {
+    isolated(module_path!(), "nothing_is_launched_for_nothing", &[], |driver| {
+        let device = Device::cuda(0).unwrap();
+        let x = Tensor::zeros([0, 3], DType::F32, &device).unwrap();
+        let y = (&x + &Tensor::ones([3], DType::F32, &device).unwrap()).unwrap();
+        assert_eq!(y.shape(), [0, 3]);
+        assert!(y.to_vec::<f32>().unwrap().is_empty());
+        let gradient = Tensor::zeros([0, 3], DType::F32, &device).unwrap();
+        let ones = Tensor::ones([3], DType::F32, &device).unwrap();
+        // One launch for each tensor of ones: sums of nothing are zero without any.
+        let (gx, _) = ones.copysign_grad(&x, &gradient).unwrap();
+        assert_eq!(gx.to_vec::<f32>().unwrap(), [0.0; 3]);
+        assert_eq!(driver.calls_of("cuLaunchKernel"), 2);
+    });
+}

@@ -1,0 +1,69 @@
+//! Devices of other makes: without pools, with an older driver, with little memory.
+
+use bitlane::{DType, Device, ErrorKind, Tensor};
+
+use crate::virtual_driver::{Driver, isolated};
+
+fn works(_: &Driver) {
+    let device = Device::cuda(0).unwrap();
+    let x = Tensor::arange(100, DType::I32, &device).unwrap();
+    assert_eq!((&x << 1).unwrap().to_vec::<i32>().unwrap()[99], 198);
+}
+
+#[test]
+fn without_memory_pools() {
+    isolated(module_path!(), "without_memory_pools", &[("VCUDA_NO_POOLS", "1")], |driver| {
+        works(driver);
+        assert_eq!(driver.calls_of("cuMemAllocAsync"), 0);
+        assert_eq!(driver.allocations(), 0);
+    });
+}
+
+#[test]
+fn machine_code_for_a_driver_older_than_nvrtc() {
+    // PTX 7.5 is CUDA 11.5's, older than any NVRTC that the tests run with.
+    let old = &[("VCUDA_PTX_ISA", "7.5")];
+    isolated(module_path!(), "machine_code_for_a_driver_older_than_nvrtc", old, |driver| {
+        works(driver);
+        // Tried as PTX, then loaded as machine code.
+        assert_eq!(driver.calls_of("cuModuleLoadData"), 2);
+    });
+}
+
+#[test]
+fn memory_that_runs_out() {
+    isolated(module_path!(), "memory_that_runs_out", &[("VCUDA_MEMORY", "8m")], |driver| {
+        let device = Device::cuda(0).unwrap();
+        let error = Tensor::zeros([100 << 20], DType::U8, &device).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+        assert_eq!(error.to_string(), "cuda:0: cannot allocate 104857600 bytes");
+        works(driver);
+    });
+}
+
+#[test]
+fn kernels_are_compiled_once_per_machine() {
+    let name = "kernels_are_compiled_once_per_machine";
+    let folder = tempfile();
+    let cache = folder.to_str().unwrap();
+    isolated(module_path!(), name, &[("BITLANE_CACHE", cache)], works);
+    let Ok(entries) = std::fs::read_dir(&folder) else { return };
+    let files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 1, "one module was compiled");
+    let content = std::fs::read(&files[0]).unwrap();
+    // Damage is noticed and repaired.
+    std::fs::write(&files[0], &content[..content.len() / 2]).unwrap();
+    isolated(module_path!(), name, &[("BITLANE_CACHE", cache)], works);
+    assert_eq!(std::fs::read(&files[0]).unwrap(), content);
+    // A folder that cannot be one is no obstacle, and neither is none.
+    for cache in [files[0].to_str().unwrap(), "off"] {
+        isolated(module_path!(), name, &[("BITLANE_CACHE", cache)], works);
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A path in the build folder, for this process alone.
+fn tempfile() -> std::path::PathBuf {
+    let name = format!("cache-{}", std::process::id());
+    std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}

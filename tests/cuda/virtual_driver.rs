@@ -1,0 +1,105 @@
+//! The virtual driver, in a process of its own for every test: settings, faults and counts are the
+//! process' own, and so is a driver that was never there.
+
+use std::env;
+use std::ffi::{CString, c_char, c_int};
+use std::path::Path;
+use std::process::Command;
+
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+/// Set in the processes that run a test's body, to the test's name.
+const MARK: &str = "BITLANE_ISOLATED_TEST";
+
+/// The loaded driver.
+pub struct Driver(Library);
+
+/// Runs the body of a test in a new process, with these variables in its environment. At the end
+/// the virtual driver must have found nothing wrong.
+pub fn isolated(module: &str, name: &str, variables: &[(&str, &str)], body: impl FnOnce(&Driver)) {
+    let test = format!("{module}::{name}");
+    let test = test.strip_prefix("cuda::").unwrap_or(&test);
+    let Ok(path) = env::var("BITLANE_VCUDA") else {
+        eprintln!("{test} skipped: BITLANE_VCUDA names no virtual driver");
+        return;
+    };
+    if env::var(MARK).as_deref() == Ok(test) {
+        let driver = Driver::load(Path::new(&path));
+        body(&driver);
+        let findings = driver.report();
+        assert_eq!(findings, "[]", "the virtual driver has found something");
+        return;
+    }
+    let kernels = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    let output = Command::new(env::current_exe().expect("a test knows its own path"))
+        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .env(MARK, test)
+        .env("BITLANE_CACHE", kernels)
+        .env("VCUDA_QUIET", "1")
+        .envs(variables.iter().copied())
+        .output()
+        .expect("the test's own program starts");
+    let text = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}\n{}", output.status, String::from_utf8_lossy(&text));
+}
+
+impl Driver {
+    fn load(path: &Path) -> Driver {
+        // SAFETY: the library is the project's own, and its initialisers do nothing.
+        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) };
+        Driver(library.expect("BITLANE_VCUDA names a library"))
+    }
+
+    /// Changes a setting, as `VCUDA_…` does.
+    pub fn set(&self, key: &str, value: &str) {
+        let (key, value) = (CString::new(key).unwrap(), CString::new(value).unwrap());
+        type Configure = unsafe extern "C" fn(*const c_char, *const c_char) -> c_int;
+        // SAFETY: the function has this type, and both strings end with a NUL.
+        let code = unsafe {
+            let configure = self.0.get::<Configure>(b"vcuda_configure\0").unwrap();
+            configure(key.as_ptr(), value.as_ptr())
+        };
+        assert_eq!(code, 0, "{key:?} = {value:?}");
+    }
+
+    fn text(&self, function: &[u8]) -> String {
+        type Text = unsafe extern "C" fn(*mut c_char, usize) -> usize;
+        let mut buffer = vec![0u8; 1 << 20];
+        // SAFETY: the function has this type, and writes no more than the length it is given.
+        let len = unsafe {
+            let text = self.0.get::<Text>(function).unwrap();
+            text(buffer.as_mut_ptr().cast(), buffer.len())
+        };
+        buffer.truncate(len);
+        String::from_utf8(buffer).unwrap()
+    }
+
+    /// What the driver has found wrong, as JSON.
+    pub fn report(&self) -> String {
+        self.text(b"vcuda_report\0")
+    }
+
+    /// How often each function was called so far.
+    pub fn calls(&self) -> Vec<(String, u64)> {
+        let stats: serde_json::Value = serde_json::from_str(&self.text(b"vcuda_stats\0")).unwrap();
+        let calls = stats["calls"].as_object().unwrap();
+        calls.iter().map(|(name, count)| (name.clone(), count.as_u64().unwrap())).collect()
+    }
+
+    /// How often one function was called so far.
+    pub fn calls_of(&self, function: &str) -> u64 {
+        self.calls().iter().find(|(name, _)| name == function).map_or(0, |(_, count)| *count)
+    }
+
+    /// How many blocks of memory are allocated.
+    pub fn allocations(&self) -> u64 {
+        let mut live = [0u64; 7];
+        // SAFETY: the function has this type, and writes no more than the length it is given.
+        unsafe {
+            let count =
+                self.0.get::<unsafe extern "C" fn(*mut u64, usize) -> usize>(b"vcuda_live\0");
+            count.unwrap()(live.as_mut_ptr(), live.len());
+        }
+        live[0]
+    }
+}
