@@ -254,6 +254,25 @@ fn stream_ordered_memory_and_pools() {
 }
 
 #[test]
+fn a_long_program_without_synchronisation() {
+    // Neither memory nor the queue may run out, however late the work happens.
+    let gpu = Gpu::new(&[("memory", "1m")]);
+    let f = gpu.function(gpu.load(ADD_ONE), "add_one");
+    let s = stream(1);
+    for _ in 0..3000 {
+        let mut p = 0;
+        unsafe {
+            assert_eq!(cuMemAllocAsync(&mut p, 100_000, s), 0);
+            assert_eq!(cuMemsetD8Async(p, 0, 128, s), 0);
+            assert_eq!(gpu.launch_on(f, [1; 3], [32, 1, 1], 0, s, &[p, 32]), 0);
+            assert_eq!(cuMemFreeAsync(p, s), 0);
+        }
+    }
+    assert_eq!(gpu.sync(), 0);
+    assert_eq!(live()[0], 0);
+}
+
+#[test]
 fn copies_fills_and_pointers() {
     let gpu = Gpu::new(&[]);
     let p = gpu.alloc(64);

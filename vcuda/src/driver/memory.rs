@@ -7,21 +7,36 @@ use crate::error::{
     ERROR_INVALID_VALUE, ERROR_NOT_SUPPORTED, ERROR_OUT_OF_MEMORY,
 };
 use crate::memory::{DATA, Owner, RAW};
-use crate::runtime::{Guard, Work, run_context, submit};
+use crate::runtime::{Guard, Work, enter, run_context, submit};
 use crate::sanitizer::{describe, lock};
 use std::ffi::{c_int, c_uint, c_void};
+
+/// Whether an allocation of this size stays within the limit of the settings.
+fn fits(s: &mut Guard, cx: u64, size: usize) -> Result<bool, Code> {
+    let region = s.region_for(cx)?;
+    let used = lock(&region.heap).used();
+    Ok(used.saturating_add(size as u64) <= config::with(|c| c.memory))
+}
+
+/// Lets frees under way happen when memory is short, as the driver does.
+fn make_room(mut s: Guard, cx: u64, size: usize) -> Result<Guard, Code> {
+    if !s.freeing.is_empty() && !fits(&mut s, cx, size)? {
+        s = run_context(s, cx);
+        outcome(&s, cx)?;
+    }
+    Ok(s)
+}
 
 /// Finds room on the context's device, within the limit of the settings.
 fn allocate(s: &mut Guard, cx: u64, size: usize, call: &'static str) -> Result<u64, Code> {
     if size == 0 {
         return Err(ERROR_INVALID_VALUE);
     }
-    let region = s.region_for(cx)?;
-    let mut heap = lock(&region.heap);
-    if heap.used().saturating_add(size as u64) > config::with(|c| c.memory) {
+    if !fits(s, cx, size)? {
         return Err(ERROR_OUT_OF_MEMORY);
     }
-    heap.allocate(size as u64, Owner { context: cx, call }).ok_or(ERROR_OUT_OF_MEMORY)
+    let region = s.region_for(cx)?;
+    lock(&region.heap).allocate(size as u64, Owner { context: cx, call }).ok_or(ERROR_OUT_OF_MEMORY)
 }
 
 /// Pinned or managed memory: in reach of the host and of every device.
@@ -75,7 +90,7 @@ pub(super) fn allocate_async(
     stream: u64,
     call: &'static str,
 ) -> Result<(), Code> {
-    let (mut s, cx) = working()?;
+    let (s, cx) = working()?;
     if !config::with(|c| c.pools) {
         return Err(ERROR_NOT_SUPPORTED);
     }
@@ -84,6 +99,7 @@ pub(super) fn allocate_async(
     if !s.pools.contains_key(&pool) {
         return Err(ERROR_INVALID_VALUE);
     }
+    let mut s = make_room(s, cx, size)?;
     let addr = allocate(&mut s, cx, size, call)?;
     if let Some(pool) = s.pools.get_mut(&pool) {
         pool.used += size as u64;
@@ -106,6 +122,7 @@ api! {
     fn cuMemAlloc_v2(addr: *mut u64, size: usize) {
         let (mut s, cx) = working()?;
         s.no_capture_in(cx)?;
+        let mut s = make_room(s, cx, size)?;
         let at = allocate(&mut s, cx, size, "cuMemAlloc")?;
         let region = s.region_for(cx)?;
         lock(&region.heap).open(at, RAW);
@@ -148,13 +165,17 @@ api! {
         let capturing = s.streams.get(&stream).is_some_and(|x| x.capture.is_some());
         let work = if capturing { Work::Close { addr } } else { Work::Free { addr, pool } };
         // Two frees of one allocation may both be waiting; the second must fail at its call.
-        if !capturing && s.streams.values().flat_map(|x| &x.queue).any(|w| matches!(w, Work::Free { addr: a, .. } if *a == addr)) {
+        if !capturing && !s.freeing.insert(addr) {
             bad_call(ERROR_INVALID_VALUE, format!("free of {addr:#x}, whose free is already under way"));
             return Err(ERROR_INVALID_VALUE);
         }
-        s = submit(s, stream, work)?;
-        drop(s);
-        Ok(())
+        match submit(s, stream, work) {
+            Ok(_) => Ok(()),
+            Err(code) => {
+                enter().freeing.remove(&addr);
+                Err(code)
+            }
+        }
     }
 
     fn cuMemAllocManaged(addr: *mut u64, size: usize, flags: c_uint) {
@@ -227,7 +248,7 @@ api! {
     }
 
     fn cuPointerGetAttribute(data: *mut c_void, which: c_int, addr: u64) {
-        let s = crate::runtime::enter();
+        let s = enter();
         s.ready()?;
         let (device, region) = s.region_of(addr).ok_or(ERROR_INVALID_VALUE)?;
         let block = lock(&region.heap).covering(addr, 1).cloned().ok_or(ERROR_INVALID_VALUE)?;

@@ -18,6 +18,9 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Pieces of work that a stream holds before it must begin.
+const QUEUE: usize = 1024;
+
 /// A kernel with its parameters.
 #[derive(Debug)]
 pub struct KernelLaunch {
@@ -217,6 +220,11 @@ impl State {
 /// Puts work on a stream and lets the settings decide what happens now.
 pub fn submit(mut s: Guard, stream: u64, work: Work) -> Result<Guard, Code> {
     s.push(stream, work)?;
+    // A real queue has an end too: whoever fills it waits for room.
+    if let Some(x) = s.streams.get(&stream).filter(|x| x.queue.len() > QUEUE) {
+        let number = x.done + QUEUE as u64 / 2;
+        s = run_until(s, stream, number);
+    }
     Ok(stir(s, stream))
 }
 
@@ -370,6 +378,7 @@ impl State {
 
     /// Ends an allocation and tells its pool.
     pub fn free_now(&mut self, addr: u64, pool: u64) {
+        self.freeing.remove(&addr);
         if let Some((_, region)) = self.region_of(addr)
             && let Some(block) = lock(&region.heap).free(addr)
             && let Some(pool) = self.pools.get_mut(&pool)

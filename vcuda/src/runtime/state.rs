@@ -29,6 +29,8 @@ pub struct State {
     pub host: Option<Region>,
     /// Host ranges made known by `cuMemHostRegister`: first address, end, context.
     pub registered: Vec<(u64, u64, u64)>,
+    /// Allocations whose free is waiting on a stream.
+    pub freeing: HashSet<u64>,
     /// Launches and instructions per kernel name.
     pub launches: BTreeMap<String, (u64, u64)>,
     pub random: u64,
