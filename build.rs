@@ -9,7 +9,6 @@ use std::path::Path;
 #[path = "cuda/join.rs"]
 mod join;
 
-#[allow(unexpected_cfgs)] // `host-kernels` brings in the crate `cc`
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new("cuda");
     println!("cargo::rerun-if-changed=cuda");

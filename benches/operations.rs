@@ -12,7 +12,12 @@ fn main() {
 const LENGTHS: [usize; 4] = [1, 1 << 10, 1 << 16, 1 << 20];
 
 /// Measures an operation on zeros: no operation here takes longer for some values than for others.
-fn measure<T: Element>(bencher: Bencher<'_, '_>, op: BinaryOp, x_shape: &[usize], y_shape: &[usize]) {
+fn measure<T: Element>(
+    bencher: Bencher<'_, '_>,
+    op: BinaryOp,
+    x_shape: &[usize],
+    y_shape: &[usize],
+) {
     let device = Device::cpu();
     let x = Tensor::zeros(x_shape, T::DTYPE, &device).unwrap();
     let y = Tensor::zeros(y_shape, T::DTYPE, &device).unwrap();

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use crate::backend::Memory;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
-use crate::backend::Memory;
 use crate::{Error, Result};
 
 /// A place where tensors live and operations run: the CPU or a CUDA device.

@@ -85,7 +85,8 @@ impl Plan {
             }
         }
         let mut place = self.rank;
-        while place > 0 && self.strides[Role::Out as usize][place - 1] > strides[Role::Out as usize] {
+        while place > 0 && self.strides[Role::Out as usize][place - 1] > strides[Role::Out as usize]
+        {
             place -= 1;
         }
         self.sizes.copy_within(place..self.rank, place + 1);
@@ -191,7 +192,10 @@ mod tests {
     fn a_row_and_a_column_stay_two_loops() {
         let out = Layout::row_major(&[5, 7]);
         let row = plan(&[5, 7], &out, &Layout::row_major(&[7]));
-        assert_eq!((row.rank, &row.sizes[..2], &row.strides[1][..2]), (2, &[7, 5][..], &[1, 0][..]));
+        assert_eq!(
+            (row.rank, &row.sizes[..2], &row.strides[1][..2]),
+            (2, &[7, 5][..], &[1, 0][..])
+        );
         let column = plan(&[5, 7], &out, &Layout::row_major(&[5, 1]));
         assert_eq!(&column.strides[1][..2], &[0, 1]);
     }

@@ -1,7 +1,6 @@
 //! The device functions and word forms of `cuda/`, compiled for the host, against the definition of one element. PTX
 //! instructions are replaced by exact models; everything else is the very source that NVRTC gets.
 
-#![allow(unexpected_cfgs)]
 #![cfg(feature = "host-kernels")]
 
 mod model;

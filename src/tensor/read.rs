@@ -38,7 +38,10 @@ impl Tensor {
             .map_err(|_| Error::OutOfMemory { device: "host".into(), bytes: bytes.len() })?;
         for element in bytes.chunks_exact(size_of::<T>()) {
             elements.push(bytemuck::checked::try_pod_read_unaligned(element).map_err(|_| {
-                Error::InvalidArgument { op, reason: "the storage holds a bool beyond 0 and 1".into() }
+                Error::InvalidArgument {
+                    op,
+                    reason: "the storage holds a bool beyond 0 and 1".into(),
+                }
             })?);
         }
         Ok(elements)
@@ -130,7 +133,11 @@ impl Tensor {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn contiguous(&self) -> Result<Tensor> {
-        if self.is_contiguous() { Ok(self.clone()) } else { self.copied_as("contiguous", self.dtype) }
+        if self.is_contiguous() {
+            Ok(self.clone())
+        } else {
+            self.copied_as("contiguous", self.dtype)
+        }
     }
 
     /// A row-major copy in fresh storage.
@@ -152,8 +159,10 @@ impl Tensor {
         access: &Access<'_>,
     ) -> Result<()> {
         let mask_layout = mask.map(Tensor::layout);
-        let plan =
-            Plan::new(self.shape(), [Some(self.layout()), Some(source.layout()), None, mask_layout]);
+        let plan = Plan::new(
+            self.shape(),
+            [Some(self.layout()), Some(source.layout()), None, mask_layout],
+        );
         let call = UnaryCall {
             op: UnaryOp::Copy,
             lhs: Source::Memory(source.dtype),

@@ -1,11 +1,11 @@
 //! Views: other layouts over the same storage. None of them copies.
 
 use super::{IntoShape, Tensor};
-use crate::layout::Layout;
-use crate::slice::Slice;
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
+use crate::layout::Layout;
+use crate::slice::Slice;
 
 impl Tensor {
     /// Another shape with the same elements in the same row-major order.

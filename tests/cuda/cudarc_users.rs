@@ -92,11 +92,11 @@ fn a_warm_call_can_be_captured() {
         let device = cuda::device_on(&stream).unwrap();
         let x = Tensor::from_slice(&[1i32, 2, 3], [3], &device).unwrap();
         let mut out = Tensor::from_slice(&[0i32, 0, 0], [3], &device).unwrap();
-        binary(BinaryOp::Add, &out.clone(), &x).out(&mut out).run().unwrap();
+        binary(BinaryOp::Add, out.clone(), &x).out(&mut out).run().unwrap();
         stream
             .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
             .unwrap();
-        binary(BinaryOp::Add, &out.clone(), &x).out(&mut out).run().unwrap();
+        binary(BinaryOp::Add, out.clone(), &x).out(&mut out).run().unwrap();
         let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
         let graph = stream.end_capture(flags).unwrap().expect("something was captured");
         for _ in 0..3 {

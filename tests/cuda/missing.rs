@@ -6,7 +6,7 @@ use crate::virtual_driver::isolated;
 
 fn refused(words: &str) {
     for _ in 0..2 {
-        let error = Device::cuda(0).err().expect("CUDA is missing");
+        let error = Device::cuda(0).expect_err("CUDA is missing");
         assert_eq!(error.kind(), ErrorKind::CudaUnavailable);
         assert!(error.to_string().contains(words), "{error}");
     }

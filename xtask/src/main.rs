@@ -5,6 +5,7 @@ mod bindings;
 mod exhaustive;
 mod kernels;
 mod modules;
+mod mutants;
 mod nvrtc;
 mod parallel;
 mod run;
@@ -37,6 +38,7 @@ const COMMANDS: &[Command] = &[
     bindings::COMMAND,
     exhaustive::COMMAND,
     virtual_cuda::COMMAND,
+    mutants::COMMAND,
 ];
 
 fn main() -> ExitCode {

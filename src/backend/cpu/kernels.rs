@@ -167,8 +167,9 @@ macro_rules! loops_for {
                 len: usize,
             ) {
                 // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
-                let (x, rhs, out) =
-                    unsafe { (lhs.cast::<T>().read(), read(rhs, len), write(out, len)) };
+                let x = unsafe { lhs.cast::<T>().read() };
+                // SAFETY: the same.
+                let (rhs, out) = unsafe { (read(rhs, len), write(out, len)) };
                 for (out, &y) in out.iter_mut().zip(rhs) {
                     out.write(F::apply(x, y));
                 }
@@ -185,8 +186,9 @@ macro_rules! loops_for {
                 len: usize,
             ) {
                 // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
-                let (lhs, y, out) =
-                    unsafe { (read(lhs, len), rhs.cast::<T>().read(), write(out, len)) };
+                let y = unsafe { rhs.cast::<T>().read() };
+                // SAFETY: the same.
+                let (lhs, out) = unsafe { (read(lhs, len), write(out, len)) };
                 for (out, &x) in out.iter_mut().zip(lhs) {
                     out.write(F::apply(x, y));
                 }

@@ -7,7 +7,10 @@ use std::ptr::NonNull;
 use crate::{Error, Result};
 
 /// Blocks start on a cache line, which is also the widest vector.
-const ALIGNMENT: usize = 64;
+const ALIGNMENT: usize = align_of::<CacheLine>();
+
+#[repr(align(64))]
+struct CacheLine;
 
 /// A block of host memory, aligned to a cache line.
 pub(crate) struct CpuMemory {
@@ -27,7 +30,7 @@ impl CpuMemory {
         let refused = || Error::OutOfMemory { device: "cpu".into(), bytes };
         let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| refused())?;
         let start = if bytes == 0 {
-            layout.dangling_ptr()
+            NonNull::<CacheLine>::dangling().cast()
         } else {
             // SAFETY: the layout has a size above zero.
             NonNull::new(unsafe { alloc::alloc(layout) }).ok_or_else(refused)?
