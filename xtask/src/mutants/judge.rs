@@ -1,0 +1,206 @@
+//! Running tests on a mutant, and telling a caught fault from everything else that can happen.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::tree::Tree;
+use crate::run::root;
+use crate::{Failure, virtual_cuda, wheels};
+
+/// How long the tests of a mutant may take.
+pub const PATIENCE: Duration = Duration::from_secs(150);
+
+/// How long they may take without one: every kernel they use is compiled then.
+pub const PATIENCE_WITHOUT: Duration = Duration::from_secs(900);
+
+/// What NVRTC's refusal of a kernel looks like in the output of a test, printed either way.
+const REFUSED_KERNEL: [&str; 2] = ["cannot compile ", "Compile { kernel"];
+
+/// What became of a mutant.
+pub enum Verdict {
+    /// A test failed: its name, and the first words of its complaint.
+    Caught { test: String, said: String },
+    /// Every test passed.
+    Survived,
+    /// The tests did not come to an end. That is no catch: nobody would wait for them.
+    Hung,
+    /// It does not compile, as Rust or as CUDA: no fault that could ever run.
+    Broken(String),
+}
+
+impl Verdict {
+    pub fn is_caught(&self) -> bool {
+        matches!(self, Verdict::Caught { .. })
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Caught { test, .. } => write!(f, "caught by {test}"),
+            Verdict::Survived => f.write_str("SURVIVED"),
+            Verdict::Hung => f.write_str("HUNG"),
+            Verdict::Broken(line) => write!(f, "DOES NOT COMPILE: {line}"),
+        }
+    }
+}
+
+/// Runs tests in the copy of the tree, on the CPU and the virtual device.
+pub struct Judge {
+    tree: PathBuf,
+    variables: Vec<(&'static str, String)>,
+}
+
+impl Judge {
+    pub fn new(tree: &Tree) -> Result<Judge, Failure> {
+        let (driver, nvrtc) = (virtual_cuda::build()?, wheels::NVRTC_12.path()?);
+        let folder = root().join("target/mutants");
+        let mut variables = virtual_cuda::variables(&driver, &nvrtc).to_vec();
+        variables.extend([
+            ("BITLANE_CACHE", folder.join("cache").display().to_string()),
+            ("CARGO_TARGET_DIR", folder.join("target").display().to_string()),
+            // Nobody debugs a mutant, and linking is quicker without.
+            ("CARGO_PROFILE_DEV_DEBUG", "0".into()),
+            ("CARGO_TERM_COLOR", "never".into()),
+            ("VCUDA_QUIET", "1".into()),
+        ]);
+        Ok(Judge { tree: tree.root().into(), variables })
+    }
+
+    fn cargo(&self, tests: &str, more: &[&str]) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        command
+            .current_dir(&self.tree)
+            .args(["test", "--features", "cuda"])
+            .args(tests.split_whitespace())
+            .args(more)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Builds the tests and runs them up to the first failure.
+    pub fn run(&self, tests: &str, patience: Duration) -> Result<Verdict, Failure> {
+        let built = self.cargo(tests, &["--no-run"]).output()?;
+        if !built.status.success() {
+            let said = String::from_utf8_lossy(&built.stderr);
+            let error = said.lines().find(|line| line.starts_with("error"));
+            return Ok(Verdict::Broken(error.unwrap_or("no message").into()));
+        }
+        // Two threads: with one, libtest would begin a line before the test and end it after.
+        let more = ["--", "--nocapture", "--format=pretty", "--test-threads=2"];
+        let mut command = self.cargo(tests, &more);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that tests that started programs end with them.
+        let mut child = command.process_group(0).spawn()?;
+        let watched = watch(&mut child, patience);
+        end(&mut child);
+        let status = child.wait()?;
+        Ok(match watched {
+            Watched::Hung => Verdict::Hung,
+            Watched::Failed(test, lines) => caught(test, &lines),
+            // Neither passed nor failed: the program itself has died.
+            Watched::Ended(lines) if !status.success() => {
+                caught("the death of the test program".into(), &lines)
+            }
+            Watched::Ended(lines) if !lines.iter().any(|line| line.ends_with("... ok")) => {
+                return Err(format!("`cargo test {tests}` runs no test").into());
+            }
+            Watched::Ended(_) => Verdict::Survived,
+        })
+    }
+}
+
+enum Watched {
+    Failed(String, Vec<String>),
+    Ended(Vec<String>),
+    Hung,
+}
+
+/// Reads what the tests print, until one has failed, all have ended, or it takes too long.
+fn watch(child: &mut Child, patience: Duration) -> Watched {
+    let (sender, receiver) = mpsc::channel();
+    if let Some(output) = child.stdout.take() {
+        read_lines(output, sender.clone());
+    }
+    if let Some(errors) = child.stderr.take() {
+        read_lines(errors, sender);
+    }
+    let deadline = Instant::now() + patience;
+    let mut lines = Vec::new();
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match receiver.recv_timeout(left) {
+            Ok(line) => {
+                let failed = failed_test(&line);
+                lines.push(line);
+                if let Some(test) = failed {
+                    return Watched::Failed(test, lines);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return Watched::Ended(lines),
+            Err(RecvTimeoutError::Timeout) => return Watched::Hung,
+        }
+    }
+}
+
+fn read_lines(output: impl Read + Send + 'static, lines: Sender<String>) {
+    thread::spawn(move || {
+        for line in BufReader::new(output).split(b'\n') {
+            let Ok(line) = line else { return };
+            // Nobody listens any more once a test has failed.
+            if lines.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// The name of the test that a line of libtest says has failed.
+fn failed_test(line: &str) -> Option<String> {
+    let named = line.strip_suffix(" ... FAILED")?;
+    // A test's own output may stand before it on the line.
+    named.rfind("test ").map(|at| named[at + "test ".len()..].into())
+}
+
+fn caught(test: String, lines: &[String]) -> Verdict {
+    if let Some(line) =
+        lines.iter().find(|line| REFUSED_KERNEL.iter().any(|words| line.contains(words)))
+    {
+        return Verdict::Broken(line.clone());
+    }
+    let panic = lines.iter().position(|line| line.contains("panicked at "));
+    let said = panic.and_then(|at| lines.get(at + 1)).or(lines.last());
+    Verdict::Caught { test, said: said.cloned().unwrap_or_default() }
+}
+
+/// Ends the tests and whatever they have started; they may have ended already.
+fn end(child: &mut Child) {
+    let group = format!("-{}", child.id());
+    // If this fails there is nothing left to end.
+    let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_read_from_the_output() {
+        assert_eq!(failed_test("test a::b ... FAILED").as_deref(), Some("a::b"));
+        assert_eq!(failed_test("noise test c ... FAILED").as_deref(), Some("c"));
+        assert_eq!(failed_test("test a::b ... ok"), None);
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_compile_is_no_catch() {
+        let lines = |said: &str| vec!["thread 't' panicked at x.rs:1:2:".into(), said.into()];
+        assert!(caught("t".into(), &lines("1, not 2")).is_caught());
+        assert!(!caught("t".into(), &lines("cannot compile add_i32 (…): …")).is_caught());
+    }
+}

@@ -1,0 +1,90 @@
+//! `cargo xtask mutants`: deliberate faults, one at a time, each of which some test has to notice.
+//!
+//! A test suite that passes says little until it is known to fail. Every row of the tables here is
+//! a mistake that somebody could make in the kernels, in the CUDA host code or in the core; it is
+//! put into a copy of the tree, and the tests that the row names must fail there.
+
+mod in_core;
+mod in_cuda_host;
+mod in_kernels;
+mod judge;
+mod list;
+mod report;
+mod tree;
+
+use std::time::Instant;
+
+use self::judge::{Judge, Verdict};
+use self::list::Mutant;
+use self::report::Row;
+use self::tree::Tree;
+use crate::arguments::Arguments;
+use crate::{Command, Failure, Outcome};
+
+pub const COMMAND: Command =
+    Command { name: "mutants", usage: "[--only NAME]... [--list] [--markdown FILE]", run };
+
+fn run(mut arguments: Arguments) -> Outcome {
+    let names = arguments.values("--only")?;
+    let listed = arguments.flag("--list");
+    let markdown = arguments.value("--markdown")?;
+    arguments.finish()?;
+    if markdown.is_some() && !names.is_empty() {
+        return Err("--markdown is for all mutants, not for some".into());
+    }
+    let chosen = list::chosen(&names)?;
+    list::check(&crate::run::root(), &chosen)?;
+    if listed {
+        return print_list(&chosen);
+    }
+
+    let start = Instant::now();
+    let tree = Tree::copy()?;
+    let judge = Judge::new(&tree)?;
+    expect_success(&judge, &chosen)?;
+    let mut results = Vec::new();
+    for mutant in chosen {
+        let result = judge_one(&tree, &judge, mutant)?;
+        result.print();
+        results.push(result);
+    }
+    report::summary(&results, start.elapsed());
+    if let Some(file) = markdown {
+        report::markdown(&results, &file)?;
+    }
+    let survivors = results.iter().filter(|result| !result.verdict.is_caught()).count();
+    if survivors == 0 { Ok(()) } else { Err(format!("{survivors} were not caught").into()) }
+}
+
+fn print_list(mutants: &[&'static Mutant]) -> Outcome {
+    for mutant in mutants {
+        println!("{:32} {:36} {}", mutant.name, mutant.file, mutant.breaks);
+    }
+    println!("{} mutants, all of which apply", mutants.len());
+    Ok(())
+}
+
+/// A test that fails without a mutant proves nothing with one.
+fn expect_success(judge: &Judge, mutants: &[&'static Mutant]) -> Outcome {
+    let mut commands: Vec<_> = mutants.iter().map(|mutant| mutant.tests).collect();
+    commands.sort_unstable();
+    commands.dedup();
+    for tests in commands {
+        let start = Instant::now();
+        match judge.run(tests, judge::PATIENCE_WITHOUT)? {
+            Verdict::Survived => {}
+            other => return Err(format!("`cargo test {tests}` without a mutant: {other}").into()),
+        }
+        println!("without a mutant: {tests} passes, {:.0} s", start.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+fn judge_one(tree: &Tree, judge: &Judge, mutant: &'static Mutant) -> Result<Row, Failure> {
+    let start = Instant::now();
+    tree.apply(mutant)?;
+    let verdict = judge.run(mutant.tests, judge::PATIENCE);
+    // Restored even if cargo could not be started: the next run begins with a whole tree.
+    tree.restore(mutant)?;
+    Ok(Row { mutant, verdict: verdict?, seconds: start.elapsed().as_secs_f64() })
+}

@@ -1,0 +1,77 @@
+//! The copy of the sources in which mutants live.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::list::Mutant;
+use crate::run::root;
+use crate::{Failure, Outcome};
+
+/// A copy of every file that git knows.
+pub struct Tree {
+    root: PathBuf,
+}
+
+impl Tree {
+    /// Brings the copy up to date. Files that are as they should be are not touched, so that cargo
+    /// builds again only what has changed since the last time.
+    pub fn copy() -> Result<Tree, Failure> {
+        let tree = Tree { root: root().join("target/mutants/tree") };
+        let listed = Command::new("git").current_dir(root()).args(["ls-files", "-z"]).output();
+        let listed = listed.map_err(|error| format!("cannot run git: {error}"))?;
+        if !listed.status.success() {
+            return Err(format!("git ls-files ended with {}", listed.status).into());
+        }
+        let names = String::from_utf8(listed.stdout)?;
+        let mut known = HashSet::new();
+        for name in names.split_terminator('\0') {
+            let from = root().join(name);
+            // Deleted, and git has not been told yet.
+            if !from.is_file() {
+                continue;
+            }
+            let to = tree.root.join(name);
+            let content = fs::read(from)?;
+            if fs::read(&to).ok().as_ref() != Some(&content) {
+                fs::create_dir_all(to.parent().unwrap_or(&tree.root))?;
+                fs::write(&to, content)?;
+            }
+            known.insert(to);
+        }
+        remove_others(&tree.root, &known)?;
+        Ok(tree)
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Puts a fault in.
+    pub fn apply(&self, mutant: &Mutant) -> Outcome {
+        let source = fs::read_to_string(root().join(mutant.file))?;
+        fs::write(self.root.join(mutant.file), source.replacen(mutant.find, mutant.put, 1))?;
+        Ok(())
+    }
+
+    /// Takes the fault out again. The file gets a new time, by which cargo sees that what was built
+    /// last is not what is there now.
+    pub fn restore(&self, mutant: &Mutant) -> Outcome {
+        fs::write(self.root.join(mutant.file), fs::read(root().join(mutant.file))?)?;
+        Ok(())
+    }
+}
+
+/// Removes what is in the copy but not in the original: cargo takes every file in `tests` for a test.
+fn remove_others(folder: &Path, known: &HashSet<PathBuf>) -> Outcome {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            remove_others(&path, known)?;
+        } else if !known.contains(&path) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
