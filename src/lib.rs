@@ -70,8 +70,11 @@
 //!
 //! - `cpu` (default): the CPU backend.
 //! - `cuda`: the CUDA backend. Building it needs no CUDA toolkit; running it needs an NVIDIA driver and
-//!   NVRTC, and [`Device::cuda`] says what is missing.
+//!   NVRTC, and [`Device::cuda`] says what is missing. Operations are queued and return at once; what
+//!   fails on the device is reported by the next call that waits for it, such as [`Tensor::to_vec`] or
+//!   [`Device::synchronize`]. The module `cuda` is for programs that use cudarc themselves.
 //! - `ndarray`: arrays as operands, and conversion from and to `ndarray`.
+//! - `tracing`: events when kernels are compiled, found in the cache, and launched.
 //!
 //! # How it is built
 //!
@@ -127,3 +130,8 @@ pub use promote::Rules;
 pub use scalar::Scalar;
 pub use slice::Slice;
 pub use tensor::{IntoShape, Tensor};
+
+/// The README's example is a documentation test like any other.
+#[cfg(all(doctest, feature = "cpu"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
