@@ -117,60 +117,26 @@ macro_rules! for_each_binary_op {
 pub(crate) use for_each_binary_op;
 
 /// Expands to `Some($value)` if dtypes of the class are in the domain, else to `None`.
+#[rustfmt::skip] // a table
 macro_rules! in_domain {
-    (All $class:ident $value:expr) => {
-        Some($value)
-    };
-    (Numbers Bool $value:expr) => {
-        None
-    };
-    (Numbers $class:ident $value:expr) => {
-        Some($value)
-    };
-    (Real Complex $value:expr) => {
-        None
-    };
-    (Real $class:ident $value:expr) => {
-        Some($value)
-    };
-    (RealNumbers Bool $value:expr) => {
-        None
-    };
-    (RealNumbers Complex $value:expr) => {
-        None
-    };
-    (RealNumbers $class:ident $value:expr) => {
-        Some($value)
-    };
-    (Fractions Float $value:expr) => {
-        Some($value)
-    };
-    (Fractions Complex $value:expr) => {
-        Some($value)
-    };
-    (Floats Float $value:expr) => {
-        Some($value)
-    };
-    (Integers Signed $value:expr) => {
-        Some($value)
-    };
-    (Integers Unsigned $value:expr) => {
-        Some($value)
-    };
-    (BoolAndIntegers Bool $value:expr) => {
-        Some($value)
-    };
-    (BoolAndIntegers Signed $value:expr) => {
-        Some($value)
-    };
-    (BoolAndIntegers Unsigned $value:expr) => {
-        Some($value)
-    };
-    ($domain:ident $class:ident $value:expr) => {
-        None
-    };
+    (All $class:ident $value:expr) => { Some($value) };
+    (Numbers Bool $value:expr) => { None };
+    (Numbers $class:ident $value:expr) => { Some($value) };
+    (Real Complex $value:expr) => { None };
+    (Real $class:ident $value:expr) => { Some($value) };
+    (RealNumbers Bool $value:expr) => { None };
+    (RealNumbers Complex $value:expr) => { None };
+    (RealNumbers $class:ident $value:expr) => { Some($value) };
+    (Fractions Float $value:expr) => { Some($value) };
+    (Fractions Complex $value:expr) => { Some($value) };
+    (Floats Float $value:expr) => { Some($value) };
+    (Integers Signed $value:expr) => { Some($value) };
+    (Integers Unsigned $value:expr) => { Some($value) };
+    (BoolAndIntegers Bool $value:expr) => { Some($value) };
+    (BoolAndIntegers Signed $value:expr) => { Some($value) };
+    (BoolAndIntegers Unsigned $value:expr) => { Some($value) };
+    ($domain:ident $class:ident $value:expr) => { None };
 }
-#[cfg(feature = "cpu")]
 pub(crate) use in_domain;
 
 macro_rules! define_domain {
