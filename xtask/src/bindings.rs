@@ -46,7 +46,6 @@ fn generate() -> Result<String, crate::Failure> {
         .header(header.to_string_lossy())
         .disable_header_comment()
         .raw_line("// Made from cuda/params.h by `cargo xtask bindings`, which also checks that it still is; not to be edited.")
-        .raw_line("")
         .allowlist_type("(Bl|bl_).*")
         .allowlist_var("BL_.*")
         .prepend_enum_name(false)
