@@ -137,6 +137,7 @@ macro_rules! in_domain {
     (BoolAndIntegers Unsigned $value:expr) => { Some($value) };
     ($domain:ident $class:ident $value:expr) => { None };
 }
+#[cfg(feature = "cpu")]
 pub(crate) use in_domain;
 
 macro_rules! define_domain {
