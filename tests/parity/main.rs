@@ -1,0 +1,156 @@
+//! CPU and CUDA compute the same, bit for bit: every kernel there is, in sizes around the edges of
+//! its vectors and blocks, on views of every kind, into destinations of every kind.
+//!
+//! What may differ is what the specification leaves open: the bits of a NaN that arithmetic made.
+//! On the virtual driver this proves the kernels' logic and the host code, and nothing about speed
+//! or about the vendor's driver and assembler, which take no part.
+
+#![cfg(all(feature = "cuda", feature = "cpu", unix))]
+
+mod cases;
+mod data;
+mod destinations;
+#[path = "../devices/mod.rs"]
+mod devices;
+mod far;
+mod faults;
+#[path = "../model/mod.rs"]
+mod model;
+mod promoted;
+mod runner;
+mod streams;
+mod two_devices;
+mod unary;
+#[allow(dead_code, reason = "the tests of the host side take more of it")]
+#[path = "../cuda/virtual_driver.rs"]
+mod virtual_driver;
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bitlane::introspect::{self, Force, Module};
+use bitlane::{BinaryOp, DType, Device};
+
+use crate::runner::Runner;
+use crate::virtual_driver::Driver;
+
+/// Says something that the harness does not swallow.
+pub fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "bitlane parity: {text}");
+}
+
+/// What a kernel is made to be holds for all threads, and so do faults: one test at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static GATE: Mutex<()> = Mutex::new(());
+    GATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The CUDA device, or a visible word that there is none.
+fn cuda(test: &str) -> Option<Device> {
+    let device = devices::devices().into_iter().find(|device| *device != Device::cpu());
+    if device.is_none() {
+        say(&format!("{test} skipped, there is no CUDA device to compare with"));
+    }
+    device
+}
+
+/// What the sanitizer of a virtual driver has to say, and whether everything was freed.
+fn expect_nothing_found(device: &Device) {
+    device.synchronize().unwrap();
+    if let Some(driver) = Driver::in_use() {
+        assert_eq!(driver.report(), "[]", "the virtual driver has found something");
+        assert_eq!(driver.allocations(), 0, "something was not freed");
+    }
+}
+
+/// The largest call, in elements, that runs on kernels it would not take by itself.
+const FORCED_LEN: usize = 2100;
+
+/// Everything that one module computes.
+fn module(runner: &Runner, module: &Module, force: Force) {
+    let dtype = module.dtype().parse::<DType>();
+    match (module.op(), dtype) {
+        ("cast", Ok(dtype)) => unary::cast(runner, dtype, force),
+        ("signbit", Ok(dtype)) => unary::signbit(runner, dtype, force),
+        // It has kernels of its own, which cannot be chosen.
+        ("copysign_grad", Ok(dtype)) if force == Force::Nothing => {
+            unary::copysign_grad(runner, dtype);
+        }
+        ("copysign_grad", _) => {}
+        (op, Err(_)) => promoted::exact(runner, op.parse().unwrap(), force),
+        (op, Ok(dtype)) => {
+            let op: BinaryOp = op.parse().unwrap();
+            let cases = cases::fresh(op, dtype).into_iter().chain(destinations::given(op, dtype));
+            for case in cases.filter(|case| force == Force::Nothing || case.len() <= FORCED_LEN) {
+                runner.binary(op, dtype, &case, force);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kernel_computes_what_the_cpu_does() {
+    let Some(device) = cuda("every kernel") else { return };
+    let _alone = alone();
+    let driver = Driver::in_use();
+    let runner = Runner::new(device.clone());
+    for force in [Force::Nothing, Force::Gather, Force::Mixed, Force::Wide] {
+        introspect::force(force);
+        runner.for_each_module(|one| module(&runner, one, force));
+        introspect::force(Force::Nothing);
+    }
+    runner.share(BinaryOp::ALL.len(), |at| promoted::pairs(&runner, BinaryOp::ALL[at]));
+    let failures = runner.failures();
+    assert!(failures.is_empty(), "CPU and CUDA disagree:\n{}", failures.join("\n"));
+    match &driver {
+        Some(driver) => {
+            let calls = faults::no_launch_no_result(&runner, driver);
+            say(&format!("with every launch failing, {calls} of {calls} calls gave an error"));
+        }
+        None => say("failing launches skipped, the driver is not the virtual one"),
+    }
+    report(&runner, driver.as_ref());
+    drop(runner);
+    expect_nothing_found(&device);
+}
+
+/// How many kernels were executed of how many there are; fails unless it was all of them.
+fn report(runner: &Runner, driver: Option<&Driver>) {
+    let all: BTreeSet<_> = introspect::modules().iter().flat_map(Module::kernels).collect();
+    let executed: BTreeSet<_> = match driver {
+        // The driver's own count, of kernels that really took instructions.
+        Some(driver) => driver
+            .kernels()
+            .into_iter()
+            .filter(|(_, taken)| *taken > 0)
+            .map(|(name, _)| name)
+            .collect(),
+        None => runner.launched(),
+    };
+    let (device, name) = (&runner.devices[1], if driver.is_some() { "virtual" } else { "system" });
+    say(&format!(
+        "{} of {} kernels executed on {device} ({name} driver), {} calls equal to the CPU's",
+        all.intersection(&executed).count(),
+        all.len(),
+        runner.calls()
+    ));
+    say(match driver {
+        Some(_) => {
+            "this proves the kernels' logic and the host code; it says nothing about speed, nor \
+             about the vendor's driver and assembler, which took no part"
+        }
+        None => "this proves the kernels and the host code on this device; nothing about speed",
+    });
+    let missing: Vec<_> = all.difference(&executed).map(String::as_str).collect();
+    assert!(missing.is_empty(), "never executed: {}", missing.join(" "));
+}
+
+#[test]
+fn elements_beyond_32_bits_are_found() {
+    let Some(device) = cuda("elements beyond 32 bits") else { return };
+    let _alone = alone();
+    far::bytes(&device);
+    far::wide_elements(&device);
+    expect_nothing_found(&device);
+}

@@ -1,0 +1,81 @@
+//! Operands of every pair of dtypes, under every rulebook, through the kernels that convert.
+
+use std::collections::BTreeSet;
+
+use bitlane::introspect::Force;
+use bitlane::promote::result_type;
+use bitlane::{BinaryOp, DType, Rules, Tensor, binary};
+
+use crate::data::{dense, strided};
+use crate::model::element::Nan;
+use crate::runner::{Runner, kernel_name};
+
+const RULES: [Rules; 4] = [Rules::Paddle, Rules::Torch, Rules::NumPy, Rules::Jax];
+
+/// Every pair of dtypes for one operation.
+pub fn pairs(runner: &Runner, op: BinaryOp) {
+    for &lhs in DType::ALL {
+        for &rhs in DType::ALL.iter().filter(|&&rhs| rhs != lhs) {
+            let mut seen = BTreeSet::new();
+            for rules in RULES {
+                pair(runner, op, [lhs, rhs], rules, &mut seen);
+            }
+        }
+    }
+}
+
+fn pair(
+    runner: &Runner,
+    op: BinaryOp,
+    [lhs, rhs]: [DType; 2],
+    rules: Rules,
+    seen: &mut BTreeSet<String>,
+) {
+    let (x, y) = (&runner.data(lhs).lhs, &runner.data(rhs).rhs);
+    // Side by side, broadcast at odd places, and with a 0-d tensor, whose dtype may count less.
+    let layouts = [
+        (dense(&[37], 0), dense(&[37], 0)),
+        (strided(&[5, 9], &[-9, -1]), dense(&[9], 3)),
+        (dense(&[37], 1), dense(&[], 2)),
+        (dense(&[], 2), dense(&[37], 1)),
+    ];
+    for (at, (l, r)) in layouts.iter().enumerate() {
+        let views = |side: usize| (l.of(&x.0[side]), r.of(&y.0[side]));
+        // Rules that agree on what is computed lead to the same launch.
+        let general = |op: BinaryOp| {
+            let (x, y) = views(0);
+            format!("{:?}", result_type(op, &x, &y, rules).map_err(|error| error.kind()))
+        };
+        if !seen.insert(format!("{at} {} {}", general(op), general(BinaryOp::Maximum))) {
+            continue;
+        }
+        let nan = if op == BinaryOp::Copysign { Nan::SameSign } else { Nan::Any };
+        let what = || format!("{op} of {lhs} and {rhs} under {rules}, {l:?} {r:?}");
+        let call = |side: usize| {
+            let (x, y) = views(side);
+            binary(op, &x, &y).rules(rules).run()
+        };
+        runner.agree(None, nan, what, call);
+    }
+}
+
+/// The comparisons that are exact over all integers: an unsigned 64-bit one with a signed one.
+pub fn exact(runner: &Runner, op: BinaryOp, force: Force) {
+    let signed = [DType::I8, DType::I16, DType::I32, DType::I64];
+    let shape = if force == Force::Wide { "mixedw" } else { "mixed" };
+    let kernel = format!("{shape}_{}_int", kernel_name(op));
+    for (lhs, rhs) in signed.iter().flat_map(|&s| [(DType::U64, s), (s, DType::U64)]) {
+        let (x, y) = (&runner.data(lhs).lhs, &runner.data(rhs).rhs);
+        let n = if lhs == DType::I64 { 2055 } else { 300 };
+        for (l, r) in [
+            (dense(&[n], 0), dense(&[n], 0)),
+            (strided(&[5, 9, 4], &[-36, 1, -9]), dense(&[9, 1], 3)),
+        ] {
+            let what = || format!("{op} of {lhs} and {rhs}, {l:?} {r:?}, {force:?}");
+            runner.agree(Some(&kernel), Nan::Exact, what, |side| {
+                let (x, y): (Tensor, Tensor) = (l.of(&x.0[side]), r.of(&y.0[side]));
+                binary(op, &x, &y).rules(Rules::NumPy).run()
+            });
+        }
+    }
+}

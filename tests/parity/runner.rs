@@ -1,0 +1,212 @@
+//! Runs calls on both sides, compares, and takes down which kernels ran.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::thread;
+
+use bitlane::introspect::{self, Force, Module};
+use bitlane::{BinaryOp, DType, Device, Result, Tensor, binary};
+
+use crate::cases::{Case, Destination, Operand};
+use crate::data::{Data, Pair, difference};
+use crate::model::element::Nan;
+use crate::model::ops::{nan_freedom, result_dtype};
+use crate::model::random::Random;
+
+/// Disagreements beyond this many are not kept.
+const ENOUGH: usize = 20;
+
+/// The two sides, their data, and what has come out so far.
+pub struct Runner {
+    pub devices: [Device; 2],
+    data: Vec<OnceLock<Data>>,
+    launched: Mutex<BTreeSet<String>>,
+    failures: Mutex<Vec<String>>,
+    calls: AtomicUsize,
+}
+
+impl Runner {
+    pub fn new(cuda: Device) -> Runner {
+        Runner {
+            devices: [Device::cpu(), cuda],
+            data: DType::ALL.iter().map(|_| OnceLock::new()).collect(),
+            launched: Mutex::default(),
+            failures: Mutex::default(),
+            calls: AtomicUsize::new(0),
+        }
+    }
+
+    pub fn data(&self, dtype: DType) -> &Data {
+        self.data[dtype as usize].get_or_init(|| Data::new(dtype, &self.devices))
+    }
+
+    /// How many calls were compared.
+    pub fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// The kernels that the crate says it has launched.
+    pub fn launched(&self) -> BTreeSet<String> {
+        self.launched.lock().unwrap().clone()
+    }
+
+    pub fn failures(&self) -> Vec<String> {
+        self.failures.lock().unwrap().clone()
+    }
+
+    fn fail(&self, message: String) {
+        let mut failures = self.failures.lock().unwrap();
+        if failures.len() < ENOUGH {
+            failures.push(message);
+        }
+    }
+
+    /// Runs a call on both sides. The kernel, if one is named, is the one that must have run last.
+    pub fn agree(
+        &self,
+        kernel: Option<&str>,
+        nan: Nan,
+        what: impl Fn() -> String,
+        call: impl Fn(usize) -> Result<Tensor>,
+    ) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let cpu = call(0);
+        let cuda = call(1);
+        let ran = introspect::last_kernel();
+        let complaint = match (&cpu, &cuda) {
+            (Ok(cpu), Ok(cuda)) => difference(cpu, cuda, nan),
+            (Err(cpu), Err(cuda)) if kernel.is_none() && cpu.kind() == cuda.kind() => None,
+            (cpu, cuda) => Some(format!(
+                "{:?} on the CPU, {:?} on CUDA",
+                cpu.as_ref().err(),
+                cuda.as_ref().err()
+            )),
+        };
+        if let Some(complaint) = complaint {
+            self.fail(format!(
+                "{} by {}: {complaint}",
+                what(),
+                ran.as_deref().unwrap_or("nothing")
+            ));
+        }
+        if kernel.is_some() && kernel != ran.as_deref() {
+            self.fail(format!("{} was to run on {kernel:?}, not {ran:?}", what()));
+        }
+        if cuda.is_ok() {
+            self.launched.lock().unwrap().extend(ran);
+        }
+    }
+
+    /// Runs a binary operation.
+    pub fn binary(&self, op: BinaryOp, dtype: DType, case: &Case, force: Force) {
+        let data = self.data(dtype);
+        let result = result_dtype(op, dtype);
+        let nan = match (&case.to, nan_freedom(op)) {
+            (Destination::Given(to, ..), Nan::Exact) if *to != result => Nan::SameSign,
+            (_, nan) => nan,
+        };
+        let to = self.storages(data, &case.to);
+        let kernel = format!("{}_{}_{dtype}", shape_under(case, force), kernel_name(op));
+        let what = || format!("{op} of {dtype}, {case:?}, {force:?}");
+        self.agree(Some(&kernel), nan, what, |side| {
+            let from = |operand: &Operand, base: &Pair| match operand {
+                Operand::View(view) => view.of(&base.0[side]).into(),
+                Operand::Number(number) => bitlane::Operand::from(*number),
+            };
+            let rhs = from(&case.rhs, &data.rhs);
+            match &case.to {
+                Destination::Fresh => binary(op, from(&case.lhs, &data.lhs), rhs).run(),
+                Destination::InPlace(view) => {
+                    let storage = &to[0].0[side];
+                    let mut out = view.of(storage);
+                    binary(op, from(&case.lhs, &to[0]), rhs).out(&mut out).run()?;
+                    Ok(storage.clone())
+                }
+                Destination::Given(_, view, mask) => {
+                    let storage = &to[0].0[side];
+                    let mut out = view.of(storage);
+                    let call = binary(op, from(&case.lhs, &data.lhs), rhs).out(&mut out);
+                    match mask {
+                        Some(mask) => call.mask(&mask.of(&to[1].0[side])).run()?,
+                        None => call.run()?,
+                    };
+                    // Gaps and all.
+                    Ok(storage.clone())
+                }
+            }
+        });
+    }
+
+    /// What a destination, and a mask, are views of. There is room behind a destination.
+    fn storages(&self, data: &Data, to: &Destination) -> Vec<Pair> {
+        let mut random = Random::new(7);
+        let mut any = |dtype: DType, len: usize| {
+            let pattern = random.elements(dtype, 97);
+            let elements: Vec<_> = pattern.into_iter().cycle().take(len).collect();
+            Pair::new(dtype, &elements, &self.devices)
+        };
+        match to {
+            Destination::Fresh => Vec::new(),
+            Destination::InPlace(view) => {
+                let elements = &data.elements[..view.extent() + 5];
+                vec![Pair::new(data.dtype, elements, &self.devices)]
+            }
+            Destination::Given(dtype, view, mask) => {
+                let storage = any(*dtype, view.extent() + 5);
+                let mask = mask.as_ref().map(|mask| any(DType::Bool, mask.extent()));
+                [storage].into_iter().chain(mask).collect()
+            }
+        }
+    }
+
+    /// Runs a function for every module, on a few threads.
+    pub fn for_each_module(&self, run: impl Fn(&Module) + Sync) {
+        let modules = introspect::modules();
+        self.share(modules.len(), |at| run(&modules[at]));
+    }
+
+    /// Runs a function for every number below `count`, on a few threads.
+    pub fn share(&self, count: usize, run: impl Fn(usize) + Sync) {
+        let next = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..thread::available_parallelism().map_or(2, |threads| threads.get().min(8)) {
+                scope.spawn(|| {
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        if at >= count || self.failures.lock().unwrap().len() >= ENOUGH {
+                            return;
+                        }
+                        run(at);
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// The operation as kernels are called after it: both kinds of left shift are the same.
+pub fn kernel_name(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::LeftShift(_) => "bitwise_left_shift",
+        other => other.name(),
+    }
+}
+
+/// The shape of the kernel that a case takes if it is made to take another one.
+fn shape_under(case: &Case, force: Force) -> &'static str {
+    let numbers = [&case.lhs, &case.rhs].iter().any(|o| matches!(o, Operand::Number(_)));
+    match force {
+        Force::Nothing => case.shape,
+        Force::Mixed => "mixed",
+        Force::Wide => "mixedw",
+        Force::Gather if numbers || case.shape == "mixed" => case.shape,
+        Force::Gather => match case.shape {
+            // Five loops, the inner one of which is a single vector.
+            "gen4" if case.rank() == 5 => "gath8",
+            "gen4" | "gath4" => "gath4",
+            "gen8" | "gath8" => "gath8",
+            _ => "gath2",
+        },
+    }
+}
