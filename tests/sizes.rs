@@ -9,6 +9,7 @@ use devices::devices;
 use model::element::{Bits, download, same, upload};
 use model::ops::{apply, is_defined, nan_freedom};
 use model::random::Random;
+use model::view::{View, broadcast};
 
 const EDGES: [usize; 24] = [
     0, 1, 2, 3, 7, 15, 16, 17, 31, 63, 65, 127, 128, 129, 255, 256, 257, 511, 1023, 1024, 1025,
@@ -144,6 +145,108 @@ fn an_overlapping_destination_is_as_if_computed_apart() {
                             assert_eq!(
                                 given, expected as i64,
                                 "{len} by {distance}, place {place}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// An operation and a dtype for every width of vectors, with results as wide and narrower.
+const BROADCAST: [(BinaryOp, DType); 4] = [
+    (BinaryOp::RightShift(Shift::Arithmetic), DType::I8),
+    (BinaryOp::LessThan, DType::I16),
+    (BinaryOp::Subtract, DType::F32),
+    (BinaryOp::LeftShift(Shift::Arithmetic), DType::U64),
+];
+
+/// Matrices with a row, a column or one element of their own, and larger nests, whose sizes lie
+/// around those of the blocks that work on them together; each operand on either side.
+#[test]
+fn broadcasts_around_whole_blocks() {
+    for device in devices() {
+        for (op, dtype) in BROADCAST {
+            let vector = 16 / dtype.size();
+            let mut random = Random::new(dtype.bits().into());
+            for (large, small) in [
+                // One element: full blocks of vectors, and some elements more.
+                (vec![2048 * vector + vector - 1], vec![1]),
+                // Rows: threads that stand idle, rows that fill blocks and do not.
+                (vec![300, 3 * vector], vec![3 * vector]),
+                (vec![1030, vector], vec![vector]),
+                (vec![5, 300 * vector], vec![300 * vector]),
+                // Columns: a block in part, a whole one, and both.
+                (vec![2, 800 * vector], vec![2, 1]),
+                (vec![2, 1024 * vector], vec![2, 1]),
+                (vec![2, 1900 * vector], vec![2, 1]),
+                // Short rows, with a column; both operands broadcast; rows of no whole vectors.
+                (vec![70, 9 * vector], vec![70, 1]),
+                (vec![5, 1, 32 * vector], vec![7, 32 * vector]),
+                (vec![3, 1, 5, 1, 2 * vector], vec![4, 1, 3, 2 * vector]),
+                (vec![5, 1, 33], vec![7, 33]),
+            ] {
+                let shape = broadcast(&large, &small).unwrap();
+                for sides in [[&large, &small], [&small, &large]] {
+                    let elements =
+                        sides.map(|side| random.elements(dtype, side.iter().product::<usize>()));
+                    let [x, y] = [0, 1].map(|k| upload(dtype, &elements[k], sides[k], &device));
+                    let places = sides.map(|side| View::row_major(side).broadcast_places(&shape));
+                    let result = binary(op, x, y).run().unwrap();
+                    assert_eq!(result.shape(), shape);
+                    for (index, given) in download(&result).into_iter().enumerate() {
+                        let [x, y] = [0, 1].map(|k| elements[k][places[k][index]]);
+                        let expected = apply(op, dtype, x, y);
+                        assert!(
+                            same(result.dtype(), expected, given, nan_freedom(op)),
+                            "{op} of {dtype} {x:#x} and {y:#x}, {sides:?}, element {index} on {device}: {given:#x}, not {expected:#x}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Numbers beside whole blocks of vectors with and without elements before and after them, in
+/// destinations that begin at any place in a vector; operands there too, or at another place.
+#[test]
+fn destinations_that_begin_inside_a_vector() {
+    for device in devices() {
+        for dtype in [DType::U8, DType::I32] {
+            let vector = 16 / dtype.size();
+            for (start, body, tail) in
+                [(0, 2048, 0), (1, 1024, 0), (3, 512, 0), (1, 512, 1), (2, 30, 3), (0, 512, 2)]
+            {
+                let len = (vector - start) % vector + body * vector + tail;
+                let mut random = Random::new((start * 100 + tail) as u64);
+                let elements = random.elements(dtype, start + len + 1);
+                let window = |tensor: &Tensor, start| tensor.narrow(0, start, len).unwrap();
+                for apart in [0, 1] {
+                    let x = upload(dtype, &elements, &[elements.len()], &device);
+                    let fresh = || Tensor::zeros([elements.len()], dtype, &device).unwrap();
+                    let (outs, read) = ([fresh(), fresh(), fresh()], window(&x, start + apart));
+                    let [mut both, mut right, mut left] =
+                        outs.each_ref().map(|out| window(out, start));
+                    binary(BinaryOp::Multiply, &read, &read).out(&mut both).run().unwrap();
+                    binary(BinaryOp::Subtract, &read, 3).out(&mut right).run().unwrap();
+                    binary(BinaryOp::Subtract, 3, &read).out(&mut left).run().unwrap();
+                    for (out, function) in outs.iter().zip([0, 1, 2]) {
+                        for (place, given) in download(out).into_iter().enumerate() {
+                            let expected = if (start..start + len).contains(&place) {
+                                let x = elements[place + apart];
+                                match function {
+                                    0 => apply(BinaryOp::Multiply, dtype, x, x),
+                                    1 => apply(BinaryOp::Subtract, dtype, x, 3),
+                                    _ => apply(BinaryOp::Subtract, dtype, 3, x),
+                                }
+                            } else {
+                                0
+                            };
+                            assert_eq!(
+                                given, expected,
+                                "{dtype}, {len} from {start} on, place {place} on {device}"
                             );
                         }
                     }

@@ -52,6 +52,26 @@ fn tensors_of_ours_become_slices() {
 }
 
 #[test]
+fn a_slice_comes_after_the_work_of_every_stream() {
+    let name = "a_slice_comes_after_the_work_of_every_stream";
+    for seed in ["seed:1", "seed:2", "seed:3"] {
+        isolated(module_path!(), name, &[("VCUDA_ASYNC", seed)], |_| {
+            let device = Device::cuda(0).unwrap();
+            let other = device.with_new_stream().unwrap();
+            let stream = cuda::stream(&device).unwrap();
+            for _ in 0..10 {
+                let x = Tensor::zeros([5000], DType::F32, &device).unwrap();
+                x.to_device(&other).unwrap().add_assign(1).unwrap();
+                let slice = cuda::slice_from_tensor::<f32>(x).unwrap();
+                let values = stream.clone_dtoh(&slice).unwrap();
+                stream.synchronize().unwrap();
+                assert_eq!(values, vec![1.0; 5000]);
+            }
+        });
+    }
+}
+
+#[test]
 fn views_are_lent_and_go_back() {
     isolated(module_path!(), "views_are_lent_and_go_back", &[("VCUDA_ASYNC", "seed:2")], |_| {
         let context = CudaContext::new(0).unwrap();

@@ -5,6 +5,7 @@
 #![cfg(all(feature = "cuda", feature = "cpu", unix))]
 
 mod cudarc_users;
+mod far;
 mod faults;
 mod missing;
 mod order;

@@ -146,3 +146,45 @@ fn nothing_is_launched_for_nothing() {
         assert_eq!(driver.calls_of("cuLaunchKernel"), 2);
     });
 }
+
+#[test]
+fn what_was_uploaded_may_change_at_once() {
+    // The driver stages pageable memory, but reads pinned memory late; here it reads all of it late.
+    let late = &[("VCUDA_LATE_HOST", "1")];
+    isolated(module_path!(), "what_was_uploaded_may_change_at_once", late, |_| {
+        let device = Device::cuda(0).unwrap();
+        let mut elements = vec![0i64; 3000];
+        let tensors: Vec<_> = (0..5)
+            .map(|value| {
+                elements.fill(value);
+                Tensor::from_slice(&elements, [3000], &device).unwrap()
+            })
+            .collect();
+        for (value, tensor) in tensors.iter().enumerate() {
+            assert_eq!(tensor.to_vec::<i64>().unwrap(), vec![value as i64; 3000]);
+        }
+    });
+}
+
+#[test]
+fn a_thread_that_has_never_seen_the_device_launches() {
+    isolated(
+        module_path!(),
+        "a_thread_that_has_never_seen_the_device_launches",
+        &[("VCUDA_DEVICES", "2")],
+        |_| {
+            let devices = [0, 1].map(|ordinal| Device::cuda(ordinal).unwrap());
+            for device in devices {
+                let x = Tensor::arange(100, DType::I32, &device).unwrap();
+                let mut out = Tensor::zeros([100], DType::I32, &device).unwrap();
+                // Nothing is allocated, so that the launch is the thread's first call.
+                let add = move || {
+                    binary(BinaryOp::Add, &x, 1).out(&mut out).run().unwrap();
+                    out
+                };
+                let out = thread::spawn(add).join().unwrap();
+                assert_eq!(out.to_vec::<i32>().unwrap()[99], 100);
+            }
+        },
+    );
+}

@@ -226,14 +226,18 @@ mod tests {
 
     #[test]
     fn every_input_changes_the_key() {
-        let options = |dtype: &str| super::super::nvrtc::options("add", dtype, Target::Ptx(80));
-        let key_of = |dtype, target, version| key(&options(dtype), target, version);
+        let key_of = |op, dtype, target, version| {
+            // The options are those of one target, so that the key itself must tell targets apart.
+            let options = super::super::nvrtc::options(op, dtype, Target::Ptx(80));
+            key(&options, target, version)
+        };
         let keys = [
-            key_of("f32", Target::Ptx(80), (12, 9)),
-            key_of("f64", Target::Ptx(80), (12, 9)),
-            key_of("f32", Target::Ptx(90), (12, 9)),
-            key_of("f32", Target::Cubin(80), (12, 9)),
-            key_of("f32", Target::Ptx(80), (13, 0)),
+            key_of("add", "f32", Target::Ptx(80), (12, 9)),
+            key_of("subtract", "f32", Target::Ptx(80), (12, 9)),
+            key_of("add", "f64", Target::Ptx(80), (12, 9)),
+            key_of("add", "f32", Target::Ptx(90), (12, 9)),
+            key_of("add", "f32", Target::Cubin(80), (12, 9)),
+            key_of("add", "f32", Target::Ptx(80), (13, 0)),
         ];
         for (index, key) in keys.iter().enumerate() {
             assert!(!keys[..index].contains(key));

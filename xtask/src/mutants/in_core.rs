@@ -9,7 +9,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "(1, r) => r,",
         put: "(1, r) => r.max(1),",
         breaks: "one element broadcast against none gives one",
-        tests: "--test errors --test layouts --test destinations",
+        tests: "--test views",
     },
     Mutant {
         name: "stretched-dimension-moves",
@@ -73,7 +73,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "amount.min(64) as u32",
         put: "(amount as u32).min(64)",
         breaks: "a shift by 2^32 is a shift by 0",
-        tests: "--test elements every_operation",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "collapse-by-destination",
@@ -81,7 +81,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let joins = self.strides.iter().all(",
         put: "let joins = self.strides.iter().take(1).all(",
         breaks: "loops are joined that only the destination walks as one",
-        tests: "--test elements every_operation",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "backward-destination-offset",
@@ -113,7 +113,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "look_up(&numpy::TENSORS, lhs, rhs).filter(|dtype| dtype.is_int())",
         put: "look_up(&numpy::TENSORS, lhs, rhs)",
         breaks: "u64 and signed integers are compared after rounding",
-        tests: "--test result_types",
+        tests: "--test values comparisons",
     },
     Mutant {
         name: "destination-not-locked",

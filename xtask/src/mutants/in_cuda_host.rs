@@ -9,7 +9,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let magic = (1u64 << (31 + log2)).div_ceil(size);",
         put: "let magic = (1u64 << (31 + log2)) / size;",
         breaks: "the kernels' division by a size is one too low for some positions",
-        tests: "--test elements every_operation",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "gather-grid",
@@ -25,7 +25,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let rest = !vectors.is_multiple_of(per_block) || head + tail != 0;",
         put: "let rest = !vectors.is_multiple_of(per_block);",
         breaks: "head and tail are left out where the rest is full blocks",
-        tests: "--test shapes",
+        tests: "--test sizes destinations_that",
     },
     Mutant {
         name: "step-without-inner-stride",
@@ -33,7 +33,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "stride_of(role, level).wrapping_sub(inner) as i32",
         put: "stride_of(role, level) as i32",
         breaks: "steps of outer loops do not undo the inner ones",
-        tests: "--test elements every_operation",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "number-of-the-other-side",
@@ -41,7 +41,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "self.values[usize::from(shape != Shape::Lscalar)]",
         put: "self.values[usize::from(shape == Shape::Lscalar)]",
         breaks: "a kernel gets the number of the operand that has none",
-        tests: "--test values",
+        tests: "--test values numbers_stand",
     },
     Mutant {
         name: "alignment-of-the-right-operand",
@@ -57,7 +57,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "const NARROW: usize = 1 << 31;",
         put: "const NARROW: usize = 1 << 32;",
         breaks: "32-bit kernels are given offsets that wrap",
-        tests: "--test shapes",
+        tests: "--test cuda far::",
     },
     Mutant {
         name: "kernel-for-another-dtype",
@@ -164,11 +164,11 @@ pub const MUTANTS: &[Mutant] = &[
         tests: "--test cuda cudarc_users::",
     },
     Mutant {
-        name: "freed-without-pool-too-early",
+        name: "freed-with-the-wrong-function",
         file: "src/backend/cuda/memory.rs",
-        find: "let waited = self.home.synchronize();",
-        put: "let waited: Result<()> = Ok(());",
-        breaks: "without memory pools, memory is freed under a running kernel",
+        find: "if self.home.context().has_pools() {\n            // SAFETY: the block was allocated from a pool and",
+        put: "if self.home.context().capability() > 0 {\n            // SAFETY: the block was allocated from a pool and",
+        breaks: "without memory pools, memory is given to one that is not there and never freed",
         tests: "--test cuda setup::",
     },
     Mutant {

@@ -25,7 +25,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "(thread < head ? 0 : i64(body))",
         put: "(thread < head + 1 ? 0 : i64(body))",
         breaks: "the first element of the tail is taken for one of the head",
-        tests: "--test sizes sizes_at_the_edges",
+        tests: "--test sizes destinations_that",
     },
     Mutant {
         name: "scalar-edge-operands-swapped",
@@ -33,7 +33,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return Op::apply(moving, kept);",
         put: "return Op::apply(kept, moving);",
         breaks: "a number and the elements before and after whole vectors change sides",
-        tests: "--test values",
+        tests: "--test values numbers_stand",
     },
     Mutant {
         name: "left-number-applied-on-the-right",
@@ -41,7 +41,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "explicit KeptElement(T x) : kept(splat(x)) {}\n    BL_FN typename V::Out apply(const Vector& y) const { return V::apply(kept, V::ready(y)); }",
         put: "explicit KeptElement(T x) : kept(splat(x)) {}\n    BL_FN typename V::Out apply(const Vector& y) const { return V::apply(y, V::ready(kept)); }",
         breaks: "a number or a column on the left acts from the right",
-        tests: "--test values",
+        tests: "--test sizes destinations_that",
     },
     Mutant {
         name: "row-step",
@@ -49,7 +49,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "at[k] = at[k - 1] + p.rows_apart;",
         put: "at[k] = at[k - 1] + 1;",
         breaks: "a thread of the row kernel walks neighbouring rows instead of its own",
-        tests: "--test shapes",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "row-column-bound",
@@ -57,7 +57,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if (column >= p.row_vectors) return;",
         put: "if (column > p.row_vectors) return;",
         breaks: "one thread too many works beside the end of a row",
-        tests: "--test shapes",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "col-full-block-test",
@@ -65,7 +65,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if ((blockIdx.y + 1) * (STEP * DEPTH) <= p.row_vectors) {",
         put: "if (blockIdx.y * (STEP * DEPTH) <= p.row_vectors) {",
         breaks: "the last block of a row takes itself for a full one",
-        tests: "--test shapes",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "gen-full-block-step",
@@ -73,7 +73,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "locate<RANK>(p.dims, first + k * STEP, outer);\n            x[k]",
         put: "locate<RANK>(p.dims, first + k, outer);\n            x[k]",
         breaks: "the second vector of a thread comes from the wrong place",
-        tests: "--test shapes",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "gen-splat-ignored",
@@ -81,7 +81,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if (is_splat) return splat(load<T>(address));",
         put: "if (is_splat && address == 0) return splat(load<T>(address));",
         breaks: "an element that stands for a row is taken for the beginning of one",
-        tests: "--test shapes",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "gath-tail-count",
@@ -89,7 +89,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if (vector == p.vectors) count = p.tail;",
         put: "if (vector == p.vectors) count = p.tail + 1;",
         breaks: "one element after the end is computed",
-        tests: "--test sizes sizes_at_the_edges",
+        tests: "--test sizes destinations_that",
     },
     Mutant {
         name: "gath-head-dropped",
@@ -97,7 +97,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if (vector == p.vectors + 1) n = 0, count = p.head;",
         put: "if (vector == p.vectors + 1) count = 0;",
         breaks: "elements before the first whole vector of the destination are not computed",
-        tests: "--test shapes",
+        tests: "--test sizes destinations_that",
     },
     Mutant {
         name: "gath-run-too-long",
@@ -105,7 +105,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "(n - outer * p.inner_size < p.inner_starts)",
         put: "(n - outer * p.inner_size <= p.inner_starts)",
         breaks: "a vector that crosses the end of a row goes on in the same row",
-        tests: "--test elements every_operation",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "wide-shift-amount",
@@ -113,7 +113,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "high_half(u64(amount)) ? 64u",
         put: "high_half(u64(amount)) ? 63u",
         breaks: "a 64-bit shift by a huge amount leaves one bit",
-        tests: "--test elements every_operation",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "uniform-shift-wraps",
@@ -121,7 +121,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "u32 amount = y < bits ? y : bits;",
         put: "u32 amount = y & (bits - 1);",
         breaks: "a shift of narrow elements by a number wraps the number",
-        tests: "--test shapes",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "shifted-lanes-mixed-up",
@@ -129,7 +129,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return permute<0x5410>(permute<0x0073>(a, b), permute<0x0073>(c, d));",
         put: "return permute<0x5410>(permute<0x0073>(c, d), permute<0x0073>(a, b));",
         breaks: "bytes shifted right end up in each other's place",
-        tests: "--test elements every_operation",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "carry-into-the-next-lane",
@@ -137,7 +137,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return ((x & ~tops) + (y & ~tops)) ^ ((x ^ y) & tops);",
         put: "return x + y + (tops & 0);",
         breaks: "a sum of bytes carries into its neighbour",
-        tests: "--test elements every_operation",
+        tests: "--test sizes destinations_that",
     },
     Mutant {
         name: "unsigned-order-of-signed-lanes",
@@ -145,7 +145,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if constexpr (is_signed_integer<T>()) x ^= tops, y ^= tops;",
         put: "",
         breaks: "negative bytes compare as large ones",
-        tests: "--test elements every_operation",
+        tests: "--test sizes broadcasts_around",
     },
     Mutant {
         name: "half-a-sign",
@@ -153,7 +153,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "blend<0x80008000u>(x, y)",
         put: "blend<0x80000000u>(x, y)",
         breaks: "every other f16 keeps its own sign in copysign",
-        tests: "--test elements every_operation",
+        tests: "--test goldens",
     },
     Mutant {
         name: "rounded-twice",
@@ -185,7 +185,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "chosen = b != b ? (NAN == Nan::wins ? y : x) : chosen;",
         put: "chosen = b != b ? (NAN == Nan::wins ? x : y) : chosen;",
         breaks: "a NaN on the right loses in maximum and wins in fmax",
-        tests: "--test elements every_operation",
+        tests: "--test values extremes",
     },
     Mutant {
         name: "complex-divide-sign",
@@ -193,7 +193,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "(x.im - x.re * ratio) * scale",
         put: "(x.im + x.re * ratio) * scale",
         breaks: "the imaginary part of a quotient has the wrong sign in it",
-        tests: "--test elements every_operation",
+        tests: "--test values complex_numbers",
     },
     Mutant {
         name: "exact-order-of-signs",
@@ -201,7 +201,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "x.negative > y.negative",
         put: "x.negative < y.negative",
         breaks: "a negative integer is above every u64",
-        tests: "--test result_types",
+        tests: "--test values comparisons",
     },
     Mutant {
         name: "mask-ignored",
@@ -225,7 +225,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "BL_FN i64 signed_offset(u64 wrapped) { return i64(wrapped); }",
         put: "BL_FN i64 signed_offset(u64 wrapped) { return i32(wrapped); }",
         breaks: "offsets of 64-bit kernels lose their upper half",
-        tests: "--test shapes",
+        tests: "--test cuda far::",
     },
     Mutant {
         name: "grad-sum-stops-early",

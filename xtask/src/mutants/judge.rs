@@ -19,6 +19,9 @@ pub const PATIENCE: Duration = Duration::from_secs(150);
 /// How long they may take without one: every kernel they use is compiled then.
 pub const PATIENCE_WITHOUT: Duration = Duration::from_secs(900);
 
+/// How long the reason for a failure may take to be read.
+const LATE: Duration = Duration::from_millis(300);
+
 /// What NVRTC's refusal of a kernel looks like in the output of a test, printed either way.
 const REFUSED_KERNEL: [&str; 2] = ["cannot compile ", "Compile { kernel"];
 
@@ -140,6 +143,10 @@ fn watch(child: &mut Child, patience: Duration) -> Watched {
                 let failed = failed_test(&line);
                 lines.push(line);
                 if let Some(test) = failed {
+                    // The reason comes by another way than the verdict, and may be behind it.
+                    let late = Instant::now() + LATE;
+                    let left = || late.saturating_duration_since(Instant::now());
+                    lines.extend(std::iter::from_fn(|| receiver.recv_timeout(left()).ok()));
                     return Watched::Failed(test, lines);
                 }
             }
@@ -174,8 +181,13 @@ fn caught(test: String, lines: &[String]) -> Verdict {
     {
         return Verdict::Broken(line.clone());
     }
-    let panic = lines.iter().position(|line| line.contains("panicked at "));
-    let said = panic.and_then(|at| lines.get(at + 1)).or(lines.last());
+    // A test that runs its body in another process first says how that one ended.
+    let said = lines
+        .windows(2)
+        .filter(|pair| pair[0].contains("panicked at "))
+        .map(|pair| &pair[1])
+        .find(|said| !said.starts_with("exit status") && !said.starts_with("signal"))
+        .or(lines.last());
     Verdict::Caught { test, said: said.cloned().unwrap_or_default() }
 }
 

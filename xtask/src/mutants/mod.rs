@@ -40,6 +40,7 @@ fn run(mut arguments: Arguments) -> Outcome {
 
     let start = Instant::now();
     let tree = Tree::copy()?;
+    list::check(tree.root(), &chosen)?;
     let judge = Judge::new(&tree)?;
     expect_success(&judge, &chosen)?;
     let mut results = Vec::new();
@@ -82,9 +83,9 @@ fn expect_success(judge: &Judge, mutants: &[&'static Mutant]) -> Outcome {
 
 fn judge_one(tree: &Tree, judge: &Judge, mutant: &'static Mutant) -> Result<Row, Failure> {
     let start = Instant::now();
-    tree.apply(mutant)?;
+    let source = tree.apply(mutant)?;
     let verdict = judge.run(mutant.tests, judge::PATIENCE);
     // Restored even if cargo could not be started: the next run begins with a whole tree.
-    tree.restore(mutant)?;
+    tree.restore(mutant, &source)?;
     Ok(Row { mutant, verdict: verdict?, seconds: start.elapsed().as_secs_f64() })
 }

@@ -48,18 +48,18 @@ impl Tree {
         &self.root
     }
 
-    /// Puts a fault in.
-    pub fn apply(&self, mutant: &Mutant) -> Outcome {
-        let source = fs::read_to_string(root().join(mutant.file))?;
-        fs::write(self.root.join(mutant.file), source.replacen(mutant.find, mutant.put, 1))?;
-        Ok(())
+    /// Puts a fault in, and gives the file's text without it.
+    pub fn apply(&self, mutant: &Mutant) -> Result<String, Failure> {
+        let path = self.root.join(mutant.file);
+        let source = fs::read_to_string(&path)?;
+        fs::write(path, source.replacen(mutant.find, mutant.put, 1))?;
+        Ok(source)
     }
 
     /// Takes the fault out again. The file gets a new time, by which cargo sees that what was built
     /// last is not what is there now.
-    pub fn restore(&self, mutant: &Mutant) -> Outcome {
-        fs::write(self.root.join(mutant.file), fs::read(root().join(mutant.file))?)?;
-        Ok(())
+    pub fn restore(&self, mutant: &Mutant, source: &str) -> Outcome {
+        Ok(fs::write(self.root.join(mutant.file), source)?)
     }
 }
 
