@@ -86,9 +86,22 @@ template <class T> BL_FN bool sign_of(T x) {
     else if constexpr (is_unsigned_integer<T>() || is_bool<T>()) return false;
     else return bits_of(x) >> (8 * sizeof(T) - 1) != 0;
 }
+// The bits as the device made them. The compiler takes the conversion of a NaN without a sign to have none and would
+// leave out the mask below, but the NaN that a device makes in 64 bits has its sign bit set.
+template <class T> BL_FN Bits<T> device_bits_of(T x) {
+#if BL_DEVICE
+    Bits<T> r;
+    if constexpr (same<T, f64>()) BL_PTX("mov.b64 %0, %1;" : "=l"(r) : "d"(x));
+    else if constexpr (same<T, f32>()) BL_PTX("mov.b32 %0, %1;" : "=r"(r) : "f"(x));
+    else r = bits_of(x);
+    return r;
+#else
+    return bits_of(x);
+#endif
+}
 template <class T> BL_FN T with_sign(T x, bool negative) {
     constexpr int top = 8 * sizeof(T) - 1;
-    return from_bits<T>(Bits<T>((bits_of(x) & ~(Bits<T>(1) << top)) | Bits<T>(Bits<T>(negative) << top)));
+    return from_bits<T>(Bits<T>((device_bits_of(x) & ~(Bits<T>(1) << top)) | Bits<T>(Bits<T>(negative) << top)));
 }
 
 // The comparisons take the place of the conversion instruction's own saturation, which is not the same for all widths.
