@@ -138,6 +138,19 @@ proptest! {
 }
 
 #[test]
+fn a_view_that_runs_the_other_way_is_another() {
+    for device in devices() {
+        // Both begin at the same element, and what one row writes the next one reads.
+        let x = Tensor::arange(12, DType::I32, &device).unwrap();
+        let mut out = x.as_strided(&[2, 4], &[4, 1], 3).unwrap();
+        let read = x.as_strided(&[2, 4], &[4, -1], 3).unwrap();
+        binary(BinaryOp::Add, &read, 100).out(&mut out).run().unwrap();
+        let expected = [0, 1, 2, 103, 102, 101, 100, 107, 106, 105, 104, 11];
+        assert_eq!(x.to_vec::<i32>().unwrap(), expected, "{device}");
+    }
+}
+
+#[test]
 fn every_operation_has_an_in_place_method() {
     for device in devices() {
         let mut checked = 0;

@@ -33,7 +33,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "self.shape[axis] == 1 || self.strides[axis] == other.strides[axis]",
         put: "self.shape[axis] == 1 || self.strides[axis].abs() == other.strides[axis].abs()",
         breaks: "a view that starts with the same element and runs the other way counts as the same",
-        tests: "--test destinations",
+        tests: "--test destinations a_view_that_runs",
     },
     Mutant {
         name: "self-overlap-missed",
@@ -116,6 +116,14 @@ pub const MUTANTS: &[Mutant] = &[
         tests: "--test values comparisons",
     },
     Mutant {
+        name: "locks-in-any-order",
+        file: "src/storage.rs",
+        find: "order.sort_unstable_by_key(|entry| entry.map_or(usize::MAX, |(address, _)| address));",
+        put: "order.sort_by_key(|entry| entry.is_none());",
+        breaks: "operations on the same tensors in other roles wait for each other for ever",
+        tests: "--test concurrency any_order",
+    },
+    Mutant {
         name: "destination-not-locked",
         file: "src/storage.rs",
         find: "access.guards[used] = Some(if written == Some(address) {",
@@ -124,7 +132,7 @@ pub const MUTANTS: &[Mutant] = &[
         tests: "--test concurrency every_in_place",
     },
     Mutant {
-        name: "temporary-not-one-step",
+        name: "overlap-on-the-left-ignored",
         file: "src/ops/binary.rs",
         find: "if !aliases.contains(&Alias::Overlapping) {",
         put: "if !aliases[1..].contains(&Alias::Overlapping) {",

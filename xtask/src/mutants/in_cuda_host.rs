@@ -201,6 +201,6 @@ pub const MUTANTS: &[Mutant] = &[
         find: "(Shape::Each, kept.len.div_ceil(THREADS))",
         put: "(Shape::Each, kept.len / THREADS + 1 - usize::from(kept.len > THREADS))",
         breaks: "the last block of a gradient is not launched",
-        tests: "--test gradients",
+        tests: "--test gradients what_was",
     },
 ];

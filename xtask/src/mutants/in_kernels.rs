@@ -132,11 +132,11 @@ pub const MUTANTS: &[Mutant] = &[
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
-        name: "carry-into-the-next-lane",
+        name: "borrow-from-the-next-lane",
         file: "cuda/packed.cuh",
-        find: "return ((x & ~tops) + (y & ~tops)) ^ ((x ^ y) & tops);",
-        put: "return x + y + (tops & 0);",
-        breaks: "a sum of bytes carries into its neighbour",
+        find: "return ((x | tops) - (y & ~tops)) ^ (~(x ^ y) & tops);",
+        put: "return x - y + (tops & 0);",
+        breaks: "a difference of bytes borrows from its neighbour",
         tests: "--test sizes destinations_that",
     },
     Mutant {
@@ -233,7 +233,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "half != 0; half /= 2",
         put: "half > 1; half /= 2",
         breaks: "half of the partial sums are left out of a gradient",
-        tests: "--test gradients",
+        tests: "--test gradients what_was",
     },
     Mutant {
         name: "grad-missing-barrier",
@@ -241,6 +241,6 @@ pub const MUTANTS: &[Mutant] = &[
         find: "partial[threadIdx.x] = sum;\n    __syncthreads();",
         put: "partial[threadIdx.x] = sum;",
         breaks: "threads add up partial sums that others have not written yet",
-        tests: "--test gradients",
+        tests: "--test gradients what_was",
     },
 ];

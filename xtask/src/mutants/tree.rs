@@ -9,7 +9,7 @@ use super::list::Mutant;
 use crate::run::root;
 use crate::{Failure, Outcome};
 
-/// A copy of every file that git knows.
+/// A copy of every file that git knows or would take.
 pub struct Tree {
     root: PathBuf,
 }
@@ -19,7 +19,11 @@ impl Tree {
     /// builds again only what has changed since the last time.
     pub fn copy() -> Result<Tree, Failure> {
         let tree = Tree { root: root().join("target/mutants/tree") };
-        let listed = Command::new("git").current_dir(root()).args(["ls-files", "-z"]).output();
+        // New files too, or manifests and modules would name what is not there.
+        let listed = Command::new("git")
+            .current_dir(root())
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .output();
         let listed = listed.map_err(|error| format!("cannot run git: {error}"))?;
         if !listed.status.success() {
             return Err(format!("git ls-files ended with {}", listed.status).into());
