@@ -7,6 +7,7 @@ mod kernels;
 mod modules;
 mod mutants;
 mod nvrtc;
+mod overhead;
 mod parallel;
 mod run;
 mod sass;
@@ -37,6 +38,7 @@ const COMMANDS: &[Command] = &[
     sass::COMMAND,
     bindings::COMMAND,
     exhaustive::COMMAND,
+    overhead::COMMAND,
     virtual_cuda::COMMAND,
     mutants::COMMAND,
 ];

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use crate::arguments::Arguments;
 use crate::run::{cargo, finish, root};
-use crate::{Command, Failure, Outcome, bindings, kernels, mutants, sass, virtual_cuda, wheels};
+use crate::{
+    Command, Failure, Outcome, bindings, kernels, mutants, overhead, sass, virtual_cuda, wheels,
+};
 
 pub const COMMAND: Command = Command { name: "test", usage: "[--full]", run };
 
@@ -70,6 +72,7 @@ fn run(mut arguments: Arguments) -> Outcome {
     steps.task(&kernels::COMMAND, &format!("--nvrtc 13 --arch sm_120 --out {}", out.display()))?;
     steps.task(&sass::COMMAND, "")?;
     steps.task(&bindings::COMMAND, "--check")?;
+    steps.task(&overhead::COMMAND, "--count")?;
     if full {
         everything(&mut steps, &cuda)?;
     }
