@@ -182,6 +182,11 @@ fn general(l: usize) -> Vec<Case> {
         Case::new("gen8", dense(&[2, 1, 2, 1, 2, 1], 3), dense(&[2, 2, 2, 2, 2, c], 0)),
         Case::new("gen8", dense(&[5, 2, 2, 2, 2, 2, 2, c], 0), dense(&[1, 2, 1, 2, 1, 2, 1, c], 0)),
     ];
+    // Operands that stand still, in more than one block.
+    let (long, column) = (dense(&[65, 8 * l], 0), dense(&[65, 1], 2));
+    cases.push(Case::new("gen2", long.clone(), column.clone()));
+    cases.push(Case::new("gen2", column, long));
+    cases.push(Case::new("gen4", dense(&[1, 90, 1], 1), dense(&[3, 90, c], 0)));
     for rows in [255, 256, 257, 513] {
         cases.push(Case::new("gen2", strided(&[rows, c], &[wide, 1]), dense(&[rows, c], 0)));
     }
@@ -196,7 +201,7 @@ fn general(l: usize) -> Vec<Case> {
 fn gathered(l: usize) -> Vec<Case> {
     let odd = 2 * l + 1;
     let backwards = |n: usize| strided(&[n], &[-1]);
-    let sizes = [2, l + 1, 254 * l, 254 * l + 1, 256 * l + 3, 700 * l + 5];
+    let sizes = [2, l + 1, 254 * l + 1, 255 * l, 255 * l + 1, 256 * l + 3, 700 * l + 5];
     let mut cases: Vec<_> =
         sizes.iter().map(|&n| Case::new("gath2", backwards(n), dense(&[n], 0))).collect();
     cases.extend([

@@ -28,7 +28,7 @@ pub fn given(op: BinaryOp, dtype: DType) -> Vec<Case> {
         cases.push(into("lscalar", dense(&[], 4), run(), plain(run())));
         if l > 1 {
             // An operand at another place is gathered; the destination has a head all the same.
-            for n in [2, l, 257 * l + 1] {
+            for n in [2, l, 256 * l + 1] {
                 let (run, first) = (|| dense(&[n], place), dense(&[n], 0));
                 cases.push(into("gath2", run(), first.clone(), plain(run())));
                 cases.push(into("gath2", first.clone(), first, plain(run())));

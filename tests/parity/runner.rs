@@ -194,7 +194,7 @@ pub fn kernel_name(op: BinaryOp) -> &'static str {
 }
 
 /// The shape of the kernel that a case takes if it is made to take another one.
-fn shape_under(case: &Case, force: Force) -> &'static str {
+pub fn shape_under(case: &Case, force: Force) -> &'static str {
     let numbers = [&case.lhs, &case.rhs].iter().any(|o| matches!(o, Operand::Number(_)));
     match force {
         Force::Nothing => case.shape,

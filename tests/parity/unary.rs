@@ -19,7 +19,7 @@ fn views(dtype: DType) -> Vec<(&'static str, View)> {
         ("gath2", turned(&[33, 2 * l + 1])),
         ("gath2", strided(&[6, 4 * l], &[0, 1])),
     ];
-    for n in [2, l + 1, 254 * l, 254 * l + 1, 700 * l + 5] {
+    for n in [2, l + 1, 254 * l + 1, 255 * l, 255 * l + 1, 700 * l + 5] {
         views.push(("gath2", strided(&[n], &[-1])));
     }
     views
