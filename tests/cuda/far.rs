@@ -35,7 +35,7 @@ fn elements_further_apart_than_32_bits_count() {
             let shifted: Vec<_> = expected.iter().map(|value| value << 1).collect();
             assert_eq!((&view << 1).unwrap().to_vec::<u8>().unwrap(), shifted);
             let wide = view.cast(DType::I32).unwrap();
-            let sum = binary(BinaryOp::Add, &view, &wide.cast(DType::U8).unwrap()).run().unwrap();
+            let sum = binary(BinaryOp::Add, &view, wide.cast(DType::U8).unwrap()).run().unwrap();
             assert_eq!(sum.to_vec::<u8>().unwrap(), shifted);
         }
         let mut written = view(&[2], &[2 * step], 1);

@@ -1,6 +1,8 @@
 //! The virtual driver, in a process of its own for every test: settings, faults and counts are the
 //! process' own, and so is a driver that was never there.
 
+#![allow(dead_code, reason = "each test takes what it needs")]
+
 use std::env;
 use std::ffi::{CString, c_char, c_int};
 use std::io::{self, Write};

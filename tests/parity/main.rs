@@ -21,7 +21,6 @@ mod runner;
 mod streams;
 mod two_devices;
 mod unary;
-#[allow(dead_code, reason = "the tests of the host side take more of it")]
 #[path = "../cuda/virtual_driver.rs"]
 mod virtual_driver;
 
