@@ -9,6 +9,7 @@ mod mutants;
 mod nvrtc;
 mod overhead;
 mod parallel;
+mod parity;
 mod run;
 mod sass;
 mod test;
@@ -39,6 +40,7 @@ const COMMANDS: &[Command] = &[
     bindings::COMMAND,
     exhaustive::COMMAND,
     overhead::COMMAND,
+    parity::COMMAND,
     virtual_cuda::COMMAND,
     mutants::COMMAND,
 ];
