@@ -110,6 +110,7 @@ mod layout;
 mod op;
 mod operand;
 mod ops;
+mod overlap;
 mod plan;
 pub mod promote;
 mod scalar;

@@ -147,30 +147,6 @@ impl Plan {
     }
 }
 
-/// How a destination and an operand in the same storage relate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Alias {
-    /// No element of one lies on an element of the other.
-    Disjoint,
-    /// Element for element the same memory: each is read before it is written.
-    Same,
-    /// Anything else: the operation has to go through a temporary.
-    Overlapping,
-}
-
-/// Relates a destination to an operand of the same storage. Interleaved views that never touch
-/// count as overlapping, which costs a temporary and is never wrong.
-pub(crate) fn alias(destination: &Layout, operand: &Layout) -> Alias {
-    let (written, read) = (destination.reach(), operand.reach());
-    if written.end <= read.start || read.end <= written.start {
-        Alias::Disjoint
-    } else if destination.is_same_view(operand) {
-        Alias::Same
-    } else {
-        Alias::Overlapping
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,28 +198,5 @@ mod tests {
         let scalar = Layout::row_major(&[]);
         let one = plan(&[], &scalar, &scalar);
         assert_eq!((one.len, one.rank), (1, 0));
-    }
-
-    #[test]
-    fn aliases_are_told_apart() {
-        let all = Layout::row_major(&[10]);
-        let front = all.narrow(0, 0, 5).unwrap();
-        let back = all.narrow(0, 5, 5).unwrap();
-        assert_eq!(alias(&front, &back), Alias::Disjoint);
-        assert_eq!(alias(&front, &front), Alias::Same);
-        assert_eq!(alias(&front, &all.narrow(0, 1, 5).unwrap()), Alias::Overlapping);
-        assert_eq!(alias(&front, &front.flip(0).unwrap()), Alias::Overlapping);
-    }
-
-    #[test]
-    fn self_overlap_is_exact() {
-        let strided = |shape: &[usize], strides: &[isize]| {
-            Layout::strided("test", shape, strides, 0, 1000).unwrap()
-        };
-        assert!(!strided(&[3, 2], &[2, 3]).overlaps_itself());
-        assert!(strided(&[4, 2], &[2, 4]).overlaps_itself());
-        assert!(strided(&[2], &[0]).overlaps_itself());
-        assert!(!strided(&[1, 3], &[0, 2]).overlaps_itself());
-        assert!(strided(&[3, 3], &[1, 2]).overlaps_itself());
     }
 }

@@ -21,7 +21,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "alias-one-element",
-        file: "src/plan.rs",
+        file: "src/overlap.rs",
         find: "if written.end <= read.start || read.end <= written.start {",
         put: "if written.end <= read.start + 1 || read.end <= written.start {",
         breaks: "views that share one element count as apart",
@@ -37,7 +37,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "self-overlap-missed",
-        file: "src/layout.rs",
+        file: "src/overlap.rs",
         find: "nested &= stride > span;",
         put: "nested &= stride >= span;",
         breaks: "destinations two of whose elements are one are let through",
