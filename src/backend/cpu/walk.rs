@@ -4,8 +4,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::OnceLock;
-
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::convert::{Convert, Scatter};
 use super::kernels::{BinaryLoop, UnaryLoop};
@@ -102,15 +101,26 @@ impl Walk<'_> {
             // SAFETY: the caller's promise, for all elements.
             return unsafe { self.range(0..len) };
         };
-        // A few shares a thread even out threads that run at different speeds.
-        let shares = threads.current_num_threads() * 4;
+        // Threads take shares as they come, this one among them, so that one which wakes late or runs
+        // slowly holds nobody up.
+        let shares = threads.current_num_threads() * 8;
         let share = len.div_ceil(shares).next_multiple_of(BLOCK_LEN);
-        threads.install(|| {
-            (0..len.div_ceil(share)).into_par_iter().for_each(|index| {
-                let start = index * share;
+        let next = AtomicUsize::new(0);
+        let work = || {
+            loop {
+                let start = next.fetch_add(1, Ordering::Relaxed) * share;
+                if start >= len {
+                    return;
+                }
                 // SAFETY: the caller's promise; ranges are disjoint, and so is what they write.
                 unsafe { self.range(start..len.min(start + share)) }
-            });
+            }
+        };
+        threads.in_place_scope(|scope| {
+            for _ in 1..threads.current_num_threads() {
+                scope.spawn(|_| work());
+            }
+            work();
         });
     }
 
