@@ -9,7 +9,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use libloading::os::unix::Library;
+
+use crate::devices::libraries::{libraries, load};
 
 /// Set in the processes that run a test's body, to the test's name.
 const MARK: &str = "BITLANE_ISOLATED_TEST";
@@ -23,13 +25,13 @@ pub fn isolated(module: &str, name: &str, variables: &[(&str, &str)], body: impl
     let test = format!("{module}::{name}");
     // The harness knows tests by their path below the program's own name.
     let test = test.split_once("::").map_or(&*test, |(_, path)| path);
-    let Ok(path) = env::var("BITLANE_VCUDA") else {
+    let found = match libraries() {
+        Ok(found) => found,
         // Not by `eprintln`, which the harness swallows.
-        let _ = writeln!(io::stderr(), "{test} skipped: BITLANE_VCUDA names no virtual driver");
-        return;
+        Err(reason) => return drop(writeln!(io::stderr(), "{test} skipped: {reason}")),
     };
     if env::var(MARK).as_deref() == Ok(test) {
-        let driver = Driver::load(Path::new(&path));
+        let driver = Driver::load(&found.driver);
         body(&driver);
         let findings = driver.report();
         assert_eq!(findings, "[]", "the virtual driver has found something");
@@ -39,6 +41,8 @@ pub fn isolated(module: &str, name: &str, variables: &[(&str, &str)], body: impl
     let output = Command::new(env::current_exe().expect("a test knows its own path"))
         .args([test, "--exact", "--nocapture", "--test-threads=1"])
         .env(MARK, test)
+        .env("BITLANE_VCUDA", &found.driver)
+        .envs(found.nvrtc.iter().map(|path| ("BITLANE_NVRTC", path)))
         .env("BITLANE_CACHE", kernels)
         .env("VCUDA_QUIET", "1")
         .envs(variables.iter().copied())
@@ -50,9 +54,8 @@ pub fn isolated(module: &str, name: &str, variables: &[(&str, &str)], body: impl
 
 impl Driver {
     fn load(path: &Path) -> Driver {
-        // SAFETY: the library is the project's own, and its initialisers do nothing.
-        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) };
-        Driver(library.expect("BITLANE_VCUDA names a library"))
+        load(path).unwrap();
+        Driver(Library::this())
     }
 
     /// The driver that the process uses already, if it is a virtual one.

@@ -4,11 +4,16 @@
 //! With the feature `cuda` the driver is chosen by the environment:
 //!
 //! - `BITLANE_TEST_DRIVER=system` takes the machine's own driver, and its absence is a failure;
-//! - `BITLANE_TEST_DRIVER=virtual` takes the virtual driver at `BITLANE_VCUDA`, likewise;
-//! - without it the machine's driver is taken if it has a device, else the virtual one if
-//!   `BITLANE_VCUDA` names it, else the suite runs on the CPU alone, and says so.
+//! - `BITLANE_TEST_DRIVER=virtual` takes the virtual driver, which is built if `BITLANE_VCUDA` names
+//!   none; likewise;
+//! - `BITLANE_TEST_DRIVER=none` takes none, and the suite runs on the CPU alone;
+//! - without it the machine's driver is taken if it has a device, else the virtual one if there is
+//!   an NVRTC, else none, and the suite says so.
 
 #![allow(dead_code, reason = "each test file takes what it needs")]
+
+#[cfg(all(feature = "cuda", unix))]
+pub mod libraries;
 
 use std::sync::OnceLock;
 
@@ -66,7 +71,6 @@ fn cuda() -> Option<Device> {
 mod driver {
     use std::env;
     use std::ffi::{c_int, c_uint};
-    use std::path::Path;
 
     use libloading::Library;
 
@@ -79,7 +83,10 @@ mod driver {
                 Ok(()) => Ok("virtual"),
                 Err(reason) => panic!("BITLANE_TEST_DRIVER=virtual, but {reason}"),
             },
-            Some(other) => panic!("BITLANE_TEST_DRIVER={other}; it can be system or virtual"),
+            Some("none") => Err("BITLANE_TEST_DRIVER=none".into()),
+            Some(other) => {
+                panic!("BITLANE_TEST_DRIVER={other}; it can be system, virtual or none")
+            }
             None if system_devices() > 0 => Ok("system"),
             None => load_virtual()
                 .map(|()| "virtual")
@@ -108,24 +115,17 @@ mod driver {
         if result == 0 { count } else { 0 }
     }
 
-    /// Brings the virtual driver into the process, where the crate then finds it by its name.
+    /// Brings the virtual driver into the process, and NVRTC where the crate would not find it.
     #[cfg(unix)]
     fn load_virtual() -> Result<(), String> {
-        use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
-        let path = env::var("BITLANE_VCUDA")
-            .map_err(|_| "BITLANE_VCUDA names no virtual driver".to_string())?;
-        if !Path::new(&path).is_absolute() {
-            return Err(format!("BITLANE_VCUDA={path} is no absolute path"));
-        }
-        // SAFETY: the library is the project's own, and its initialisers do nothing.
-        let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_GLOBAL) };
-        // It must stay for as long as the crate may call it, which is for ever.
-        library.map(std::mem::forget).map_err(|error| format!("{path} cannot be loaded: {error}"))
+        use super::libraries::{libraries, load};
+        let found = libraries()?;
+        found.nvrtc.as_deref().map_or(Ok(()), load)?;
+        load(&found.driver)
     }
 
     #[cfg(not(unix))]
     fn load_virtual() -> Result<(), String> {
-        let _ = Path::new("");
         Err("the virtual driver is for Unix".into())
     }
 }

@@ -1,0 +1,72 @@
+//! Where the virtual driver and NVRTC are. Nobody has to say it: the driver is built when it is
+//! asked for, and NVRTC is the machine's own or the one that `cargo xtask` has fetched.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+/// What a process needs to compute on the virtual device.
+pub struct Libraries {
+    pub driver: PathBuf,
+    /// `None`: the crate finds it by itself.
+    pub nvrtc: Option<PathBuf>,
+}
+
+/// Both libraries, or what is missing.
+pub fn libraries() -> Result<&'static Libraries, &'static str> {
+    static FOUND: OnceLock<Result<Libraries, String>> = OnceLock::new();
+    // NVRTC first: without it there is nothing to build a driver for.
+    let find = || nvrtc().and_then(|nvrtc| Ok(Libraries { driver: driver()?, nvrtc }));
+    FOUND.get_or_init(find).as_ref().map_err(String::as_str)
+}
+
+/// Brings a library into the process for good, where it is then found by its name.
+pub fn load(path: &Path) -> Result<(), String> {
+    // SAFETY: the library is the project's own or NVIDIA's, whose initialisers any user of it runs.
+    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) };
+    library
+        .map(std::mem::forget)
+        .map_err(|error| format!("{} cannot be loaded: {error}", path.display()))
+}
+
+fn driver() -> Result<PathBuf, String> {
+    if let Some(path) = env::var_os("BITLANE_VCUDA").map(PathBuf::from) {
+        let absolute = path.is_absolute();
+        let complaint = || format!("BITLANE_VCUDA={} is no absolute path", path.display());
+        return if absolute { Ok(path) } else { Err(complaint()) };
+    }
+    let target = env::current_exe().ok().and_then(|exe| Some(exe.ancestors().nth(3)?.to_owned()));
+    let target = target.ok_or("the test does not know its own path")?;
+    let done = Command::new(env!("CARGO"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["build", "--quiet", "--package", "vcuda", "--target-dir"])
+        .arg(&target)
+        .output();
+    match done {
+        Ok(done) if done.status.success() => Ok(target.join("debug/libvcuda.so")),
+        Ok(done) => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+        Err(error) => Err(format!("the virtual driver cannot be built: {error}")),
+    }
+}
+
+fn nvrtc() -> Result<Option<PathBuf>, String> {
+    let names = ["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"];
+    // SAFETY: loading NVRTC runs its initialisers, which any user of it runs.
+    let is_found = |name: &str| unsafe { Library::new(name) }.is_ok();
+    if env::var_os("BITLANE_NVRTC").is_some() || names.into_iter().any(is_found) {
+        return Ok(None);
+    }
+    let wheels = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/cuda-wheels");
+    let files = ["nvidia/cuda_nvrtc/lib/libnvrtc.so.12", "nvidia/cu13/lib/libnvrtc.so.13"];
+    let wheels = wheels.read_dir().into_iter().flatten().flatten();
+    let mut fetched: Vec<PathBuf> = wheels
+        .flat_map(|wheel| files.map(|file| wheel.path().join(file)))
+        .filter(|path| path.exists())
+        .collect();
+    fetched.sort();
+    let found = fetched.pop().ok_or("NVRTC is not found; `cargo xtask cuda-env` fetches it")?;
+    Ok(Some(found))
+}
