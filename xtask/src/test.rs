@@ -74,7 +74,8 @@ fn run(mut arguments: Arguments) -> Outcome {
 fn everything(steps: &mut Steps, cuda: &VirtualCuda) -> Outcome {
     for nvrtc in [Nvrtc::Twelve, Nvrtc::Thirteen] {
         for device in CAPABILITIES.into_iter().flat_map(|cc| [(cc, true), (cc, false)]) {
-            steps.run(&format!("suite, NVRTC {nvrtc:?}, capability and pools {device:?}"), || {
+            let name = format!("suite, NVRTC {nvrtc:?}, capability and pools {device:?}");
+            steps.run(&name, || {
                 finish(&mut cuda.suite("test --all-features --tests", nvrtc, device)?)
             })?;
         }
