@@ -1,8 +1,11 @@
 //! The way into every API function: counting, tracing, injected faults.
 
-use crate::error::{Code, ERROR_NOT_READY, SUCCESS};
-use crate::sanitizer::lock;
+use crate::error::{
+    Code, ERROR_NOT_PERMITTED, ERROR_NOT_READY, ERROR_UNKNOWN, SUCCESS, name as error_name,
+};
+use crate::sanitizer::{self, Finding, Kind, lock};
 use crate::{config, faults, runtime};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -15,6 +18,14 @@ pub struct Call {
 
 static ALL: Mutex<Vec<&'static Call>> = Mutex::new(Vec::new());
 
+/// Notes a call that is wrong in itself.
+pub fn bad_call(code: Code, text: String) {
+    sanitizer::report(
+        Finding { kind: Kind::BadCall, code, place: None, text },
+        config::with(|c| !c.quiet),
+    );
+}
+
 impl Call {
     /// The counter of a function.
     pub const fn new(name: &'static str) -> Call {
@@ -24,26 +35,40 @@ impl Call {
     /// Runs the body of a call unless it shall fail.
     #[inline]
     pub fn run(&'static self, body: impl FnOnce() -> Result<(), Code>) -> Code {
+        // The settings of the environment hold from the very first call.
+        let tracing = config::tracing();
         if self.count.fetch_add(1, Relaxed) == 0 {
             let mut all = lock(&ALL);
             if !all.iter().any(|c| std::ptr::eq(*c, self)) {
                 all.push(self);
             }
         }
-        let result = match faults::check(self.name) {
-            Some(code) => Err(code),
-            None => body(),
-        };
-        let code = result.err().unwrap_or(SUCCESS);
-        if code != SUCCESS && code != ERROR_NOT_READY && self.name.starts_with("cu") {
-            runtime::settle();
-        }
-        if config::tracing() {
-            let name = crate::error::name(code)
-                .map_or(String::new(), |n| n.to_string_lossy().into_owned());
-            eprintln!("vcuda: {} -> {code} {name}", self.name);
+        let code = self.answer(body).err().unwrap_or(SUCCESS);
+        if tracing {
+            let word = error_name(code).map_or("".into(), |n| n.to_string_lossy());
+            eprintln!("vcuda: {} -> {code} {word}", self.name);
         }
         code
+    }
+
+    fn answer(&self, body: impl FnOnce() -> Result<(), Code>) -> Result<(), Code> {
+        // Asking what an error means is harmless everywhere.
+        if runtime::in_host_function() && !self.name.starts_with("cuGetError") {
+            bad_call(ERROR_NOT_PERMITTED, format!("{} in a host function of a stream", self.name));
+            return Err(ERROR_NOT_PERMITTED);
+        }
+        let whole = || {
+            let result = faults::check(self.name).map_or_else(body, Err);
+            if result.is_err_and(|code| code != ERROR_NOT_READY) {
+                runtime::settle();
+            }
+            result
+        };
+        // A fault of this driver must not end the program: nothing may unwind into C.
+        catch_unwind(AssertUnwindSafe(whole)).unwrap_or_else(|_| {
+            bad_call(ERROR_UNKNOWN, format!("{} failed inside the virtual driver", self.name));
+            Err(ERROR_UNKNOWN)
+        })
     }
 }
 

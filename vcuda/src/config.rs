@@ -45,27 +45,6 @@ pub struct Config {
     pub cubin: Option<String>,
 }
 
-/// The keys, as in `VCUDA_CC` or `set("cc", …)`.
-const KEYS: &[&str] = &[
-    "CC",
-    "DEVICES",
-    "PTX_ISA",
-    "DRIVER",
-    "NO_POOLS",
-    "MEMORY",
-    "TRACE",
-    "STATS",
-    "STUB",
-    "ASYNC",
-    "LATE_HOST",
-    "NO_RACES",
-    "QUIET",
-    "TIMEOUT",
-    "WORKERS",
-    "CUBIN",
-    "FAIL",
-];
-
 impl Default for Config {
     fn default() -> Config {
         Config {
@@ -110,7 +89,10 @@ fn bytes(value: &str) -> Option<u64> {
 
 fn version(value: &str) -> Option<u32> {
     match value.split_once('.') {
-        Some((major, minor)) => Some(major.parse::<u32>().ok()? * 10 + minor.parse::<u32>().ok()?),
+        Some((major, minor)) => {
+            let minor = minor.parse().ok().filter(|&n: &u32| n < 10)?;
+            major.parse::<u32>().ok()?.checked_mul(10)?.checked_add(minor)
+        }
         None => value.parse().ok(),
     }
 }
@@ -124,14 +106,16 @@ fn when(value: &str) -> Option<Async> {
 }
 
 impl Config {
-    /// Changes one setting. `None`: no such key, or a value that makes no sense for it.
+    /// Changes one setting; the keys are as in `VCUDA_CC` or `cc`. `None`: no such key, or a value that makes no
+    /// sense for it.
     fn change(&mut self, key: &str, value: &str) -> Option<()> {
         let value = value.trim();
-        match key.to_ascii_uppercase().trim_start_matches("VCUDA_") {
+        let key = key.to_ascii_uppercase();
+        match key.strip_prefix("VCUDA_").unwrap_or(&key) {
             "CC" => self.cc = version(value).filter(|cc| (30..=199).contains(cc))?,
             "DEVICES" => self.devices = value.parse().ok().filter(|&n| n <= 16)?,
             "PTX_ISA" => self.ptx_isa = version(value)?,
-            "DRIVER" => self.driver = value.parse().ok()?,
+            "DRIVER" => self.driver = value.parse().ok().filter(|&n| n <= i32::MAX as u32)?,
             "NO_POOLS" => self.pools = !flag(value)?,
             "MEMORY" => self.memory = bytes(value)?,
             "TRACE" => self.trace = flag(value)?,
@@ -152,11 +136,9 @@ impl Config {
 
     fn from_environment() -> Config {
         let mut config = Config::default();
-        for key in KEYS {
-            let name = format!("VCUDA_{key}");
-            if let Ok(value) = std::env::var(&name)
-                && config.change(key, &value).is_none()
-            {
+        for (name, value) in std::env::vars_os() {
+            let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+            if name.starts_with("VCUDA_") && config.change(&name, &value).is_none() {
                 eprintln!("vcuda: {name}={value} makes no sense and is ignored");
             }
         }
@@ -220,5 +202,9 @@ mod tests {
         assert!(c.change("async", "seed:7").is_some() && c.when == Async::Seed(7));
         assert!(c.change("no_pools", "1").is_some() && !c.pools);
         assert!(c.change("async", "sometimes").is_none() && c.change("colour", "red").is_none());
+        assert!(
+            c.change("cc", "4294967295.9").is_none()
+                && c.change("memory", "99999999999g").is_none()
+        );
     }
 }

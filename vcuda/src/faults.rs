@@ -1,6 +1,7 @@
 //! Fault injection: the k-th call of a function fails.
 
-use crate::error::{self, Code};
+use crate::driver;
+use crate::error::{self, Code, SUCCESS};
 use crate::sanitizer::lock;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -17,7 +18,16 @@ struct Rule {
 static RULES: Mutex<Vec<Rule>> = Mutex::new(Vec::new());
 static ANY: AtomicBool = AtomicBool::new(false);
 
+/// The name of a function without its version: `cuMemAlloc` for `cuMemAlloc_v2`.
+fn stem(function: &str) -> &str {
+    match function.rsplit_once("_v") {
+        Some((stem, version)) if version.parse::<u32>().is_ok() => stem,
+        _ => function,
+    }
+}
+
 /// Adds rules of the form `FUNCTION:K:CODE`, several with commas between. An empty text removes all rules.
+/// `None`: a rule that could never fail a call, and no rule was added.
 pub fn set(text: &str) -> Option<()> {
     if text.is_empty() {
         clear();
@@ -29,7 +39,12 @@ pub fn set(text: &str) -> Option<()> {
             let mut parts = rule.trim().split(':');
             let (function, call, code) = (parts.next()?, parts.next()?, parts.next()?);
             let call = if call == "*" { 0 } else { call.parse().ok()? };
-            Some(Rule { function: function.to_string(), call, code: error::parse(code)?, seen: 0 })
+            let code = error::parse(code).filter(|&code| code != SUCCESS)?;
+            let known = |name: &str| name == function || stem(name) == function;
+            if parts.next().is_some() || function != "*" && !driver::names().any(known) {
+                return None;
+            }
+            Some(Rule { function: function.to_string(), call, code, seen: 0 })
         })
         .collect::<Option<Vec<_>>>()?;
     lock(&RULES).extend(rules);
@@ -51,8 +66,8 @@ pub fn check(function: &str) -> Option<Code> {
     let mut hit = None;
     for rule in lock(&RULES).iter_mut() {
         // Asking what an error means is not a step that can fail.
-        if rule.function == function || rule.function == "*" && !function.starts_with("cuGetError")
-        {
+        let all = rule.function == "*" && !function.starts_with("cuGetError");
+        if all || rule.function == function || rule.function == stem(function) {
             rule.seen += 1;
             if rule.call == 0 || rule.seen == rule.call {
                 hit = hit.or(Some(rule.code));

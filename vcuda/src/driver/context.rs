@@ -1,10 +1,10 @@
 //! Contexts, primary and other.
 
-use super::{api, outcome, put, working};
+use super::{api, outcome, put, wanted, working};
 use crate::error::{
     ERROR_INVALID_CONTEXT, ERROR_INVALID_DEVICE, ERROR_INVALID_VALUE,
     ERROR_PEER_ACCESS_ALREADY_ENABLED, ERROR_PEER_ACCESS_NOT_ENABLED,
-    ERROR_PEER_ACCESS_UNSUPPORTED,
+    ERROR_PEER_ACCESS_UNSUPPORTED, ERROR_UNSUPPORTED_LIMIT,
 };
 use crate::runtime::{
     current, destroy_context, enter, release_primary, reset_primary, run_context, set_stack, stack,
@@ -15,10 +15,22 @@ fn ordinal(device: c_int) -> Result<usize, u32> {
     usize::try_from(device).map_err(|_| ERROR_INVALID_DEVICE)
 }
 
-fn create(to: *mut u64, device: c_int) -> Result<(), u32> {
+/// One way of waiting at most, and no flag that does not exist.
+fn check_flags(flags: c_uint) -> Result<(), u32> {
+    let scheduling = flags & 7;
+    if flags > 0xff || !matches!(scheduling, 0 | 1 | 2 | 4) {
+        return Err(ERROR_INVALID_VALUE);
+    }
+    Ok(())
+}
+
+fn create(to: *mut u64, flags: c_uint, device: c_int) -> Result<(), u32> {
     let mut s = enter();
     s.device(device)?;
+    wanted(to)?;
+    check_flags(flags)?;
     let cx = s.create_context(ordinal(device)?, false)?;
+    s.contexts.entry(cx).and_modify(|c| c.flags = flags);
     let mut contexts = stack();
     contexts.push(cx);
     set_stack(contexts);
@@ -29,6 +41,7 @@ api! {
     fn cuDevicePrimaryCtxRetain(context: *mut u64, device: c_int) {
         let mut s = enter();
         s.device(device)?;
+        wanted(context)?;
         let cx = s.retain_primary(ordinal(device)?)?;
         put(context, cx)
     }
@@ -45,27 +58,35 @@ api! {
         reset_primary(s, ordinal(device)?).map(drop)
     }
 
-    fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, _flags: c_uint) {
-        enter().device(device).map(drop)
+    fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, flags: c_uint) {
+        let mut s = enter();
+        let primary = s.device(device)?.primary;
+        check_flags(flags)?;
+        s.device(device)?.flags = flags;
+        s.contexts.entry(primary).and_modify(|c| c.flags = flags);
+        Ok(())
     }
 
     fn cuDevicePrimaryCtxGetState(device: c_int, flags: *mut c_uint, active: *mut c_int) {
         let mut s = enter();
-        let on = s.device(device)?.primary_refs > 0;
-        put(flags, 0)?;
+        let found = s.device(device)?;
+        let (on, set) = (found.primary_refs > 0, found.flags);
+        wanted(flags)?;
+        wanted(active)?;
+        put(flags, set)?;
         put(active, c_int::from(on))
     }
 
-    fn cuCtxCreate_v2(context: *mut u64, _flags: c_uint, device: c_int) {
-        create(context, device)
+    fn cuCtxCreate_v2(context: *mut u64, flags: c_uint, device: c_int) {
+        create(context, flags, device)
     }
 
-    fn cuCtxCreate_v3(context: *mut u64, _params: *mut c_void, _count: c_int, _flags: c_uint, device: c_int) {
-        create(context, device)
+    fn cuCtxCreate_v3(context: *mut u64, _params: *mut c_void, _count: c_int, flags: c_uint, device: c_int) {
+        create(context, flags, device)
     }
 
-    fn cuCtxCreate_v4(context: *mut u64, _params: *mut c_void, _flags: c_uint, device: c_int) {
-        create(context, device)
+    fn cuCtxCreate_v4(context: *mut u64, _params: *mut c_void, flags: c_uint, device: c_int) {
+        create(context, flags, device)
     }
 
     fn cuCtxDestroy_v2(context: u64) {
@@ -123,29 +144,41 @@ api! {
 
     fn cuCtxGetDevice(device: *mut c_int) {
         let s = enter();
-        s.ready()?;
-        let context = s.contexts.get(&current()).ok_or(ERROR_INVALID_CONTEXT)?;
-        put(device, context.device as c_int)
+        // A context that has failed still knows its device.
+        let cx = if s.contexts.contains_key(&current()) { current() } else { s.context()? };
+        put(device, s.device_of(cx) as c_int)
     }
 
     fn cuCtxSynchronize() {
         let (mut s, cx) = working()?;
-        s.no_capture_in(cx)?;
+        s.may_disturb()?;
         let s = run_context(s, cx);
         outcome(&s, cx)
     }
 
     fn cuCtxGetFlags(flags: *mut c_uint) {
-        drop(working()?);
-        put(flags, 0)
+        let (s, cx) = working()?;
+        put(flags, s.contexts.get(&cx).map_or(0, |c| c.flags))
     }
 
-    fn cuCtxSetFlags(_flags: c_uint) {
-        working().map(drop)
+    fn cuCtxSetFlags(flags: c_uint) {
+        let (mut s, cx) = working()?;
+        check_flags(flags)?;
+        s.contexts.entry(cx).and_modify(|c| c.flags = flags);
+        Ok(())
     }
 
-    fn cuCtxGetApiVersion(_context: u64, version: *mut c_uint) {
-        drop(working()?);
+    fn cuCtxGetId(context: u64, id: *mut u64) {
+        let (s, cx) = working()?;
+        let context = if context == 0 { cx } else { context };
+        if s.contexts.contains_key(&context) { put(id, context) } else { Err(ERROR_INVALID_CONTEXT) }
+    }
+
+    fn cuCtxGetApiVersion(context: u64, version: *mut c_uint) {
+        let (s, _) = working()?;
+        if context != 0 && !s.contexts.contains_key(&context) {
+            return Err(ERROR_INVALID_CONTEXT);
+        }
         put(version, 3020)
     }
 
@@ -155,15 +188,16 @@ api! {
             0 => 1024,
             1 => 1 << 20,
             2 => 8 << 20,
-            _ => 0,
+            3..=6 => 0,
+            _ => return Err(ERROR_UNSUPPORTED_LIMIT),
         };
         put(value, s.contexts.get(&cx).and_then(|c| c.limits.get(&limit)).copied().unwrap_or(standard))
     }
 
     fn cuCtxSetLimit(limit: c_int, value: usize) {
         let (mut s, cx) = working()?;
-        if limit < 0 {
-            return Err(ERROR_INVALID_VALUE);
+        if !(0..=6).contains(&limit) {
+            return Err(ERROR_UNSUPPORTED_LIMIT);
         }
         if let Some(context) = s.contexts.get_mut(&cx) {
             context.limits.insert(limit, value);
@@ -196,7 +230,7 @@ api! {
         if flags != 0 {
             return Err(ERROR_INVALID_VALUE);
         }
-        let device = s.contexts.get(&peer).ok_or(ERROR_INVALID_CONTEXT)?.device;
+        let device = s.contexts.get(&peer).filter(|_| peer != cx).ok_or(ERROR_INVALID_CONTEXT)?.device;
         if device == s.device_of(cx) {
             return Err(ERROR_PEER_ACCESS_UNSUPPORTED);
         }

@@ -1,7 +1,7 @@
-//! Copies and fills.
+//! Copies and fills, of lines, planes and boxes.
 
-use super::{api, outcome, working};
-use crate::error::{Code, ERROR_INVALID_CONTEXT, ERROR_INVALID_VALUE};
+use super::{api, bad_call, outcome, working};
+use crate::error::{Code, ERROR_INVALID_CONTEXT, ERROR_INVALID_VALUE, ERROR_NOT_SUPPORTED};
 use crate::runtime::{Fill, Guard, Source, Work, mark_pending, run_stream, stage, submit};
 use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 
@@ -13,22 +13,84 @@ enum End {
     Either,
 }
 
-fn check(s: &Guard, addr: u64, len: u64, end: End) -> Result<bool, Code> {
-    let device = match end {
-        End::Host => false,
-        End::Device => true,
-        End::Either => s.region_of(addr).is_some(),
-    };
-    if addr == 0 && len > 0 {
-        return Err(ERROR_INVALID_VALUE);
-    }
-    if device && len > 0 {
-        s.check_range(addr, len)?;
-    }
-    Ok(device)
+/// One side of a copy: where its first row is, and the bytes from a row and from a plane to the next.
+#[derive(Clone, Copy)]
+struct Side {
+    addr: u64,
+    end: End,
+    pitch: u64,
+    plane: u64,
 }
 
-/// A copy on a stream. `None`: at once, on the legacy stream.
+impl Side {
+    fn line(addr: u64, end: End) -> Side {
+        Side { addr, end, pitch: 0, plane: 0 }
+    }
+
+    /// The bytes from the first to the last of a box, if it lies within the address space.
+    fn span(&self, [width, height, depth]: [u64; 3]) -> Option<u64> {
+        let rows = (height - 1).checked_mul(self.pitch)?;
+        let span = (depth - 1).checked_mul(self.plane)?.checked_add(rows)?.checked_add(width)?;
+        self.addr.checked_add(span).filter(|_| isize::try_from(span).is_ok()).map(|_| span)
+    }
+
+    /// Fails unless all of a box is there; says whether it is memory of the driver.
+    fn check(&self, s: &Guard, size: [u64; 3]) -> Result<bool, Code> {
+        let span = self.span(size).filter(|_| self.addr != 0).ok_or(ERROR_INVALID_VALUE)?;
+        let place = s.region_of(self.addr);
+        match self.end {
+            End::Host if matches!(place, Some((Some(_), _))) => {
+                let text =
+                    format!("a copy takes device memory at {:#x} for host memory", self.addr);
+                bad_call(ERROR_INVALID_VALUE, text);
+                Err(ERROR_INVALID_VALUE)
+            }
+            End::Host => Ok(false),
+            End::Either if place.is_none() => Ok(false),
+            End::Either | End::Device => s.check_range(self.addr, span).map(|()| true),
+        }
+    }
+}
+
+/// A copy of rows on a stream. `None`: at once, on the legacy stream.
+fn copy_box(to: Side, from: Side, size: [u64; 3], stream: Option<u64>) -> Result<(), Code> {
+    let (mut s, cx) = working()?;
+    let handle = s.stream(cx, stream.unwrap_or(0))?;
+    if stream.is_none() {
+        s.may_disturb()?;
+    }
+    if size.contains(&0) {
+        return Ok(());
+    }
+    let (to_device, from_device) = (to.check(&s, size)?, from.check(&s, size)?);
+    let [len, height, depth] = size;
+    if height == 1 && depth == 1 && to.addr.abs_diff(from.addr) < len {
+        let (a, b) = (from.addr, to.addr);
+        bad_call(0, format!("a copy of {len} bytes from {a:#x} to {b:#x}, which overlap"));
+    }
+    let pageable = !to_device && s.region_of(to.addr).is_none();
+    for row in 0..height * depth {
+        let at = |side: &Side| side.addr + row / height * side.plane + row % height * side.pitch;
+        let capturing = s.streams.get(&handle).is_some_and(|x| x.capture.is_some());
+        let source = if from_device {
+            Source::Address(at(&from))
+        } else {
+            // SAFETY: by the API's contract the source is readable for its length.
+            unsafe { stage(&s, at(&from), len, capturing) }
+        };
+        if pageable && stream.is_some() && !capturing {
+            // SAFETY: by the API's contract the destination is writable for its length.
+            unsafe { mark_pending(at(&to), len) };
+        }
+        s = submit(s, handle, Work::Copy { to: at(&to), from: source, len, pageable })?;
+    }
+    if stream.is_some() {
+        return Ok(());
+    }
+    let s = run_stream(s, handle);
+    outcome(&s, cx)
+}
+
 fn copy(
     to: u64,
     to_end: End,
@@ -37,47 +99,136 @@ fn copy(
     len: usize,
     stream: Option<u64>,
 ) -> Result<(), Code> {
-    let (mut s, cx) = working()?;
-    let handle = s.stream(cx, stream.unwrap_or(0))?;
-    if stream.is_none() {
-        s.no_capture_in(cx)?;
+    copy_box(Side::line(to, to_end), Side::line(from, from_end), [len as u64, 1, 1], stream)
+}
+
+/// One side of `CUDA_MEMCPY2D` and `CUDA_MEMCPY3D`, whose planes and levels of detail the former has not.
+#[derive(Clone, Copy)]
+struct Part {
+    place: [usize; 3],
+    kind: c_uint,
+    host: u64,
+    device: u64,
+    pitch: usize,
+    height: usize,
+}
+
+impl Part {
+    fn side(&self, [width, height, depth]: [u64; 3]) -> Result<Side, Code> {
+        let (addr, end) = match self.kind {
+            1 => (self.host, End::Host),
+            2 => (self.device, End::Device),
+            4 => (self.device, End::Either),
+            3 => return Err(ERROR_NOT_SUPPORTED),
+            _ => return Err(ERROR_INVALID_VALUE),
+        };
+        let [x, y, z] = self.place.map(|n| n as u64);
+        let (pitch, rows) = (self.pitch as u64, self.height as u64);
+        let plane = pitch.checked_mul(rows).ok_or(ERROR_INVALID_VALUE)?;
+        let narrow = height > 1 && x.checked_add(width).is_none_or(|end| end > pitch);
+        let low = depth > 1 && y.checked_add(height).is_none_or(|end| end > rows);
+        let offset =
+            z.checked_mul(plane).and_then(|n| n.checked_add(y.checked_mul(pitch)?)?.checked_add(x));
+        match offset.and_then(|n| addr.checked_add(n)) {
+            Some(addr) if !narrow && !low => Ok(Side { addr, end, pitch, plane }),
+            _ => Err(ERROR_INVALID_VALUE),
+        }
     }
-    let len = len as u64;
-    let to_device = check(&s, to, len, to_end)?;
-    let from_device = check(&s, from, len, from_end)?;
-    let capturing = s.streams.get(&handle).is_some_and(|x| x.capture.is_some());
-    let source = if from_device || len == 0 {
-        Source::Address(from)
-    } else {
-        // SAFETY: by the API's contract the source is readable for its length.
-        unsafe { stage(&s, from, len, capturing) }
-    };
-    let pageable = !to_device && s.region_of(to).is_none();
-    if pageable && stream.is_some() && !capturing {
-        // SAFETY: by the API's contract the destination is writable for its length.
-        unsafe { mark_pending(to, len) };
+}
+
+/// `CUDA_MEMCPY2D`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Copy2D {
+    from_place: [usize; 2],
+    from_kind: c_uint,
+    from: [u64; 3],
+    from_pitch: usize,
+    to_place: [usize; 2],
+    to_kind: c_uint,
+    to: [u64; 3],
+    to_pitch: usize,
+    size: [usize; 2],
+}
+
+/// `CUDA_MEMCPY3D`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Copy3D {
+    from_place: [usize; 4],
+    from_kind: c_uint,
+    from: [u64; 4],
+    from_pitch: [usize; 2],
+    to_place: [usize; 4],
+    to_kind: c_uint,
+    to: [u64; 4],
+    to_pitch: [usize; 2],
+    size: [usize; 3],
+}
+
+fn part(
+    at: &[usize],
+    kind: c_uint,
+    &[host, device, ..]: &[u64; 4],
+    [pitch, height]: [usize; 2],
+) -> Part {
+    Part {
+        place: [at[0], at[1], at.get(2).copied().unwrap_or(0)],
+        kind,
+        host,
+        device,
+        pitch,
+        height,
     }
-    let s = submit(s, handle, Work::Copy { to, from: source, len, pageable })?;
-    if stream.is_some() {
-        return Ok(());
+}
+
+fn copy_parts(to: Part, from: Part, size: [usize; 3], stream: Option<u64>) -> Result<(), Code> {
+    let size = size.map(|n| n as u64);
+    if size.contains(&0) {
+        return working().map(drop);
     }
-    let s = run_stream(s, handle);
-    outcome(&s, cx)
+    copy_box(to.side(size)?, from.side(size)?, size, stream)
+}
+
+fn copy_2d(what: *const Copy2D, stream: Option<u64>) -> Result<(), Code> {
+    if what.is_null() {
+        return Err(ERROR_INVALID_VALUE);
+    }
+    // SAFETY: not null, and by the API's contract a valid description.
+    let c = unsafe { what.read_unaligned() };
+    let four = |[a, b, c]: [u64; 3]| [a, b, c, 0];
+    let to = part(&c.to_place, c.to_kind, &four(c.to), [c.to_pitch, 0]);
+    let from = part(&c.from_place, c.from_kind, &four(c.from), [c.from_pitch, 0]);
+    copy_parts(to, from, [c.size[0], c.size[1], 1], stream)
+}
+
+fn copy_3d(what: *const Copy3D, stream: Option<u64>) -> Result<(), Code> {
+    if what.is_null() {
+        return Err(ERROR_INVALID_VALUE);
+    }
+    // SAFETY: not null, and by the API's contract a valid description.
+    let c = unsafe { what.read_unaligned() };
+    let to = part(&c.to_place, c.to_kind, &c.to, c.to_pitch);
+    let from = part(&c.from_place, c.from_kind, &c.from, c.from_pitch);
+    copy_parts(to, from, c.size, stream)
 }
 
 fn fill(f: Fill, stream: Option<u64>) -> Result<(), Code> {
     let (mut s, cx) = working()?;
     let handle = s.stream(cx, stream.unwrap_or(0))?;
     if stream.is_none() {
-        s.no_capture_in(cx)?;
+        s.may_disturb()?;
     }
     if !f.addr.is_multiple_of(f.width) || !f.pitch.is_multiple_of(f.width) {
         return Err(ERROR_INVALID_VALUE);
     }
-    let len = f.rows.saturating_sub(1) * f.pitch + f.count * f.width;
-    if len > 0 {
-        s.check_range(f.addr, len)?;
+    let row = f.count.checked_mul(f.width).ok_or(ERROR_INVALID_VALUE)?;
+    if row == 0 || f.rows == 0 {
+        return Ok(());
     }
+    let rest = (f.rows - 1).checked_mul(f.pitch).filter(|_| f.rows == 1 || f.pitch >= row);
+    let len = rest.and_then(|rest| rest.checked_add(row)).ok_or(ERROR_INVALID_VALUE)?;
+    s.check_range(f.addr, len)?;
     let s = submit(s, handle, Work::Fill(f))?;
     if stream.is_some() {
         return Ok(());
@@ -87,7 +238,11 @@ fn fill(f: Fill, stream: Option<u64>) -> Result<(), Code> {
 }
 
 fn line(addr: u64, value: u32, width: u64, count: usize) -> Fill {
-    Fill { addr, value, width, count: count as u64, rows: 1, pitch: 0 }
+    plane(addr, 0, value, width, [count, 1])
+}
+
+fn plane(addr: u64, pitch: usize, value: u32, width: u64, [count, rows]: [usize; 2]) -> Fill {
+    Fill { addr, value, width, count: count as u64, rows: rows as u64, pitch: pitch as u64 }
 }
 
 fn peers(to: u64, from: u64) -> Result<(), Code> {
@@ -167,10 +322,46 @@ api! {
     }
 
     fn cuMemsetD2D8_v2(addr: u64, pitch: usize, value: c_uchar, width: usize, height: usize) {
-        fill(Fill { addr, value: value.into(), width: 1, count: width as u64, rows: height as u64, pitch: pitch as u64 }, None)
+        fill(plane(addr, pitch, value.into(), 1, [width, height]), None)
+    }
+
+    fn cuMemsetD2D8Async(addr: u64, pitch: usize, value: c_uchar, width: usize, height: usize, stream: u64) {
+        fill(plane(addr, pitch, value.into(), 1, [width, height]), Some(stream))
+    }
+
+    fn cuMemsetD2D16_v2(addr: u64, pitch: usize, value: c_ushort, width: usize, height: usize) {
+        fill(plane(addr, pitch, value.into(), 2, [width, height]), None)
+    }
+
+    fn cuMemsetD2D16Async(addr: u64, pitch: usize, value: c_ushort, width: usize, height: usize, stream: u64) {
+        fill(plane(addr, pitch, value.into(), 2, [width, height]), Some(stream))
     }
 
     fn cuMemsetD2D32_v2(addr: u64, pitch: usize, value: c_uint, width: usize, height: usize) {
-        fill(Fill { addr, value, width: 4, count: width as u64, rows: height as u64, pitch: pitch as u64 }, None)
+        fill(plane(addr, pitch, value, 4, [width, height]), None)
+    }
+
+    fn cuMemsetD2D32Async(addr: u64, pitch: usize, value: c_uint, width: usize, height: usize, stream: u64) {
+        fill(plane(addr, pitch, value, 4, [width, height]), Some(stream))
+    }
+
+    fn cuMemcpy2D_v2(what: *const Copy2D) {
+        copy_2d(what, None)
+    }
+
+    fn cuMemcpy2DUnaligned_v2(what: *const Copy2D) {
+        copy_2d(what, None)
+    }
+
+    fn cuMemcpy2DAsync_v2(what: *const Copy2D, stream: u64) {
+        copy_2d(what, Some(stream))
+    }
+
+    fn cuMemcpy3D_v2(what: *const Copy3D) {
+        copy_3d(what, None)
+    }
+
+    fn cuMemcpy3DAsync_v2(what: *const Copy3D, stream: u64) {
+        copy_3d(what, Some(stream))
     }
 }

@@ -1,8 +1,8 @@
 //! Devices and their attributes.
 
-use super::{api, put};
+use super::{api, put, text, wanted};
 use crate::config;
-use crate::error::{Code, ERROR_INVALID_VALUE};
+use crate::error::{Code, ERROR_INVALID_DEVICE, ERROR_INVALID_VALUE};
 use crate::runtime::enter;
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -21,7 +21,7 @@ pub(super) fn max_shared(cc: u32) -> c_int {
     }
 }
 
-fn attribute(which: c_int) -> c_int {
+fn attribute(which: c_int, device: c_int) -> c_int {
     let config = config::get();
     match which {
         1..=3 => 1024,
@@ -35,11 +35,11 @@ fn attribute(which: c_int) -> c_int {
         12 | 82 => 65536,
         13 => 1_400_000,
         14 => 512,
-        15 | 31 | 37 | 41 | 83 | 89 | 90 | 95 | 101 | 106 => 1,
+        15 | 19 | 31 | 41 | 78 | 83 | 89 | 90 | 91 | 99 | 101 => 1,
         16 => MULTIPROCESSORS,
-        19 => 1,
-        33 => 1,
+        33 => device + 1,
         36 => 1_600_000,
+        37 => 256,
         38 => 4 << 20,
         39 => 2048,
         40 => 3,
@@ -47,7 +47,7 @@ fn attribute(which: c_int) -> c_int {
         76 => (config.cc % 10) as c_int,
         81 => max_shared(config.cc) + 1024,
         97 => max_shared(config.cc),
-        102 => 0,
+        106 => 32,
         111 => 1024,
         115 => c_int::from(config.pools),
         _ => 0,
@@ -59,6 +59,11 @@ fn uuid(ordinal: c_int) -> Result<[u8; 16], Code> {
     let mut id = *b"vcuda-device-\0\0\0";
     id[15] = ordinal as u8;
     Ok(id)
+}
+
+/// The place on the bus; the attributes for it say the same.
+fn bus_id(device: c_int) -> String {
+    format!("0000:{:02X}:00.0", device + 1)
 }
 
 api! {
@@ -98,16 +103,18 @@ api! {
 
     fn cuDeviceGetAttribute(value: *mut c_int, which: c_int, device: c_int) {
         enter().device(device)?;
-        if which <= 0 {
+        if !(1..=160).contains(&which) {
             return Err(ERROR_INVALID_VALUE);
         }
-        put(value, attribute(which))
+        put(value, attribute(which, device))
     }
 
     fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: c_int) {
         enter().device(device)?;
-        put(major, attribute(75))?;
-        put(minor, attribute(76))
+        wanted(major)?;
+        wanted(minor)?;
+        put(major, attribute(75, device))?;
+        put(minor, attribute(76, device))
     }
 
     fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) {
@@ -117,16 +124,30 @@ api! {
         put(can, c_int::from(device != peer))
     }
 
-    fn cuDeviceGetP2PAttribute(value: *mut c_int, _which: c_int, device: c_int, peer: c_int) {
+    fn cuDeviceGetP2PAttribute(value: *mut c_int, which: c_int, device: c_int, peer: c_int) {
         let mut s = enter();
         s.device(device)?;
         s.device(peer)?;
-        put(value, c_int::from(device != peer))
+        match which {
+            _ if device == peer => Err(ERROR_INVALID_DEVICE),
+            1 => put(value, 0),
+            2 | 3 => put(value, 1),
+            4 => put(value, 0),
+            _ => Err(ERROR_INVALID_VALUE),
+        }
+    }
+
+    fn cuDeviceGetByPCIBusId(device: *mut c_int, id: *const c_char) {
+        let s = enter();
+        s.ready()?;
+        let id = text(id)?;
+        let found = (0..s.devices.len() as c_int).find(|&k| id.eq_ignore_ascii_case(&bus_id(k)));
+        put(device, found.ok_or(ERROR_INVALID_DEVICE)?)
     }
 
     fn cuDeviceGetPCIBusId(name: *mut c_char, len: c_int, device: c_int) {
         enter().device(device)?;
-        let text = format!("0000:{device:02x}:00.0\0");
+        let text = bus_id(device) + "\0";
         if usize::try_from(len).unwrap_or(0) < text.len() {
             return Err(ERROR_INVALID_VALUE);
         }

@@ -1,6 +1,6 @@
 //! Events.
 
-use super::{api, outcome, put, working};
+use super::{api, outcome, put, wanted, working};
 use crate::error::{
     Code, ERROR_CAPTURED_EVENT, ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE, ERROR_NOT_READY,
 };
@@ -46,8 +46,10 @@ fn record(event: u64, stream: u64) -> Result<(), Code> {
 
 fn elapsed(ms: *mut f32, start: u64, end: u64) -> Result<(), Code> {
     let (s, _) = working()?;
+    wanted(ms)?;
     let (a, b) = (find(&s, start)?, find(&s, end)?);
-    if (a.flags | b.flags) & 2 != 0 || a.recorded.is_none() || b.recorded.is_none() {
+    let timed = |e: &Event| e.flags & 2 == 0 && e.recorded.is_some();
+    if !timed(a) || !timed(b) || a.context != b.context {
         return Err(ERROR_INVALID_HANDLE);
     }
     if !done(&s, a) || !done(&s, b) {
@@ -61,9 +63,11 @@ fn elapsed(ms: *mut f32, start: u64, end: u64) -> Result<(), Code> {
 api! {
     fn cuEventCreate(event: *mut u64, flags: c_uint) {
         let (mut s, cx) = working()?;
-        if flags > 7 {
+        // An event between processes cannot take the time.
+        if flags > 7 || flags & 6 == 4 {
             return Err(ERROR_INVALID_VALUE);
         }
+        wanted(event)?;
         let handle = s.handle();
         s.events.insert(handle, Event { context: cx, flags, ..Event::default() });
         put(event, handle)
@@ -78,13 +82,17 @@ api! {
         record(event, stream)
     }
 
-    fn cuEventRecordWithFlags(event: u64, stream: u64, _flags: c_uint) {
+    fn cuEventRecordWithFlags(event: u64, stream: u64, flags: c_uint) {
+        if flags > 1 {
+            return Err(ERROR_INVALID_VALUE);
+        }
         record(event, stream)
     }
 
     fn cuEventSynchronize(event: u64) {
-        let (s, cx) = working()?;
+        let (mut s, cx) = working()?;
         let recorded = find(&s, event)?.recorded;
+        s.may_disturb()?;
         let s = match recorded {
             Some((stream, number)) => run_until(s, stream, number),
             None => s,
@@ -93,9 +101,10 @@ api! {
     }
 
     fn cuEventQuery(event: u64) {
-        let (s, cx) = working()?;
-        let e = find(&s, event)?;
-        if done(&s, e) {
+        let (mut s, cx) = working()?;
+        let e = find(&s, event)?.clone();
+        s.may_disturb()?;
+        if done(&s, &e) {
             return Ok(());
         }
         // Asking again and again must come to an end: each question does one piece of work.

@@ -1,10 +1,11 @@
 //! Functions: attributes, occupancy and launches.
 
 use super::device::{MULTIPROCESSORS, max_shared};
-use super::{api, bad_call, put, working};
+use super::{api, bad_call, put, wanted, working};
 use crate::config;
 use crate::error::{
     Code, ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE,
+    ERROR_NOT_SUPPORTED,
 };
 use crate::runtime::{Kernel, KernelLaunch, Work, submit};
 use std::ffi::{c_int, c_uint, c_void};
@@ -44,19 +45,19 @@ fn blocks(k: &Kernel, size: c_int, dynamic: usize) -> Result<c_int, Code> {
     if size <= 0 {
         return Err(ERROR_INVALID_VALUE);
     }
-    let threads = (size + 31) / 32 * 32;
-    if threads > 1024 {
+    if size > 1024 {
         return Ok(0);
     }
-    let shared = k.program.shared_bytes as usize + dynamic + 1024;
-    Ok((2048 / threads)
-        .min(32)
-        .min((max_shared(config::with(|c| c.cc)) as usize + 1024).checked_div(shared).unwrap_or(0)
-            as c_int))
+    let threads = (size + 31) / 32 * 32;
+    let shared = (k.program.shared_bytes as usize + 1024).saturating_add(dynamic);
+    let room = max_shared(config::with(|c| c.cc)) as usize + 1024;
+    Ok((2048 / threads).min(32).min((room / shared) as c_int))
 }
 
 fn best_size(grid: *mut c_int, block: *mut c_int, function: u64, limit: c_int) -> Result<(), Code> {
     let k = kernel(function)?;
+    wanted(grid)?;
+    wanted(block)?;
     let mut size = k.program.max_threads.unwrap_or(1024).min(1024) as c_int;
     if limit > 0 {
         size = size.min(limit);
@@ -183,6 +184,15 @@ fn launch(
     submit(s, stream, work).map(drop)
 }
 
+/// Fails unless the blocks of a grid can wait for each other: they run one after the other, so there must be one.
+fn together(grid: [u32; 3]) -> Result<(), Code> {
+    if grid == [1, 1, 1] { Ok(()) } else { Err(ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) }
+}
+
+/// Attributes of launches.
+const COOPERATIVE: c_uint = 2;
+const CLUSTER: c_uint = 4;
+
 /// `CUlaunchConfig`.
 #[repr(C)]
 pub struct LaunchConfig {
@@ -205,14 +215,21 @@ api! {
         }
         // SAFETY: not null, and by the API's contract a valid configuration.
         let c = unsafe { &*config };
+        for k in 0..if c.attributes.is_null() { 0 } else { c.count as usize } {
+            // SAFETY: by the API's contract there are `count` attributes of 72 bytes: an identifier, and after
+            // eight bytes the value.
+            let words = unsafe { c.attributes.cast::<[c_uint; 18]>().add(k).read_unaligned() };
+            match words[0] {
+                COOPERATIVE if words[2] != 0 => together(c.grid)?,
+                CLUSTER if words[2..5] != [1, 1, 1] => return Err(ERROR_NOT_SUPPORTED),
+                _ => {}
+            }
+        }
         launch(f, c.grid, c.block, c.shared, c.stream, params, extra)
     }
 
     fn cuLaunchCooperativeKernel(f: u64, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint, stream: u64, params: *mut *mut c_void) {
-        // Blocks run one after the other, so only a grid of one block can wait for itself.
-        if [gx, gy, gz] != [1, 1, 1] {
-            return Err(ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
-        }
+        together([gx, gy, gz])?;
         launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, std::ptr::null_mut())
     }
 

@@ -1,6 +1,6 @@
 //! Initialisation, versions, error texts and entry points.
 
-use super::{api, put, text};
+use super::{api, put, text, wanted};
 use crate::config;
 use crate::error::{self, Code, ERROR_INVALID_VALUE, ERROR_NO_DEVICE, ERROR_NOT_FOUND};
 use crate::runtime::{enter, report_at_exit};
@@ -17,14 +17,44 @@ fn message(
     }
 }
 
-/// The newest version of a function: `cuMemAlloc` means `cuMemAlloc_v2`.
-fn address(name: &str) -> Option<usize> {
+/// Functions whose parameters changed, and the version since when; the others have their newest form.
+const CHANGED: &[(&str, c_int, &str)] = &[
+    ("cuCtxCreate", 12050, "cuCtxCreate_v4"),
+    ("cuCtxCreate", 11040, "cuCtxCreate_v3"),
+    ("cuGetProcAddress", 12000, "cuGetProcAddress_v2"),
+    ("cuGetProcAddress", 0, "cuGetProcAddress"),
+    ("cuGraphInstantiate", 12000, "cuGraphInstantiateWithFlags"),
+    ("cuMemAdvise", 12020, "cuMemAdvise_v2"),
+    ("cuMemAdvise", 0, "cuMemAdvise"),
+    ("cuMemPrefetchAsync", 12020, "cuMemPrefetchAsync_v2"),
+    ("cuMemPrefetchAsync", 0, "cuMemPrefetchAsync"),
+    ("cuStreamGetCaptureInfo", 12030, "cuStreamGetCaptureInfo_v3"),
+];
+
+/// The form that a function has in a version of the API: `cuMemAlloc` means `cuMemAlloc_v2`.
+fn address(name: &str, version: c_int) -> Option<usize> {
     let find = |wanted: &str| super::functions().find(|f| f.0 == wanted).map(|f| f.1);
-    match name {
-        "cuGraphInstantiate" => find("cuGraphInstantiateWithFlags"),
-        "cuGetProcAddress" => find("cuGetProcAddress_v2"),
-        _ => find(&format!("{name}_v2")).or_else(|| find(name)),
+    match CHANGED.iter().find(|c| c.0 == name && version >= c.1) {
+        Some((.., exact)) => find(exact),
+        None => find(&format!("{name}_v2")).or_else(|| find(name)),
     }
+}
+
+/// Looks a function up for a caller; true if it was found.
+fn look_up(
+    symbol: *const c_char,
+    to: *mut *mut c_void,
+    version: c_int,
+    flags: u64,
+) -> Result<bool, Code> {
+    let name = text(symbol)?;
+    wanted(to)?;
+    if flags > 2 {
+        return Err(ERROR_INVALID_VALUE);
+    }
+    let found = address(&name, version);
+    put(to, found.unwrap_or(0) as *mut c_void)?;
+    Ok(found.is_some())
 }
 
 api! {
@@ -52,22 +82,16 @@ api! {
         message(code, name, error::text)
     }
 
-    fn cuGetProcAddress(symbol: *const c_char, to: *mut *mut c_void, _version: c_int, _flags: u64) {
-        match address(&text(symbol)?) {
-            Some(at) => put(to, at as *mut c_void),
-            None => put(to, std::ptr::null_mut()).and(Err(ERROR_NOT_FOUND)),
-        }
+    fn cuGetProcAddress(symbol: *const c_char, to: *mut *mut c_void, version: c_int, flags: u64) {
+        if look_up(symbol, to, version, flags)? { Ok(()) } else { Err(ERROR_NOT_FOUND) }
     }
 
-    fn cuGetProcAddress_v2(symbol: *const c_char, to: *mut *mut c_void, _version: c_int, _flags: u64, status: *mut c_int) {
-        let found = address(&text(symbol)?);
+    fn cuGetProcAddress_v2(symbol: *const c_char, to: *mut *mut c_void, version: c_int, flags: u64, status: *mut c_int) {
+        let found = look_up(symbol, to, version, flags)?;
         if !status.is_null() {
-            put(status, if found.is_some() { 0 } else { 1 })?;
+            put(status, c_int::from(!found))?;
         }
-        match found {
-            Some(at) => put(to, at as *mut c_void),
-            None => put(to, std::ptr::null_mut()).and(Err(ERROR_NOT_FOUND)),
-        }
+        if found { Ok(()) } else { Err(ERROR_NOT_FOUND) }
     }
 
     // NVRTC asks for tables that are nobody's business, and does not check the answer.

@@ -1,85 +1,137 @@
 //! Allocation: device, stream-ordered, pinned and managed memory.
 
-use super::{api, bad_call, outcome, put, working};
+use super::{api, bad_call, outcome, put, wanted, working};
 use crate::config;
 use crate::error::{
     Code, ERROR_HOST_MEMORY_ALREADY_REGISTERED, ERROR_HOST_MEMORY_NOT_REGISTERED,
-    ERROR_INVALID_VALUE, ERROR_NOT_SUPPORTED, ERROR_OUT_OF_MEMORY,
+    ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE, ERROR_NOT_FOUND, ERROR_NOT_SUPPORTED,
+    ERROR_OUT_OF_MEMORY,
 };
 use crate::memory::{DATA, Owner, RAW};
-use crate::runtime::{Guard, Work, enter, run_context, submit};
+use crate::runtime::{Guard, Work, enter, run_context, stir, submit};
 use crate::sanitizer::{describe, lock};
 use std::ffi::{c_int, c_uint, c_void};
 
-/// Whether an allocation of this size stays within the limit of the settings.
-fn fits(s: &mut Guard, cx: u64, size: usize) -> Result<bool, Code> {
-    let region = s.region_for(cx)?;
-    let used = lock(&region.heap).used();
-    Ok(used.saturating_add(size as u64) <= config::with(|c| c.memory))
-}
-
 /// Lets frees under way happen when memory is short, as the driver does.
 fn make_room(mut s: Guard, cx: u64, size: usize) -> Result<Guard, Code> {
-    if !s.freeing.is_empty() && !fits(&mut s, cx, size)? {
+    let device = s.device_of(cx);
+    if !s.freeing.is_empty() && !s.fits(device, size as u64)? {
         s = run_context(s, cx);
         outcome(&s, cx)?;
     }
     Ok(s)
 }
 
-/// Finds room on the context's device, within the limit of the settings.
-fn allocate(s: &mut Guard, cx: u64, size: usize, call: &'static str) -> Result<u64, Code> {
+/// Finds room on a device, within the limit of the settings.
+fn allocate(s: &mut Guard, device: usize, size: usize, owner: Owner) -> Result<u64, Code> {
     if size == 0 {
         return Err(ERROR_INVALID_VALUE);
     }
-    if !fits(s, cx, size)? {
+    if !s.fits(device, size as u64)? {
         return Err(ERROR_OUT_OF_MEMORY);
     }
-    let region = s.region_for(cx)?;
-    lock(&region.heap).allocate(size as u64, Owner { context: cx, call }).ok_or(ERROR_OUT_OF_MEMORY)
+    let region = s.region(device)?;
+    lock(&region.heap).allocate(size as u64, owner).ok_or(ERROR_OUT_OF_MEMORY)
+}
+
+/// Memory of the context's device, there at once.
+fn allocate_now(size: usize, call: &'static str) -> Result<u64, Code> {
+    let (mut s, cx) = working()?;
+    s.may_disturb()?;
+    let mut s = make_room(s, cx, size)?;
+    let device = s.device_of(cx);
+    let at = allocate(&mut s, device, size, Owner { context: cx, call, pool: 0 })?;
+    lock(&s.region(device)?.heap).open(at, RAW);
+    Ok(at)
 }
 
 /// Pinned or managed memory: in reach of the host and of every device.
-fn allocate_host(s: &mut Guard, cx: u64, size: usize, call: &'static str) -> Result<u64, Code> {
+fn allocate_host(size: usize, call: &'static str) -> Result<u64, Code> {
+    let (mut s, cx) = working()?;
+    s.may_disturb()?;
     if size == 0 {
         return Err(ERROR_INVALID_VALUE);
     }
     let region = s.host_region()?;
     let mut heap = lock(&region.heap);
-    let addr =
-        heap.allocate(size as u64, Owner { context: cx, call }).ok_or(ERROR_OUT_OF_MEMORY)?;
+    let owner = Owner { context: cx, call, pool: 0 };
+    let addr = heap.allocate(size as u64, owner).ok_or(ERROR_OUT_OF_MEMORY)?;
     heap.open(addr, DATA);
     Ok(addr)
 }
 
-fn release(s: Guard, cx: u64, addr: u64, host: bool) -> Result<(), Code> {
+/// What kind of memory a call frees.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Freed {
+    Device,
+    Pinned,
+    StreamOrdered,
+}
+
+/// Fails unless an address is the start of memory that this kind of free is for.
+fn check_free(s: &Guard, addr: u64, how: Freed) -> Result<(), Code> {
+    let block = s.block(addr).filter(|b| b.addr == addr && b.owner != Owner::MODULE);
+    let host = matches!(s.region_of(addr), Some((None, _)));
+    let why = match &block {
+        Some(_) if s.freeing.contains(&addr) => "whose free is already under way".into(),
+        Some(b) if host && !b.owner.managed() && how != Freed::Pinned => {
+            "which is pinned host memory".into()
+        }
+        Some(b) if host && b.owner.managed() && how != Freed::Device => {
+            "which is managed memory".into()
+        }
+        Some(_) if !host && how == Freed::Pinned => "which is device memory".into(),
+        Some(_) => return Ok(()),
+        None => s.region_of(addr).map_or("which is not memory of this driver".into(), |(_, r)| {
+            describe(&lock(&r.heap).neighbour(addr))
+        }),
+    };
+    bad_call(ERROR_INVALID_VALUE, format!("free of {addr:#x}, {why}"));
+    Err(ERROR_INVALID_VALUE)
+}
+
+fn release(addr: u64, how: Freed) -> Result<(), Code> {
+    let (mut s, cx) = working()?;
     if addr == 0 {
         return Ok(());
     }
-    let mut s = s;
-    s.no_capture_in(cx)?;
+    s.may_disturb()?;
     // Freeing waits for everything, as the driver does.
-    let s = run_context(s, cx);
+    let mut s = run_context(s, cx);
     outcome(&s, cx)?;
-    let region = s.region_of(addr);
-    let is_host = matches!(&region, Some((None, _)));
-    match region {
-        Some((_, region)) if !host || is_host => {
-            let mut heap = lock(&region.heap);
-            if heap.free(addr).is_some() {
-                return Ok(());
-            }
-            bad_call(
-                ERROR_INVALID_VALUE,
-                format!("free of {addr:#x}, {}", describe(&heap.neighbour(addr))),
-            );
-        }
-        _ => bad_call(
-            ERROR_INVALID_VALUE,
-            format!("free of {addr:#x}, which is not memory of this driver"),
-        ),
-    }
-    Err(ERROR_INVALID_VALUE)
+    check_free(&s, addr, how)?;
+    s.free_now(addr);
+    Ok(())
+}
+
+/// Fails unless a range is managed memory.
+fn check_managed(s: &Guard, addr: u64, len: usize) -> Result<(), Code> {
+    s.check_range(addr, len as u64)?;
+    s.block(addr).filter(|b| len > 0 && b.owner.managed()).map(drop).ok_or(ERROR_INVALID_VALUE)
+}
+
+/// An attribute of memory: its eight bytes and how many of them it has. `None`: there is no such attribute.
+fn attribute(s: &Guard, which: c_int, addr: u64) -> Result<Option<(u64, usize)>, Code> {
+    let (device, _) = s.region_of(addr).ok_or(ERROR_INVALID_VALUE)?;
+    let block = s.block(addr).ok_or(ERROR_INVALID_VALUE)?;
+    Ok(Some(match which {
+        1 => (block.owner.context, 8),
+        2 => (if device.is_some() { 2 } else { 1 }, 4),
+        3 | 4 => (addr, 8),
+        6 => (0, 4),
+        7 => (block.serial, 8),
+        8 => (block.owner.managed().into(), 4),
+        9 => (device.unwrap_or_else(|| s.device_of(block.owner.context)) as u64, 4),
+        11 => (block.addr, 8),
+        12 => (block.size, 8),
+        13 => (1, 4),
+        17 => (block.owner.pool, 8),
+        _ => return Ok(None),
+    }))
+}
+
+fn put_attribute(to: *mut c_void, (value, bytes): (u64, usize)) -> Result<(), Code> {
+    if bytes == 4 { put(to.cast(), value as u32) } else { put(to.cast(), value) }
 }
 
 /// A stream-ordered allocation from a pool.
@@ -94,25 +146,42 @@ pub(super) fn allocate_async(
     if !config::with(|c| c.pools) {
         return Err(ERROR_NOT_SUPPORTED);
     }
+    wanted(to)?;
+    let mut s = make_room(s, cx, size)?;
     let stream = s.stream(cx, stream)?;
     let pool = pool.unwrap_or(s.devices[s.device_of(cx)].current_pool);
-    if !s.pools.contains_key(&pool) {
-        return Err(ERROR_INVALID_VALUE);
-    }
-    let mut s = make_room(s, cx, size)?;
-    let addr = allocate(&mut s, cx, size, call)?;
+    let device = s.pools.get(&pool).ok_or(ERROR_INVALID_VALUE)?.device;
+    let addr = allocate(&mut s, device, size, Owner { context: cx, call, pool })?;
     if let Some(pool) = s.pools.get_mut(&pool) {
         pool.used += size as u64;
         pool.high = pool.high.max(pool.used);
     }
-    let s = submit(s, stream, Work::Open { addr })?;
-    drop(s);
+    let serial = s.block(addr).map_or(0, |b| b.serial);
+    match s.push(stream, Work::Open { addr, serial }) {
+        Ok(()) => drop(stir(s, stream)),
+        Err(code) => {
+            s.free_now(addr);
+            return Err(code);
+        }
+    }
     put(to, addr)
+}
+
+fn prefetch(addr: u64, len: usize, device: Option<c_int>, stream: u64) -> Result<(), Code> {
+    let (mut s, cx) = working()?;
+    let stream = s.stream(cx, stream)?;
+    check_managed(&s, addr, len)?;
+    if let Some(device) = device {
+        s.device(device)?;
+    }
+    submit(s, stream, Work::Nothing).map(drop)
 }
 
 api! {
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
         let (mut s, cx) = working()?;
+        wanted(free)?;
+        wanted(total)?;
         let region = s.region_for(cx)?;
         let memory = config::with(|c| c.memory);
         put(free, memory.saturating_sub(lock(&region.heap).used()) as usize)?;
@@ -120,29 +189,26 @@ api! {
     }
 
     fn cuMemAlloc_v2(addr: *mut u64, size: usize) {
-        let (mut s, cx) = working()?;
-        s.no_capture_in(cx)?;
-        let mut s = make_room(s, cx, size)?;
-        let at = allocate(&mut s, cx, size, "cuMemAlloc")?;
-        let region = s.region_for(cx)?;
-        lock(&region.heap).open(at, RAW);
-        put(addr, at)
+        drop(working()?);
+        wanted(addr)?;
+        put(addr, allocate_now(size, "cuMemAlloc")?)
     }
 
-    fn cuMemAllocPitch_v2(addr: *mut u64, pitch: *mut usize, width: usize, height: usize, _element: c_uint) {
-        let (mut s, cx) = working()?;
-        s.no_capture_in(cx)?;
-        let row = width.next_multiple_of(512);
-        let at = allocate(&mut s, cx, row.checked_mul(height).ok_or(ERROR_OUT_OF_MEMORY)?, "cuMemAllocPitch")?;
-        let region = s.region_for(cx)?;
-        lock(&region.heap).open(at, RAW);
-        put(pitch, row)?;
-        put(addr, at)
+    fn cuMemAllocPitch_v2(addr: *mut u64, pitch: *mut usize, width: usize, height: usize, element: c_uint) {
+        drop(working()?);
+        wanted(addr)?;
+        wanted(pitch)?;
+        if !matches!(element, 4 | 8 | 16) {
+            return Err(ERROR_INVALID_VALUE);
+        }
+        let row = width.checked_next_multiple_of(512).ok_or(ERROR_INVALID_VALUE)?;
+        let size = row.checked_mul(height).ok_or(ERROR_OUT_OF_MEMORY)?;
+        put(addr, allocate_now(size, "cuMemAllocPitch")?)?;
+        put(pitch, row)
     }
 
     fn cuMemFree_v2(addr: u64) {
-        let (s, cx) = working()?;
-        release(s, cx, addr, false)
+        release(addr, Freed::Device)
     }
 
     fn cuMemAllocAsync(addr: *mut u64, size: usize, stream: u64) {
@@ -155,59 +221,49 @@ api! {
         if addr == 0 {
             return Ok(());
         }
-        let found = s.region_of(addr).and_then(|(_, r)| lock(&r.heap).covering(addr, 1).filter(|b| b.addr == addr).map(|b| b.size));
-        if found.is_none() {
-            let near = s.region_of(addr).map_or("not memory of this driver".into(), |(_, r)| describe(&lock(&r.heap).neighbour(addr)));
-            bad_call(ERROR_INVALID_VALUE, format!("free of {addr:#x}, {near}"));
-            return Err(ERROR_INVALID_VALUE);
+        check_free(&s, addr, Freed::StreamOrdered)?;
+        if s.streams.get(&stream).is_some_and(|x| x.capture.is_some()) {
+            return submit(s, stream, Work::Close { addr }).map(drop);
         }
-        let pool = s.devices[s.device_of(cx)].current_pool;
-        let capturing = s.streams.get(&stream).is_some_and(|x| x.capture.is_some());
-        let work = if capturing { Work::Close { addr } } else { Work::Free { addr, pool } };
+        s.push(stream, Work::Free { addr })?;
         // Two frees of one allocation may both be waiting; the second must fail at its call.
-        if !capturing && !s.freeing.insert(addr) {
-            bad_call(ERROR_INVALID_VALUE, format!("free of {addr:#x}, whose free is already under way"));
-            return Err(ERROR_INVALID_VALUE);
-        }
-        match submit(s, stream, work) {
-            Ok(_) => Ok(()),
-            Err(code) => {
-                enter().freeing.remove(&addr);
-                Err(code)
-            }
-        }
+        s.freeing.insert(addr);
+        drop(stir(s, stream));
+        Ok(())
     }
 
     fn cuMemAllocManaged(addr: *mut u64, size: usize, flags: c_uint) {
-        let (mut s, cx) = working()?;
+        drop(working()?);
+        wanted(addr)?;
         if !matches!(flags, 1 | 2) {
             return Err(ERROR_INVALID_VALUE);
         }
-        let at = allocate_host(&mut s, cx, size, "cuMemAllocManaged")?;
-        put(addr, at)
+        put(addr, allocate_host(size, "cuMemAllocManaged")?)
     }
 
-    fn cuMemHostAlloc(to: *mut *mut c_void, size: usize, _flags: c_uint) {
-        let (mut s, cx) = working()?;
-        let at = allocate_host(&mut s, cx, size, "cuMemHostAlloc")?;
-        put(to, at as *mut c_void)
+    fn cuMemHostAlloc(to: *mut *mut c_void, size: usize, flags: c_uint) {
+        drop(working()?);
+        wanted(to)?;
+        if flags > 7 {
+            return Err(ERROR_INVALID_VALUE);
+        }
+        put(to, allocate_host(size, "cuMemHostAlloc")? as *mut c_void)
     }
 
     fn cuMemAllocHost_v2(to: *mut *mut c_void, size: usize) {
-        let (mut s, cx) = working()?;
-        let at = allocate_host(&mut s, cx, size, "cuMemAllocHost")?;
-        put(to, at as *mut c_void)
+        drop(working()?);
+        wanted(to)?;
+        put(to, allocate_host(size, "cuMemAllocHost")? as *mut c_void)
     }
 
     fn cuMemFreeHost(at: *mut c_void) {
-        let (s, cx) = working()?;
-        release(s, cx, at as u64, true)
+        release(at as u64, Freed::Pinned)
     }
 
     fn cuMemHostGetDevicePointer_v2(to: *mut u64, at: *mut c_void, _flags: c_uint) {
         let (s, _) = working()?;
         let at = at as u64;
-        let known = matches!(s.region_of(at), Some((None, _))) || s.registered.iter().any(|r| (r.0..r.1).contains(&at));
+        let known = matches!(s.region_of(at), Some((None, _))) && s.block(at).is_some() || s.registered.iter().any(|r| (r.0..r.1).contains(&at));
         if known { put(to, at) } else { Err(ERROR_INVALID_VALUE) }
     }
 
@@ -216,13 +272,15 @@ api! {
         if matches!(s.region_of(at as u64), Some((None, _))) { put(flags, 3) } else { Err(ERROR_INVALID_VALUE) }
     }
 
-    fn cuMemHostRegister_v2(at: *mut c_void, size: usize, _flags: c_uint) {
+    fn cuMemHostRegister_v2(at: *mut c_void, size: usize, flags: c_uint) {
         let (mut s, cx) = working()?;
-        let (start, end) = (at as u64, at as u64 + size as u64);
-        if at.is_null() || size == 0 {
+        s.may_disturb()?;
+        let start = at as u64;
+        let end = start.checked_add(size as u64).ok_or(ERROR_INVALID_VALUE)?;
+        if at.is_null() || size == 0 || flags > 15 {
             return Err(ERROR_INVALID_VALUE);
         }
-        if s.registered.iter().any(|r| start < r.1 && r.0 < end) {
+        if s.region_of(start).is_some() || s.registered.iter().any(|r| start < r.1 && r.0 < end) {
             return Err(ERROR_HOST_MEMORY_ALREADY_REGISTERED);
         }
         s.registered.push((start, end, cx));
@@ -230,7 +288,8 @@ api! {
     }
 
     fn cuMemHostUnregister(at: *mut c_void) {
-        let (s, cx) = working()?;
+        let (mut s, cx) = working()?;
+        s.may_disturb()?;
         let mut s = run_context(s, cx);
         let before = s.registered.len();
         s.registered.retain(|r| r.0 != at as u64);
@@ -239,8 +298,7 @@ api! {
 
     fn cuMemGetAddressRange_v2(base: *mut u64, size: *mut usize, addr: u64) {
         let (s, _) = working()?;
-        let (_, region) = s.region_of(addr).ok_or(crate::error::ERROR_NOT_FOUND)?;
-        let block = lock(&region.heap).covering(addr, 1).cloned().ok_or(crate::error::ERROR_NOT_FOUND)?;
+        let block = s.block(addr).ok_or(ERROR_NOT_FOUND)?;
         if !base.is_null() {
             put(base, block.addr)?;
         }
@@ -250,38 +308,67 @@ api! {
     fn cuPointerGetAttribute(data: *mut c_void, which: c_int, addr: u64) {
         let s = enter();
         s.ready()?;
-        let (device, region) = s.region_of(addr).ok_or(ERROR_INVALID_VALUE)?;
-        let block = lock(&region.heap).covering(addr, 1).cloned().ok_or(ERROR_INVALID_VALUE)?;
-        match which {
-            1 => put(data.cast(), block.owner.context),
-            2 => put(data.cast(), if device.is_some() { 2u32 } else { 1 }),
-            3 | 4 => put(data.cast(), addr),
-            7 => put(data.cast(), block.serial),
-            8 => put(data.cast(), c_int::from(block.owner.call == "cuMemAllocManaged")),
-            9 => put(data.cast(), device.unwrap_or(0) as c_int),
-            11 => put(data.cast(), block.addr),
-            12 => put(data.cast(), block.size as usize),
-            13 => put(data.cast(), 1 as c_int),
-            _ => Err(ERROR_INVALID_VALUE),
+        put_attribute(data, attribute(&s, which, addr)?.ok_or(ERROR_INVALID_VALUE)?)
+    }
+
+    // Memory that the driver does not know has zeros for attributes here.
+    fn cuPointerGetAttributes(count: c_uint, which: *mut c_int, data: *mut *mut c_void, addr: u64) {
+        let s = enter();
+        s.ready()?;
+        wanted(which)?;
+        wanted(data)?;
+        for k in 0..count as usize {
+            // SAFETY: by the API's contract both lists have `count` entries.
+            let (which, to) = unsafe { (which.add(k).read_unaligned(), data.add(k).read_unaligned()) };
+            let known = attribute(&s, which, addr).unwrap_or(Some((0, if matches!(which, 2 | 6 | 8 | 9 | 13) { 4 } else { 8 })));
+            put_attribute(to, known.ok_or(ERROR_INVALID_VALUE)?)?;
         }
+        Ok(())
+    }
+
+    fn cuMemAdvise(addr: u64, len: usize, _advice: c_int, _device: c_int) {
+        let (s, _) = working()?;
+        check_managed(&s, addr, len)
     }
 
     fn cuMemAdvise_v2(addr: u64, len: usize, _advice: c_int, _location: u64) {
         let (s, _) = working()?;
-        s.check_range(addr, len as u64)
+        check_managed(&s, addr, len)
     }
 
-    fn cuMemPrefetchAsync_v2(addr: u64, len: usize, _location: u64, _flags: c_uint, stream: u64) {
-        let (s, cx) = working()?;
-        s.check_range(addr, len as u64)?;
+    fn cuMemPrefetchAsync(addr: u64, len: usize, device: c_int, stream: u64) {
+        // Minus one is the host.
+        prefetch(addr, len, if device == -1 { None } else { Some(device) }, stream)
+    }
+
+    fn cuMemPrefetchAsync_v2(addr: u64, len: usize, location: u64, flags: c_uint, stream: u64) {
+        if flags != 0 {
+            return Err(ERROR_INVALID_VALUE);
+        }
+        // The kind of the place is in the lower half, one for a device, and its number in the upper.
+        let device = (location as u32 == 1).then_some((location >> 32) as c_int);
+        prefetch(addr, len, device, stream)
+    }
+
+    fn cuStreamAttachMemAsync(stream: u64, addr: u64, len: usize, flags: c_uint) {
+        let (mut s, cx) = working()?;
         let stream = s.stream(cx, stream)?;
+        let block = s.block(addr).filter(|b| b.addr == addr && b.owner.managed()).ok_or(ERROR_INVALID_VALUE)?;
+        if len != 0 && len as u64 != block.size || !matches!(flags, 1 | 2 | 4) {
+            return Err(ERROR_INVALID_VALUE);
+        }
         submit(s, stream, Work::Nothing).map(drop)
     }
 
-    fn cuStreamAttachMemAsync(stream: u64, addr: u64, len: usize, _flags: c_uint) {
-        let (s, cx) = working()?;
-        s.check_range(addr, len as u64)?;
-        let stream = s.stream(cx, stream)?;
-        submit(s, stream, Work::Nothing).map(drop)
+    fn cuImportExternalMemory(_memory: *mut u64, _from: *const c_void) {
+        working().and(Err(ERROR_NOT_SUPPORTED))
+    }
+
+    fn cuExternalMemoryGetMappedBuffer(_addr: *mut u64, _memory: u64, _what: *const c_void) {
+        working().and(Err(ERROR_NOT_SUPPORTED))
+    }
+
+    fn cuDestroyExternalMemory(_memory: u64) {
+        working().and(Err(ERROR_INVALID_HANDLE))
     }
 }

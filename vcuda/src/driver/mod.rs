@@ -11,6 +11,7 @@ mod event;
 mod function;
 mod graph;
 mod init;
+mod jit;
 mod memory;
 mod module;
 mod pool;
@@ -24,15 +25,15 @@ pub use event::*;
 pub use function::*;
 pub use graph::*;
 pub use init::*;
+pub use jit::*;
 pub use memory::*;
 pub use module::*;
 pub use pool::*;
 pub use stream::*;
 
-use crate::config;
-use crate::error::{Code, ERROR_INVALID_CONTEXT, ERROR_INVALID_VALUE};
+use crate::calls::bad_call;
+use crate::error::{Code, ERROR_CONTEXT_IS_DESTROYED, ERROR_INVALID_CONTEXT, ERROR_INVALID_VALUE};
 use crate::runtime::{Guard, enter};
-use crate::sanitizer::{self, Finding, Kind};
 use std::ffi::{CStr, c_char};
 
 /// Exports functions whose body is a `Result<(), Code>`, counted and open to injected faults.
@@ -68,6 +69,7 @@ fn functions() -> impl Iterator<Item = (&'static str, usize)> {
         function::functions(),
         graph::functions(),
         init::functions(),
+        jit::functions(),
         memory::functions(),
         module::functions(),
         pool::functions(),
@@ -76,11 +78,19 @@ fn functions() -> impl Iterator<Item = (&'static str, usize)> {
     files.into_iter().flatten()
 }
 
+/// The names of all exported functions of the driver API.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    functions().map(|f| f.0)
+}
+
+/// Fails unless there is a place for a result: before anything is made that would be lost.
+fn wanted<T>(to: *mut T) -> Result<(), Code> {
+    if to.is_null() { Err(ERROR_INVALID_VALUE) } else { Ok(()) }
+}
+
 /// Writes a result through a pointer that the caller of the API gave.
 fn put<T>(to: *mut T, value: T) -> Result<(), Code> {
-    if to.is_null() {
-        return Err(ERROR_INVALID_VALUE);
-    }
+    wanted(to)?;
     // SAFETY: not null, and by the API's contract valid for a write of its type.
     unsafe { to.write_unaligned(value) };
     Ok(())
@@ -101,8 +111,14 @@ fn working() -> Result<(Guard, u64), Code> {
     match s.context() {
         Ok(cx) => Ok((s, cx)),
         Err(code) => {
-            if code == ERROR_INVALID_CONTEXT {
-                bad_call(code, "a call on a thread that has no current context".into());
+            match code {
+                ERROR_INVALID_CONTEXT => {
+                    bad_call(code, "a call on a thread that has no current context".into())
+                }
+                ERROR_CONTEXT_IS_DESTROYED => {
+                    bad_call(code, "a call on a thread whose current context has ended".into())
+                }
+                _ => {}
             }
             Err(code)
         }
@@ -115,12 +131,4 @@ fn outcome(s: &Guard, cx: u64) -> Result<(), Code> {
         0 => Ok(()),
         code => Err(code),
     }
-}
-
-/// Notes a call that is wrong in itself.
-fn bad_call(code: Code, text: String) {
-    sanitizer::report(
-        Finding { kind: Kind::BadCall, code, place: None, text },
-        config::with(|c| !c.quiet),
-    );
 }

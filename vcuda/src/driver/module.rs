@@ -1,11 +1,12 @@
 //! Modules, libraries and what is in them.
 
-use super::{api, put, text, working};
+use super::jit::Options;
+use super::{api, bad_call, put, text, wanted, working};
 use crate::error::{
-    Code, ERROR_FILE_NOT_FOUND, ERROR_INVALID_HANDLE, ERROR_INVALID_IMAGE, ERROR_INVALID_VALUE,
-    ERROR_NOT_FOUND,
+    Code, ERROR_FILE_NOT_FOUND, ERROR_INVALID_HANDLE, ERROR_INVALID_IMAGE, ERROR_INVALID_PTX,
+    ERROR_INVALID_VALUE, ERROR_NOT_FOUND,
 };
-use crate::runtime::{Kernel, run_context};
+use crate::runtime::{Kernel, enter, run_context};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 /// The bytes of an image in memory: PTX up to its zero, a cubin by its own length.
@@ -26,20 +27,33 @@ fn image_bytes(image: *const c_void) -> Result<Vec<u8>, Code> {
         }
         let long = |k: usize| u64::from_le_bytes(std::array::from_fn(|i| header[k + i]));
         let short = |k: usize| u64::from(u16::from_le_bytes([header[k], header[k + 1]]));
-        let sections = long(40) + short(58) * short(60);
-        let programs = long(32) + short(54) * short(56);
+        let sections = long(40).saturating_add(short(58) * short(60));
+        let programs = long(32).saturating_add(short(54) * short(56));
         Ok(std::slice::from_raw_parts(at, sections.max(programs).min(1 << 30) as usize).to_vec())
     }
 }
 
-fn load(module: *mut u64, image: &[u8], library: bool) -> Result<(), Code> {
+fn load(module: *mut u64, image: &[u8], library: bool, options: &Options) -> Result<(), Code> {
     let (mut s, cx) = working()?;
-    let handle = s.load(cx, image, library)?;
-    put(module, handle)
+    wanted(module)?;
+    s.may_disturb()?;
+    let loaded = s.load(cx, image, library);
+    options.log(loaded.as_ref().err().map_or("", |refusal| &refusal.1));
+    match loaded {
+        Ok(handle) => put(module, handle),
+        Err((code, text)) => {
+            // A version or a target that the device is too old for is no fault of the program.
+            if matches!(code, ERROR_INVALID_IMAGE | ERROR_INVALID_PTX) {
+                bad_call(code, text);
+            }
+            Err(code)
+        }
+    }
 }
 
 fn function(module: u64, name: &str, to: *mut u64) -> Result<(), Code> {
     let (mut s, _) = working()?;
+    wanted(to)?;
     let m = s.modules.get(&module).ok_or(ERROR_INVALID_HANDLE)?;
     let program = m.programs.get(name).ok_or(ERROR_NOT_FOUND)?.clone();
     let version = m.ptx_version;
@@ -77,7 +91,8 @@ fn global(module: u64, name: &str, addr: *mut u64, size: *mut usize) -> Result<(
 }
 
 fn unload(module: u64, library: bool) -> Result<(), Code> {
-    let (s, _) = working()?;
+    let (mut s, _) = working()?;
+    s.may_disturb()?;
     let context = s
         .modules
         .get(&module)
@@ -91,22 +106,21 @@ fn unload(module: u64, library: bool) -> Result<(), Code> {
 
 api! {
     fn cuModuleLoadData(module: *mut u64, image: *const c_void) {
-        load(module, &image_bytes(image)?, false)
+        load(module, &image_bytes(image)?, false, &Options::default())
     }
 
-    fn cuModuleLoadDataEx(module: *mut u64, image: *const c_void, _count: c_uint, _options: *mut c_int, _values: *mut *mut c_void) {
-        load(module, &image_bytes(image)?, false)
+    fn cuModuleLoadDataEx(module: *mut u64, image: *const c_void, count: c_uint, options: *mut c_int, values: *mut *mut c_void) {
+        load(module, &image_bytes(image)?, false, &Options::read(count, options, values)?)
     }
 
-    fn cuModuleLoadFatBinary(_module: *mut u64, _image: *const c_void) {
-        drop(working()?);
-        Err(ERROR_INVALID_IMAGE)
+    fn cuModuleLoadFatBinary(module: *mut u64, image: *const c_void) {
+        load(module, &image_bytes(image)?, false, &Options::default())
     }
 
     fn cuModuleLoad(module: *mut u64, path: *const c_char) {
         let bytes = std::fs::read(text(path)?).map_err(|_| ERROR_FILE_NOT_FOUND)?;
         let end = if bytes.starts_with(b"\x7fELF") { bytes.len() } else { bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len()) };
-        load(module, &bytes[..end], false)
+        load(module, &bytes[..end], false, &Options::default())
     }
 
     fn cuModuleUnload(module: u64) {
@@ -127,11 +141,12 @@ api! {
     }
 
     fn cuModuleGetLoadingMode(mode: *mut c_int) {
+        enter().ready()?;
         put(mode, 1)
     }
 
-    fn cuLibraryLoadData(library: *mut u64, image: *const c_void, _o: *mut c_int, _v: *mut *mut c_void, _n: c_uint, _lo: *mut c_int, _lv: *mut *mut c_void, _ln: c_uint) {
-        load(library, &image_bytes(image)?, true)
+    fn cuLibraryLoadData(library: *mut u64, image: *const c_void, options: *mut c_int, values: *mut *mut c_void, count: c_uint, _lo: *mut c_int, _lv: *mut *mut c_void, _ln: c_uint) {
+        load(library, &image_bytes(image)?, true, &Options::read(count, options, values)?)
     }
 
     fn cuLibraryUnload(library: u64) {

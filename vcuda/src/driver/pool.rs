@@ -1,9 +1,9 @@
 //! Memory pools.
 
 use super::memory::allocate_async;
-use super::{api, put};
+use super::{api, put, wanted};
 use crate::config;
-use crate::error::{Code, ERROR_INVALID_VALUE, ERROR_NOT_SUPPORTED};
+use crate::error::{Code, ERROR_INVALID_DEVICE, ERROR_INVALID_VALUE, ERROR_NOT_SUPPORTED};
 use crate::runtime::{Guard, Pool, enter};
 use std::ffi::{c_int, c_void};
 
@@ -31,8 +31,10 @@ api! {
 
     fn cuDeviceSetMemPool(device: c_int, pool: u64) {
         let mut s = pooled()?;
-        if !s.pools.contains_key(&pool) {
-            return Err(ERROR_INVALID_VALUE);
+        s.device(device)?;
+        let home = s.pools.get(&pool).ok_or(ERROR_INVALID_VALUE)?.device;
+        if home as c_int != device {
+            return Err(ERROR_INVALID_DEVICE);
         }
         s.device(device)?.current_pool = pool;
         Ok(())
@@ -43,11 +45,17 @@ api! {
         if properties.is_null() {
             return Err(ERROR_INVALID_VALUE);
         }
-        // SAFETY: by the API's contract the properties are valid; the device's number is at byte 12.
-        let device = unsafe { properties.cast::<c_int>().add(3).read_unaligned() };
+        wanted(pool)?;
+        // SAFETY: by the API's contract the properties are valid: the kinds of allocation, handle and place, and
+        // the number of the device.
+        let [kind, _, place, device] = unsafe { properties.cast::<[c_int; 4]>().read_unaligned() };
+        // Pinned memory of a device is the only kind there is.
+        if kind != 1 || place != 1 {
+            return Err(ERROR_INVALID_VALUE);
+        }
         s.device(device)?;
         let handle = s.handle();
-        s.pools.insert(handle, Pool::default());
+        s.pools.insert(handle, Pool { device: device as usize, ..Pool::default() });
         put(pool, handle)
     }
 
@@ -73,9 +81,11 @@ api! {
         let pool = s.pools.get_mut(&pool).ok_or(ERROR_INVALID_VALUE)?;
         // SAFETY: by the API's contract the value is of the attribute's type.
         let value = unsafe { if SHORT.contains(&which) { u64::from(value.cast::<u32>().read_unaligned()) } else { value.cast::<u64>().read_unaligned() } };
-        pool.attributes.insert(which, value);
-        if which == 8 {
-            pool.high = pool.used;
+        match which {
+            1..=4 => drop(pool.attributes.insert(which, value)),
+            // What was the most can only be forgotten.
+            6 | 8 if value == 0 => pool.high = pool.used,
+            _ => return Err(ERROR_INVALID_VALUE),
         }
         Ok(())
     }
@@ -98,9 +108,26 @@ api! {
         if s.pools.contains_key(&pool) { Ok(()) } else { Err(ERROR_INVALID_VALUE) }
     }
 
-    fn cuMemPoolSetAccess(pool: u64, _access: *const c_void, _count: usize) {
-        let s = pooled()?;
-        if s.pools.contains_key(&pool) { Ok(()) } else { Err(ERROR_INVALID_VALUE) }
+    fn cuMemPoolSetAccess(pool: u64, access: *const c_void, count: usize) {
+        let mut s = pooled()?;
+        let home = s.pools.get(&pool).ok_or(ERROR_INVALID_VALUE)?.device;
+        if access.is_null() && count > 0 {
+            return Err(ERROR_INVALID_VALUE);
+        }
+        for k in 0..count {
+            // SAFETY: by the API's contract there are `count` descriptions: a kind of place, the number of the
+            // device, and what it may do.
+            let [place, device, may] = unsafe { access.cast::<[c_int; 3]>().add(k).read_unaligned() };
+            s.device(device)?;
+            // A device cannot be kept from its own memory.
+            if place != 1 || !matches!(may, 0 | 1 | 3) || device as usize == home && may != 3 {
+                return Err(ERROR_INVALID_VALUE);
+            }
+            if let Some(pool) = s.pools.get_mut(&pool) {
+                if may == 0 { pool.access.remove(&(device as usize)) } else { pool.access.insert(device as usize) };
+            }
+        }
+        Ok(())
     }
 
     fn cuMemAllocFromPoolAsync(addr: *mut u64, size: usize, pool: u64, stream: u64) {

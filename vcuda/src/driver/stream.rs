@@ -1,8 +1,8 @@
 //! Streams and their capture.
 
-use super::{api, outcome, put, working};
+use super::{api, outcome, put, wanted, working};
 use crate::error::{ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE, ERROR_NOT_READY};
-use crate::runtime::{Stream, Work, run_stream, run_until, submit};
+use crate::runtime::{Stream, Work, enter, exchange_mode, run_stream, run_until, submit};
 use std::ffi::{c_int, c_uint, c_void};
 
 fn create(to: *mut u64, flags: c_uint, priority: c_int) -> Result<(), u32> {
@@ -10,13 +10,14 @@ fn create(to: *mut u64, flags: c_uint, priority: c_int) -> Result<(), u32> {
     if flags > 1 {
         return Err(ERROR_INVALID_VALUE);
     }
+    wanted(to)?;
     let handle = s.handle();
     s.streams.insert(handle, Stream::new(cx, true, flags, priority.clamp(-5, 0)));
     put(to, handle)
 }
 
 fn capture_info(stream: u64, status: *mut c_int, id: *mut u64, graph: *mut u64) -> Result<(), u32> {
-    let (s, cx) = working()?;
+    let (mut s, cx) = working()?;
     let stream = s.stream(cx, stream)?;
     let capture = s.streams.get(&stream).and_then(|x| x.capture.as_ref());
     put(status, capture.map_or(0, |c| if c.invalid { 2 } else { 1 }))?;
@@ -44,15 +45,11 @@ api! {
             return Err(ERROR_INVALID_HANDLE);
         }
         let stream = s.stream(cx, stream)?;
+        s.abandon_capture(stream);
         // Its work is still done, when somebody waits for it.
         match s.streams.get_mut(&stream) {
-            Some(x) if x.done < x.pushed => {
-                x.destroyed = true;
-                x.capture = None;
-            }
-            _ => {
-                s.streams.remove(&stream);
-            }
+            Some(x) if x.done < x.pushed => x.destroyed = true,
+            _ => drop(s.streams.remove(&stream)),
         }
         Ok(())
     }
@@ -61,9 +58,10 @@ api! {
         let (mut s, cx) = working()?;
         let stream = s.stream(cx, stream)?;
         s.not_capturing(stream)?;
+        s.may_disturb()?;
         let context = s.streams.get(&stream).map_or(cx, |x| x.context);
         // Waiting for the legacy stream is waiting for all that it waits for.
-        let s = if s.contexts.get(&context).is_some_and(|c| c.legacy == stream) { submit(s, stream, Work::Nothing)? } else { s };
+        let s = if s.is_legacy(stream) { submit(s, stream, Work::Nothing)? } else { s };
         let s = run_stream(s, stream);
         outcome(&s, context)
     }
@@ -72,6 +70,7 @@ api! {
         let (mut s, cx) = working()?;
         let stream = s.stream(cx, stream)?;
         s.not_capturing(stream)?;
+        s.may_disturb()?;
         let (done, pushed) = s.streams.get(&stream).map_or((0, 0), |x| (x.done, x.pushed));
         if done == pushed {
             return Ok(());
@@ -82,8 +81,11 @@ api! {
         Err(ERROR_NOT_READY)
     }
 
-    fn cuStreamWaitEvent(stream: u64, event: u64, _flags: c_uint) {
+    fn cuStreamWaitEvent(stream: u64, event: u64, flags: c_uint) {
         let (mut s, cx) = working()?;
+        if flags > 1 {
+            return Err(ERROR_INVALID_VALUE);
+        }
         let stream = s.stream(cx, stream)?;
         let event = s.events.get(&event).cloned().ok_or(ERROR_INVALID_HANDLE)?;
         if let Some(captured) = event.captured {
@@ -101,31 +103,31 @@ api! {
     }
 
     fn cuStreamGetCtx(stream: u64, context: *mut u64) {
-        let (s, cx) = working()?;
+        let (mut s, cx) = working()?;
         let stream = s.stream(cx, stream)?;
         put(context, s.streams.get(&stream).map_or(0, |x| x.context))
     }
 
     fn cuStreamGetFlags(stream: u64, flags: *mut c_uint) {
-        let (s, cx) = working()?;
+        let (mut s, cx) = working()?;
         let stream = s.stream(cx, stream)?;
         put(flags, s.streams.get(&stream).map_or(0, |x| x.flags))
     }
 
     fn cuStreamGetPriority(stream: u64, priority: *mut c_int) {
-        let (s, cx) = working()?;
+        let (mut s, cx) = working()?;
         let stream = s.stream(cx, stream)?;
         put(priority, s.streams.get(&stream).map_or(0, |x| x.priority))
     }
 
     fn cuStreamGetId(stream: u64, id: *mut u64) {
-        let (s, cx) = working()?;
+        let (mut s, cx) = working()?;
         let stream = s.stream(cx, stream)?;
         put(id, stream)
     }
 
     fn cuLaunchHostFunc(stream: u64, function: *mut c_void, data: *mut c_void) {
-        let (s, cx) = working()?;
+        let (mut s, cx) = working()?;
         if function.is_null() {
             return Err(ERROR_INVALID_VALUE);
         }
@@ -142,6 +144,7 @@ api! {
     fn cuStreamEndCapture(stream: u64, graph: *mut u64) {
         let (mut s, cx) = working()?;
         let stream = s.stream(cx, stream)?;
+        wanted(graph)?;
         let made = s.end_capture(stream);
         put(graph, made.unwrap_or(0))?;
         made.map(drop)
@@ -159,7 +162,22 @@ api! {
         if count.is_null() { Ok(()) } else { put(count, 0) }
     }
 
-    fn cuThreadExchangeStreamCaptureMode(mode: *mut c_int) {
-        if mode.is_null() { Err(ERROR_INVALID_VALUE) } else { Ok(()) }
+    fn cuStreamGetCaptureInfo_v3(stream: u64, status: *mut c_int, id: *mut u64, graph: *mut u64, dependencies: *mut *const u64, edges: *mut *const c_void, count: *mut usize) {
+        capture_info(stream, status, id, graph)?;
+        if !dependencies.is_null() {
+            put(dependencies, std::ptr::null())?;
+        }
+        if !edges.is_null() {
+            put(edges, std::ptr::null())?;
+        }
+        if count.is_null() { Ok(()) } else { put(count, 0) }
+    }
+
+    fn cuThreadExchangeStreamCaptureMode(mode: *mut c_uint) {
+        enter().ready()?;
+        wanted(mode)?;
+        // SAFETY: not null, and by the API's contract a mode.
+        let old = exchange_mode(unsafe { mode.read_unaligned() })?;
+        put(mode, old)
     }
 }

@@ -22,6 +22,18 @@ pub struct Owner {
     pub context: u64,
     /// The call that made it.
     pub call: &'static str,
+    /// The pool it is from; zero: none.
+    pub pool: u64,
+}
+
+impl Owner {
+    /// The owner of a module's variables, which no call may free.
+    pub const MODULE: Owner = Owner { context: 0, call: "a module variable", pool: 0 };
+
+    /// Whether the memory moves between the host and the devices by itself.
+    pub fn managed(&self) -> bool {
+        self.call == "cuMemAllocManaged"
+    }
 }
 
 /// A live allocation.
@@ -97,6 +109,9 @@ impl Heap {
 
     /// Finds room. The bytes stay inaccessible until [`open`](Heap::open).
     pub fn allocate(&mut self, size: u64, owner: Owner) -> Option<u64> {
+        if !self.arena.contains(self.arena.base(), size) {
+            return None;
+        }
         let total = footprint(size);
         let start = match self.reusable.get_mut(&total).and_then(Vec::pop) {
             Some(start) => start,
@@ -154,7 +169,7 @@ impl Heap {
     /// The live allocation that covers a range.
     pub fn covering(&self, addr: u64, len: u64) -> Option<&Block> {
         let block = self.live.range(..=addr).next_back()?.1;
-        (addr + len <= block.addr + block.size).then_some(block)
+        (addr.checked_add(len)? <= block.addr + block.size).then_some(block)
     }
 
     /// What an address is near to.
@@ -229,9 +244,9 @@ impl Heap {
         self.live.values().filter(move |b| b.owner.context == context)
     }
 
-    /// The number of live allocations.
+    /// The number of live allocations, without variables of modules.
     pub fn count(&self) -> usize {
-        self.live.len()
+        self.live.values().filter(|b| b.owner != Owner::MODULE).count()
     }
 
     /// Forgets all races seen.

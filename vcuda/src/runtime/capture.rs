@@ -1,13 +1,29 @@
 //! Stream capture and graphs: the work of the captured streams in the order it was given, which is one order
 //! that respects every dependency.
 
-use super::queues::Work;
-use super::state::State;
+use super::queues::{Stream, Work};
+use super::state::{State, thread};
 use crate::error::{
-    Code, ERROR_ILLEGAL_STATE, ERROR_INVALID_VALUE, ERROR_STREAM_CAPTURE_INVALIDATED,
-    ERROR_STREAM_CAPTURE_MERGE, ERROR_STREAM_CAPTURE_UNJOINED, ERROR_STREAM_CAPTURE_UNMATCHED,
-    ERROR_STREAM_CAPTURE_UNSUPPORTED,
+    Code, ERROR_ILLEGAL_STATE, ERROR_INVALID_VALUE, ERROR_STREAM_CAPTURE_IMPLICIT,
+    ERROR_STREAM_CAPTURE_INVALIDATED, ERROR_STREAM_CAPTURE_MERGE, ERROR_STREAM_CAPTURE_UNJOINED,
+    ERROR_STREAM_CAPTURE_UNMATCHED, ERROR_STREAM_CAPTURE_UNSUPPORTED,
+    ERROR_STREAM_CAPTURE_WRONG_THREAD,
 };
+use std::cell::Cell;
+
+/// Whom a capture keeps from unsafe calls: every thread, the thread that began it, nobody.
+const GLOBAL: u32 = 0;
+const RELAXED: u32 = 2;
+
+thread_local! {
+    /// What the thread itself minds: captures of all threads, its own, none.
+    static MODE: Cell<u32> = const { Cell::new(GLOBAL) };
+}
+
+/// Gives the thread another mode; returns the old one.
+pub fn exchange_mode(mode: u32) -> Result<u32, Code> {
+    if mode > RELAXED { Err(ERROR_INVALID_VALUE) } else { Ok(MODE.replace(mode)) }
+}
 
 /// A stream's part in a capture.
 #[derive(Debug, Clone)]
@@ -16,6 +32,8 @@ pub struct Capture {
     pub id: u64,
     /// 0 global, 1 thread-local, 2 relaxed.
     pub mode: u32,
+    /// The thread that began it.
+    pub thread: u64,
     pub invalid: bool,
     /// The capture began here.
     pub origin: bool,
@@ -41,21 +59,29 @@ pub struct Exec {
 impl State {
     /// Begins a capture.
     pub fn begin_capture(&mut self, stream: u64, mode: u32) -> Result<(), Code> {
-        if mode > 2 {
+        if mode > RELAXED {
             return Err(ERROR_INVALID_VALUE);
         }
-        let s = self.streams.get(&stream).ok_or(ERROR_INVALID_VALUE)?;
-        if !s.user && s.blocking {
+        if self.is_legacy(stream) {
             return Err(ERROR_STREAM_CAPTURE_UNSUPPORTED);
         }
+        let s = self.streams.get(&stream).ok_or(ERROR_INVALID_VALUE)?;
         if s.capture.is_some() {
             return Err(ERROR_ILLEGAL_STATE);
         }
         let id = self.handle();
         self.graphs.insert(id, Graph { works: Vec::new(), open: true });
         if let Some(s) = self.streams.get_mut(&stream) {
-            s.capture =
-                Some(Capture { id, mode, invalid: false, origin: true, count: 0, joined: 0 });
+            let thread = thread();
+            s.capture = Some(Capture {
+                id,
+                mode,
+                thread,
+                invalid: false,
+                origin: true,
+                count: 0,
+                joined: 0,
+            });
         }
         Ok(())
     }
@@ -67,6 +93,23 @@ impl State {
         if !capture.origin {
             return Err(ERROR_STREAM_CAPTURE_UNMATCHED);
         }
+        if capture.mode != RELAXED && capture.thread != thread() {
+            return Err(ERROR_STREAM_CAPTURE_WRONG_THREAD);
+        }
+        self.close_capture(&capture)
+    }
+
+    /// Ends the capture of a stream that goes away, whoever began it.
+    pub fn abandon_capture(&mut self, stream: u64) {
+        self.invalidate(stream);
+        if let Some(capture) = self.streams.get(&stream).and_then(|s| s.capture.clone())
+            && capture.origin
+        {
+            let _ = self.close_capture(&capture);
+        }
+    }
+
+    fn close_capture(&mut self, capture: &Capture) -> Result<u64, Code> {
         let mut unjoined = false;
         for s in self.streams.values_mut() {
             if let Some(c) = s.capture.take_if(|c| c.id == capture.id) {
@@ -82,13 +125,51 @@ impl State {
             ERROR_STREAM_CAPTURE_UNJOINED
         };
         if capture.invalid || unjoined {
-            self.graphs.remove(&capture.id);
+            if let Some(graph) = self.graphs.remove(&capture.id) {
+                self.free_memory_of(&graph.works);
+            }
             return Err(failed);
         }
         if let Some(graph) = self.graphs.get_mut(&capture.id) {
             graph.open = false;
         }
         Ok(capture.id)
+    }
+
+    /// Fails if work on this stream, or waiting for it, disturbs its own capture, or, on the legacy stream,
+    /// that of a stream which it waits for.
+    pub fn not_capturing(&mut self, stream: u64) -> Result<(), Code> {
+        let Some(s) = self.streams.get(&stream) else { return Ok(()) };
+        if s.capture.is_some() {
+            self.invalidate(stream);
+            return Err(ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        }
+        let context = s.context;
+        if self.is_legacy(stream) && self.spoil(|s, _| s.context == context && s.blocking) {
+            return Err(ERROR_STREAM_CAPTURE_IMPLICIT);
+        }
+        Ok(())
+    }
+
+    /// Fails if a capture forbids this thread a call that could disturb one, and spoils that capture.
+    pub fn may_disturb(&mut self) -> Result<(), Code> {
+        let (me, mode) = (thread(), MODE.get());
+        let forbids = |c: &Capture| {
+            c.mode != RELAXED && (c.thread == me || mode == GLOBAL && c.mode == GLOBAL)
+        };
+        if mode != RELAXED && self.spoil(|_, c| forbids(c)) {
+            return Err(ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        }
+        Ok(())
+    }
+
+    /// Spoils the captures that answer to a description. True if there were any.
+    fn spoil(&mut self, which: impl Fn(&Stream, &Capture) -> bool) -> bool {
+        let hit = |s: &Stream| s.capture.as_ref().is_some_and(|c| which(s, c));
+        let streams: Vec<u64> =
+            self.streams.iter().filter(|(_, s)| hit(s)).map(|(&k, _)| k).collect();
+        streams.iter().for_each(|&stream| self.invalidate(stream));
+        !streams.is_empty()
     }
 
     /// Spoils the capture that a stream takes part in.
@@ -102,6 +183,24 @@ impl State {
                 && c.id == id
             {
                 c.invalid = true;
+            }
+        }
+    }
+
+    /// Frees the memory that a graph allocates, once no other graph has the same allocation.
+    pub fn free_memory_of(&mut self, works: &[Work]) {
+        let opens = |works: &[Work], memory: (u64, u64)| {
+            works
+                .iter()
+                .any(|w| matches!(w, Work::Open { addr, serial } if (*addr, *serial) == memory))
+        };
+        for work in works {
+            let Work::Open { addr, serial } = *work else { continue };
+            let shared = self.graphs.values().any(|g| opens(&g.works, (addr, serial)))
+                || self.execs.values().any(|e| opens(&e.works, (addr, serial)));
+            let alive = self.block(addr).is_some_and(|b| b.addr == addr && b.serial == serial);
+            if !shared && alive {
+                self.free_now(addr);
             }
         }
     }
@@ -122,14 +221,33 @@ impl State {
         stream: u64,
         (id, from, count): (u64, u64, u64),
     ) -> Result<(), Code> {
-        let mode = self.streams.get(&from).and_then(|s| s.capture.as_ref()).map_or(0, |c| c.mode);
+        if self.is_legacy(stream) {
+            self.invalidate(from);
+            return Err(ERROR_STREAM_CAPTURE_IMPLICIT);
+        }
+        let (mode, thread) = self
+            .streams
+            .get(&from)
+            .and_then(|s| s.capture.as_ref())
+            .map_or((GLOBAL, thread()), |c| (c.mode, c.thread));
         let s = self.streams.get_mut(&stream).ok_or(ERROR_INVALID_VALUE)?;
         match &s.capture {
-            Some(c) if c.id != id => return Err(ERROR_STREAM_CAPTURE_MERGE),
+            Some(c) if c.id != id => {
+                self.invalidate(stream);
+                self.invalidate(from);
+                return Err(ERROR_STREAM_CAPTURE_MERGE);
+            }
             Some(_) => {}
             None => {
-                s.capture =
-                    Some(Capture { id, mode, invalid: false, origin: false, count: 1, joined: 0 })
+                s.capture = Some(Capture {
+                    id,
+                    mode,
+                    thread,
+                    invalid: false,
+                    origin: false,
+                    count: 1,
+                    joined: 0,
+                })
             }
         }
         if stream != from

@@ -1,6 +1,7 @@
 //! The life of contexts, and what is found when they end.
 
-use super::queues::{Stream, run_context};
+use super::queues::Stream;
+use super::running::run_context;
 use super::state::{Context, Guard, State};
 use crate::config;
 use crate::error::{Code, ERROR_INVALID_CONTEXT, ERROR_INVALID_DEVICE};
@@ -13,9 +14,8 @@ impl State {
         if device >= self.devices.len() {
             return Err(ERROR_INVALID_DEVICE);
         }
-        let (cx, legacy, per_thread) = (self.handle(), self.handle(), self.handle());
+        let (cx, legacy) = (self.handle(), self.handle());
         self.streams.insert(legacy, Stream::new(cx, false, 0, 0));
-        self.streams.insert(per_thread, Stream { user: false, ..Stream::new(cx, true, 0, 0) });
         self.contexts.insert(
             cx,
             Context {
@@ -24,7 +24,8 @@ impl State {
                 sticky: 0,
                 peers: HashSet::new(),
                 legacy,
-                per_thread,
+                per_thread: HashMap::new(),
+                flags: 0,
                 limits: HashMap::new(),
             },
         );
@@ -35,6 +36,13 @@ impl State {
     fn remove_context(&mut self, cx: u64) {
         let Some(context) = self.contexts.remove(&cx) else { return };
         let mut left = Vec::new();
+        let captured: Vec<u64> = self
+            .streams
+            .iter()
+            .filter(|(_, s)| s.context == cx && s.capture.is_some())
+            .map(|(&k, _)| k)
+            .collect();
+        captured.into_iter().for_each(|stream| self.abandon_capture(stream));
         let modules: Vec<u64> =
             self.modules.iter().filter(|(_, m)| m.context == cx).map(|(&k, _)| k).collect();
         let count_of = |what: &str, n: usize| (n > 0).then(|| format!("{n} {what}"));
@@ -43,17 +51,17 @@ impl State {
             self.unload(module);
         }
         for (_, region) in self.regions() {
-            let mut heap = lock(&region.heap);
-            let blocks: Vec<_> = heap.owned_by(cx).cloned().collect();
+            let blocks: Vec<_> = lock(&region.heap).owned_by(cx).cloned().collect();
             for block in blocks {
                 left.push(format!(
                     "allocation #{} of {} bytes from {}",
                     block.serial, block.size, block.owner.call
                 ));
-                heap.free(block.addr);
+                self.free_now(block.addr);
             }
         }
         self.registered.retain(|r| r.2 != cx);
+        self.links.retain(|_, l| l.context != cx);
         let streams =
             self.streams.values().filter(|s| s.context == cx && s.user && !s.destroyed).count();
         let events = self.events.values().filter(|e| e.context == cx).count();
@@ -89,6 +97,8 @@ impl State {
         if self.devices.get(device).ok_or(ERROR_INVALID_DEVICE)?.primary == 0 {
             let cx = self.create_context(device, true)?;
             self.devices[device].primary = cx;
+            let flags = self.devices[device].flags;
+            self.contexts.entry(cx).and_modify(|c| c.flags = flags);
         }
         self.devices[device].primary_refs += 1;
         Ok(self.devices[device].primary)
@@ -102,9 +112,11 @@ pub fn report_at_exit() {
         let mut left: Vec<String> = Vec::new();
         for (_, region) in s.regions() {
             let Ok(heap) = region.heap.try_lock() else { continue };
-            for &cx in s.contexts.keys() {
+            // A context that has failed cannot be cleaned up, and a free that waits was still asked for.
+            for (&cx, _) in s.contexts.iter().filter(|(_, c)| c.sticky == 0) {
+                let blocks = heap.owned_by(cx).filter(|b| !s.freeing.contains(&b.addr));
                 left.extend(
-                    heap.owned_by(cx).map(|b| {
+                    blocks.map(|b| {
                         format!("#{} of {} bytes from {}", b.serial, b.size, b.owner.call)
                     }),
                 );
@@ -158,12 +170,10 @@ pub fn reset_primary(mut s: Guard, device: usize) -> Result<Guard, Code> {
     if s.devices[device].primary_refs > 0 {
         let fresh = s.create_context(device, true)?;
         if let Some(mut context) = s.contexts.remove(&fresh) {
-            for stream in [context.legacy, context.per_thread] {
-                if let Some(x) = s.streams.get_mut(&stream) {
-                    x.context = cx;
-                }
+            if let Some(legacy) = s.streams.get_mut(&context.legacy) {
+                legacy.context = cx;
             }
-            context.primary = true;
+            context.flags = s.devices[device].flags;
             s.contexts.insert(cx, context);
         }
         s.devices[device].primary = cx;

@@ -45,7 +45,7 @@ pub struct Fill {
 /// `from` must be readable for `len` bytes.
 pub unsafe fn stage(s: &State, from: u64, len: u64, capturing: bool) -> Source {
     let pinned = s.region_of(from).is_some()
-        || s.registered.iter().any(|r| from >= r.0 && from + len <= r.1);
+        || s.registered.iter().any(|r| from >= r.0 && from.saturating_add(len) <= r.1);
     if pinned || capturing || config::with(|c| c.late_host) {
         return Source::Address(from);
     }

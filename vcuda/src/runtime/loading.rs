@@ -2,6 +2,7 @@
 
 use super::state::State;
 use crate::config;
+use crate::driver::Options;
 use crate::error::{
     Code, ERROR_INVALID_IMAGE, ERROR_INVALID_PTX, ERROR_NO_BINARY_FOR_GPU, ERROR_OUT_OF_MEMORY,
     ERROR_UNSUPPORTED_PTX_VERSION,
@@ -10,7 +11,7 @@ use crate::exec::{self, Program};
 use crate::memory::{DATA, Owner};
 use crate::ptx;
 use crate::ptx::ast::{self, Init, Space};
-use crate::sanitizer::{self, Finding, Kind, lock};
+use crate::sanitizer::lock;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -27,11 +28,14 @@ pub struct Module {
     pub library: bool,
 }
 
-impl Module {
-    /// Allocations it holds.
-    pub fn variables(&self) -> usize {
-        self.globals.len()
-    }
+/// A link under way.
+#[derive(Debug)]
+pub struct Link {
+    pub context: u64,
+    pub options: Options,
+    pub texts: Vec<String>,
+    /// What came out, to be read until the link is destroyed.
+    pub image: Vec<u8>,
 }
 
 /// A function of a module.
@@ -48,10 +52,8 @@ pub struct Kernel {
 /// program's second try, and this is what it was compiled from.
 static REFUSED: Mutex<Vec<(Vec<String>, String)>> = Mutex::new(Vec::new());
 
-fn say(code: Code, text: String) {
-    let finding = Finding { kind: Kind::BadCall, code, place: None, text };
-    sanitizer::report(finding, config::with(|c| !c.quiet));
-}
+/// Why an image is not loaded: the error, and what a compiler would write into its log.
+pub type Refusal = (Code, String);
 
 /// The kernels of a cubin: the names of its `.text.` sections.
 fn cubin_kernels(image: &[u8]) -> Vec<String> {
@@ -101,31 +103,27 @@ fn text_of_cubin(image: &[u8]) -> Option<String> {
 
 impl State {
     /// Loads a module from PTX text or, through a side table, from a cubin.
-    pub fn load(&mut self, cx: u64, image: &[u8], library: bool) -> Result<u64, Code> {
+    pub fn load(&mut self, cx: u64, image: &[u8], library: bool) -> Result<u64, Refusal> {
         let cubin = image.starts_with(b"\x7fELF");
         let text = if cubin {
             let Some(text) = text_of_cubin(image) else {
-                say(
-                    ERROR_INVALID_IMAGE,
-                    format!(
-                        "a cubin cannot be interpreted, and no PTX with its kernels is known ({}); set VCUDA_CUBIN to a folder with it",
-                        cubin_kernels(image).join(", ")
-                    ),
+                let text = format!(
+                    "a cubin cannot be interpreted, and no PTX with its kernels is known ({}); set VCUDA_CUBIN to a folder with it",
+                    cubin_kernels(image).join(", ")
                 );
-                return Err(ERROR_INVALID_IMAGE);
+                return Err((ERROR_INVALID_IMAGE, text));
             };
             text
         } else if image.starts_with(&[0x50, 0xed, 0x55, 0xba]) {
-            say(ERROR_INVALID_IMAGE, "fat binaries cannot be interpreted".into());
-            return Err(ERROR_INVALID_IMAGE);
+            return Err((ERROR_INVALID_IMAGE, "fat binaries cannot be interpreted".into()));
         } else {
-            String::from_utf8(image.to_vec()).map_err(|_| ERROR_INVALID_IMAGE)?
+            String::from_utf8(image.to_vec())
+                .map_err(|_| (ERROR_INVALID_IMAGE, "the image is not text".into()))?
         };
         let module = ptx::parse(&text).map_err(|e| {
             let code =
                 if text.contains(".version") { ERROR_INVALID_PTX } else { ERROR_INVALID_IMAGE };
-            say(code, format!("PTX: {e}"));
-            code
+            (code, format!("PTX: {e}"))
         })?;
         let (newest, cc) = config::with(|c| (c.ptx_isa, c.cc));
         if !cubin && module.version > newest {
@@ -133,24 +131,68 @@ impl State {
             let names = kernels_of(&module);
             refused.retain(|(kernels, _)| *kernels != names);
             refused.push((names, text));
-            return Err(ERROR_UNSUPPORTED_PTX_VERSION);
+            let text = format!("PTX of version {} is newer than this driver's", module.version);
+            return Err((ERROR_UNSUPPORTED_PTX_VERSION, text));
         }
         if module.target > cc && !cubin {
-            return Err(ERROR_NO_BINARY_FOR_GPU);
+            let text = format!("PTX for sm_{}, where the device is sm_{cc}", module.target);
+            return Err((ERROR_NO_BINARY_FOR_GPU, text));
         }
         self.build(cx, &module, library)
     }
 
-    fn build(&mut self, cx: u64, module: &ast::Module, library: bool) -> Result<u64, Code> {
-        let region = self.region_for(cx)?;
+    fn build(&mut self, cx: u64, module: &ast::Module, library: bool) -> Result<u64, Refusal> {
         let mut globals = HashMap::new();
+        let built = self.place(cx, module, &mut globals).and_then(|addresses| {
+            let entries = module.functions.iter().filter(|f| f.entry);
+            entries
+                .map(|f| Ok((f.name.clone(), Arc::new(exec::decode(module, f, &addresses)?))))
+                .collect::<Result<HashMap<_, _>, String>>()
+                .map_err(|e| (ERROR_INVALID_PTX, format!("PTX: {e}")))
+        });
+        let programs = match built {
+            Ok(programs) => programs,
+            Err(refusal) => {
+                globals.into_values().for_each(|(addr, _)| drop(self.free_now(addr)));
+                return Err(refusal);
+            }
+        };
+        let handle = self.handle();
+        self.modules.insert(
+            handle,
+            Module {
+                context: cx,
+                programs,
+                globals,
+                ptx_version: module.version,
+                handles: HashMap::new(),
+                library,
+            },
+        );
+        Ok(handle)
+    }
+
+    /// Gives the variables of a module their memory and first values; returns their addresses.
+    fn place(
+        &mut self,
+        cx: u64,
+        module: &ast::Module,
+        globals: &mut HashMap<String, (u64, u64)>,
+    ) -> Result<HashMap<String, u64>, Refusal> {
+        let short = |code| (code, "no memory for the variables of the module".to_string());
+        let region = self.region_for(cx).map_err(short)?;
+        let device = self.device_of(cx);
         for variable in
             module.variables.iter().filter(|v| v.space != Space::Shared && !v.unsized_array)
         {
-            let owner = Owner { context: 0, call: "a module variable" };
-            let addr = lock(&region.heap)
-                .allocate(variable.size.max(1), owner)
-                .ok_or(ERROR_OUT_OF_MEMORY)?;
+            let size = variable.size.max(1);
+            if globals.contains_key(&variable.name) {
+                let text = format!("PTX: the variable {} is there twice", variable.name);
+                return Err((ERROR_INVALID_PTX, text));
+            }
+            let addr = self.fits(device, size).map_err(short)?.then_some(());
+            let addr = addr.and_then(|()| lock(&region.heap).allocate(size, Owner::MODULE));
+            let addr = addr.ok_or_else(|| short(ERROR_OUT_OF_MEMORY))?;
             globals.insert(variable.name.clone(), (addr, variable.size));
         }
         let addresses: HashMap<String, u64> =
@@ -179,36 +221,7 @@ impl State {
                 region.arena.fill(addr + k as u64, 1, byte);
             }
         }
-        let decoded: Result<HashMap<_, _>, String> = module
-            .functions
-            .iter()
-            .filter(|f| f.entry)
-            .map(|f| Ok((f.name.clone(), Arc::new(exec::decode(module, f, &addresses)?))))
-            .collect();
-        match decoded {
-            Ok(programs) => {
-                let handle = self.handle();
-                self.modules.insert(
-                    handle,
-                    Module {
-                        context: cx,
-                        programs,
-                        globals,
-                        ptx_version: module.version,
-                        handles: HashMap::new(),
-                        library,
-                    },
-                );
-                Ok(handle)
-            }
-            Err(e) => {
-                say(ERROR_INVALID_PTX, format!("PTX: {e}"));
-                for (addr, _) in globals.into_values() {
-                    lock(&region.heap).free(addr);
-                }
-                Err(ERROR_INVALID_PTX)
-            }
-        }
+        Ok(addresses)
     }
 
     /// Removes a module. True if it was there.
@@ -216,7 +229,7 @@ impl State {
         let Some(module) = self.modules.remove(&handle) else { return false };
         self.kernels.retain(|_, k| k.module != handle);
         for (addr, _) in module.globals.into_values() {
-            self.free_now(addr, 0);
+            self.free_now(addr);
         }
         true
     }

@@ -5,13 +5,13 @@ mod contexts;
 mod copies;
 mod loading;
 mod queues;
+mod running;
 mod state;
 
-pub use capture::{Exec, Graph};
+pub use capture::{Exec, Graph, exchange_mode};
 pub use contexts::{destroy_context, release_primary, report_at_exit, reset_primary};
 pub use copies::{Fill, Source, mark_pending, stage};
-pub use loading::{Kernel, Module};
-pub use queues::{
-    Event, KernelLaunch, Stream, Work, run_context, run_stream, run_until, settle, stir, submit,
-};
+pub use loading::{Kernel, Link, Module};
+pub use queues::{Event, KernelLaunch, Stream, Work, submit};
+pub use running::{in_host_function, run_all, run_context, run_stream, run_until, settle, stir};
 pub use state::{Guard, Pool, current, enter, live, reset, set_stack, stack, stats};

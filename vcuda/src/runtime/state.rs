@@ -1,15 +1,17 @@
 //! The one state behind one lock.
 
-use super::{Event, Exec, Graph, Kernel, Module, Stream};
+use super::{Event, Exec, Graph, Kernel, Link, Module, Stream};
 use crate::config;
 use crate::error::{
-    Code, ERROR_INVALID_CONTEXT, ERROR_INVALID_DEVICE, ERROR_NOT_INITIALIZED, ERROR_OUT_OF_MEMORY,
+    Code, ERROR_CONTEXT_IS_DESTROYED, ERROR_INVALID_CONTEXT, ERROR_INVALID_DEVICE,
+    ERROR_NOT_INITIALIZED, ERROR_OUT_OF_MEMORY,
 };
 use crate::exec::Region;
-use crate::memory::{Arena, Heap};
+use crate::memory::{Arena, Block, Heap};
 use crate::sanitizer::lock;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 /// Everything.
@@ -24,6 +26,7 @@ pub struct State {
     pub kernels: HashMap<u64, Kernel>,
     pub graphs: HashMap<u64, Graph>,
     pub execs: HashMap<u64, Exec>,
+    pub links: HashMap<u64, Link>,
     pub pools: HashMap<u64, Pool>,
     /// Pinned and managed memory.
     pub host: Option<Region>,
@@ -43,6 +46,8 @@ pub struct Device {
     pub region: Option<Region>,
     pub primary: u64,
     pub primary_refs: u32,
+    /// The flags of its primary context.
+    pub flags: u32,
     pub default_pool: u64,
     pub current_pool: u64,
 }
@@ -55,9 +60,10 @@ pub struct Context {
     /// The error that every call gives once a kernel has failed.
     pub sticky: Code,
     pub peers: HashSet<usize>,
-    /// The legacy default stream, and the one for handle 2.
+    /// The legacy default stream, and the default streams of the threads that asked for theirs.
     pub legacy: u64,
-    pub per_thread: u64,
+    pub per_thread: HashMap<u64, u64>,
+    pub flags: u32,
     pub limits: HashMap<i32, usize>,
 }
 
@@ -65,6 +71,9 @@ pub struct Context {
 #[derive(Debug, Default)]
 pub struct Pool {
     pub attributes: HashMap<i32, u64>,
+    pub device: usize,
+    /// The other devices that may use it.
+    pub access: HashSet<usize>,
     pub used: u64,
     pub high: u64,
     /// It belongs to a device and cannot be destroyed.
@@ -87,8 +96,17 @@ pub fn try_enter() -> Option<Guard> {
 }
 
 thread_local! {
+    static THREAD: u64 = {
+        static THREADS: AtomicU64 = AtomicU64::new(0);
+        THREADS.fetch_add(1, Relaxed)
+    };
     /// The thread's stack of contexts; the last is current.
     static STACK: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A number for the calling thread, which no other thread ever has.
+pub fn thread() -> u64 {
+    THREAD.with(|n| *n)
 }
 
 /// The thread's stack of contexts.
@@ -119,13 +137,14 @@ impl State {
             return;
         }
         self.initialised = true;
-        for _ in 0..config::with(|c| c.devices) {
+        for device in 0..config::with(|c| c.devices) as usize {
             let pool = self.handle();
-            self.pools.insert(pool, Pool { fixed: true, ..Pool::default() });
+            self.pools.insert(pool, Pool { fixed: true, device, ..Pool::default() });
             self.devices.push(Device {
                 region: None,
                 primary: 0,
                 primary_refs: 0,
+                flags: 0,
                 default_pool: pool,
                 current_pool: pool,
             });
@@ -150,7 +169,8 @@ impl State {
     pub fn context(&self) -> Result<u64, Code> {
         self.ready()?;
         let cx = current();
-        let context = self.contexts.get(&cx).ok_or(ERROR_INVALID_CONTEXT)?;
+        let missing = if cx == 0 { ERROR_INVALID_CONTEXT } else { ERROR_CONTEXT_IS_DESTROYED };
+        let context = self.contexts.get(&cx).ok_or(missing)?;
         if context.sticky != 0 { Err(context.sticky) } else { Ok(cx) }
     }
 
@@ -197,6 +217,18 @@ impl State {
         self.regions().into_iter().find(|(_, r)| r.arena.contains(addr, 1))
     }
 
+    /// The live allocation around an address.
+    pub fn block(&self, addr: u64) -> Option<Block> {
+        let (_, region) = self.region_of(addr)?;
+        lock(&region.heap).covering(addr, 1).cloned()
+    }
+
+    /// Whether so many bytes more stay within a device's memory.
+    pub fn fits(&mut self, device: usize, size: u64) -> Result<bool, Code> {
+        let used = lock(&self.region(device)?.heap).used();
+        Ok(used.saturating_add(size) <= config::with(|c| c.memory))
+    }
+
     /// A number from the seed.
     pub fn draw(&mut self) -> u64 {
         // xorshift64*
@@ -209,7 +241,7 @@ impl State {
 
 fn reserve(memory: u64) -> Result<Region, Code> {
     // Four times the memory, as freed ranges rest before they are used again.
-    let size = memory.next_power_of_two().clamp(1 << 30, 1 << 40) * 4;
+    let size = memory.clamp(1 << 30, 1 << 40).next_power_of_two() * 4;
     let arena = Arena::reserve(size).map_err(|_| ERROR_OUT_OF_MEMORY)?;
     let heap = Heap::new(arena);
     Ok(Region { arena: heap.arena().clone(), heap: Arc::new(Mutex::new(heap)) })
@@ -219,8 +251,7 @@ fn reserve(memory: u64) -> Result<Region, Code> {
 pub fn live() -> [u64; 7] {
     let s = enter();
     let heaps: Vec<_> = s.regions();
-    let allocations = heaps.iter().map(|(_, r)| lock(&r.heap).count() as u64).sum::<u64>()
-        - s.modules.values().map(|m| m.variables() as u64).sum::<u64>();
+    let allocations = heaps.iter().map(|(_, r)| lock(&r.heap).count() as u64).sum();
     let bytes = heaps.iter().map(|(_, r)| lock(&r.heap).used()).sum();
     let streams = s.streams.values().filter(|x| x.user && !x.destroyed).count() as u64;
     [
@@ -245,4 +276,5 @@ pub fn reset() {
     let next = s.next;
     *s = State { next, ..State::default() };
     set_stack(Vec::new());
+    let _ = super::exchange_mode(0);
 }

@@ -1,0 +1,267 @@
+//! The running of work: when it happens, what runs before it, and what each piece does.
+
+use super::queues::{KernelLaunch, Work};
+use super::state::{Guard, State, enter};
+use crate::config::{self, Async};
+use crate::exec::{self, Launch, Region};
+use crate::memory::{Block, DATA, NONE, RAW};
+use crate::sanitizer::{self, lock};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::time::Instant;
+
+/// Pieces of work that a stream holds before it must begin.
+const QUEUE: usize = 1024;
+
+thread_local! {
+    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is in a host function of a stream, which may not call the API.
+pub fn in_host_function() -> bool {
+    IN_HOST_FUNCTION.get()
+}
+
+/// Runs what the settings want to have run at this moment, after work was put on a stream.
+pub fn stir(mut s: Guard, stream: u64) -> Guard {
+    // A real queue has an end too: whoever fills it waits for room.
+    if let Some(x) = s.streams.get(&stream).filter(|x| x.queue.len() > QUEUE) {
+        let number = x.done + QUEUE as u64 / 2;
+        s = run_until(s, stream, number);
+    }
+    match config::with(|c| c.when) {
+        Async::Lazy => s,
+        Async::Eager => {
+            let number = s.streams.get(&stream).map_or(0, |x| x.pushed);
+            run_until(s, stream, number)
+        }
+        Async::Seed(seed) => {
+            if s.random == 0 {
+                s.random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            }
+            let mut waiting: Vec<u64> =
+                s.streams.iter().filter(|(_, x)| x.done < x.pushed).map(|(&k, _)| k).collect();
+            waiting.sort_unstable();
+            if waiting.is_empty() || s.draw().is_multiple_of(2) {
+                return s;
+            }
+            let pick = waiting[s.draw() as usize % waiting.len()];
+            let (done, pushed) = s.streams.get(&pick).map_or((0, 0), |x| (x.done, x.pushed));
+            let number = done + 1 + s.draw() % (pushed - done);
+            run_until(s, pick, number)
+        }
+    }
+}
+
+/// Runs a stream up to a number, and before it what it waits for.
+pub fn run_until(mut s: Guard, stream: u64, number: u64) -> Guard {
+    let mut goals = vec![(stream, number)];
+    while let Some(&(stream, number)) = goals.last() {
+        let Some(x) = s.streams.get_mut(&stream) else {
+            goals.pop();
+            continue;
+        };
+        if x.done >= number {
+            if x.destroyed && x.queue.is_empty() {
+                s.streams.remove(&stream);
+            }
+            goals.pop();
+            continue;
+        }
+        if x.busy {
+            // Another thread is in a host function of this stream.
+            drop(s);
+            std::thread::yield_now();
+            s = enter();
+            continue;
+        }
+        if let Some(Work::Wait { stream: other, number }) = x.queue.front() {
+            let (other, number) = (*other, *number);
+            if s.streams.get(&other).is_some_and(|o| o.done < number) {
+                goals.push((other, number));
+                continue;
+            }
+        }
+        let Some(x) = s.streams.get_mut(&stream) else { continue };
+        let context = x.context;
+        let Some(work) = x.queue.pop_front() else {
+            x.done = x.pushed;
+            continue;
+        };
+        if let Work::Host { function, data } = work {
+            x.busy = true;
+            drop(s);
+            IN_HOST_FUNCTION.set(true);
+            // SAFETY: the program handed over a function of this type together with its argument, to be
+            // called once the work before it is done.
+            unsafe {
+                let function: extern "C" fn(*mut c_void) = std::mem::transmute(function);
+                function(data as *mut c_void);
+            }
+            IN_HOST_FUNCTION.set(false);
+            s = enter();
+        } else {
+            s.execute(context, stream, work);
+        }
+        if let Some(x) = s.streams.get_mut(&stream) {
+            x.busy = false;
+            x.done += 1;
+        }
+    }
+    s
+}
+
+/// Runs a stream to its end.
+pub fn run_stream(s: Guard, stream: u64) -> Guard {
+    let number = s.streams.get(&stream).map_or(0, |x| x.pushed);
+    run_until(s, stream, number)
+}
+
+/// Does the copies to pageable memory that are still waiting.
+///
+/// A real driver finishes such copies before it returns from the call that asks for them. Here they come late,
+/// to make a missing synchronisation show; but a program that is told of an error may give the buffer up.
+pub fn settle() {
+    let mut s = enter();
+    let waiting = |w: &Work| matches!(w, Work::Copy { pageable: true, .. });
+    let mut streams: Vec<u64> =
+        s.streams.iter().filter(|(_, x)| x.queue.iter().any(waiting)).map(|(&k, _)| k).collect();
+    streams.sort_unstable();
+    for stream in streams {
+        s = run_stream(s, stream);
+    }
+}
+
+/// Runs every stream of a context to its end.
+pub fn run_context(s: Guard, cx: u64) -> Guard {
+    run_where(s, |context| context == cx)
+}
+
+/// Runs every stream to its end.
+pub fn run_all(s: Guard) -> Guard {
+    run_where(s, |_| true)
+}
+
+fn run_where(mut s: Guard, wanted: impl Fn(u64) -> bool) -> Guard {
+    let streams = s.streams.iter().filter(|(_, x)| wanted(x.context));
+    let mut all: Vec<(u64, u64)> = streams.map(|(&k, x)| (k, x.pushed)).collect();
+    all.sort_unstable();
+    for (stream, number) in all {
+        s = run_until(s, stream, number);
+    }
+    s
+}
+
+impl State {
+    /// Does a piece of work. A context that has failed does nothing any more.
+    fn execute(&mut self, cx: u64, stream: u64, work: Work) {
+        if self.contexts.get(&cx).is_none_or(|c| c.sticky != 0) {
+            return;
+        }
+        match work {
+            Work::Kernel(launch) => self.run_kernel(cx, &launch),
+            Work::Copy { to, from, len, .. } => self.copy(cx, to, from, len),
+            Work::Fill(fill) => self.fill(cx, fill),
+            Work::Open { addr, .. } => {
+                if let Some((device, region)) = self.region_of(addr) {
+                    let state = if device.is_none() { DATA } else { RAW };
+                    lock(&region.heap).open(addr, state);
+                }
+            }
+            Work::Close { addr } => {
+                if let Some((_, region)) = self.region_of(addr) {
+                    lock(&region.heap).open(addr, NONE);
+                }
+            }
+            Work::Free { addr } => drop(self.free_now(addr)),
+            Work::Record { event } => {
+                if let Some(e) = self.events.get_mut(&event)
+                    && e.recorded.is_some_and(|(k, _)| k == stream)
+                {
+                    e.at = Some(Instant::now());
+                }
+            }
+            Work::Wait { .. } | Work::Host { .. } | Work::Nothing => {}
+        }
+    }
+
+    /// Ends an allocation and tells its pool.
+    pub fn free_now(&mut self, addr: u64) -> Option<Block> {
+        self.freeing.remove(&addr);
+        let (_, region) = self.region_of(addr)?;
+        let block = lock(&region.heap).free(addr)?;
+        if let Some(pool) = self.pools.get_mut(&block.owner.pool) {
+            pool.used = pool.used.saturating_sub(block.size);
+        }
+        Some(block)
+    }
+
+    fn run_kernel(&mut self, cx: u64, launch: &KernelLaunch) {
+        let config = config::get();
+        let entry = self.launches.entry(launch.program.name.clone()).or_default();
+        entry.0 += 1;
+        if config.stub {
+            return;
+        }
+        let device = self.device_of(cx);
+        let mut peers = self.contexts.get(&cx).map(|c| c.peers.clone()).unwrap_or_default();
+        peers.extend(self.pools.values().filter(|p| p.access.contains(&device)).map(|p| p.device));
+        let _ = self.region(device);
+        let (mut near, mut far): (Vec<_>, Vec<_>) = self
+            .regions()
+            .into_iter()
+            .partition(|(d, _)| d.is_none_or(|d| d == device || peers.contains(&d)));
+        near.sort_by_key(|(d, _)| *d != Some(device));
+        let regions: Vec<Region> = near.drain(..).map(|(_, r)| r).collect();
+        let foreign: Vec<Region> = far.drain(..).map(|(_, r)| r).collect();
+        let registered: Vec<(u64, u64)> =
+            self.registered.iter().map(|&(start, end, _)| (start, end)).collect();
+        let run = Launch::new(
+            &launch.program,
+            &launch.params,
+            launch.grid,
+            launch.block,
+            launch.shared,
+            &regions,
+            &foreign,
+            &registered,
+            config.timeout,
+            config.races,
+        );
+        let workers = if config.workers == 0 {
+            std::thread::available_parallelism().map_or(1, |n| n.get())
+        } else {
+            config.workers
+        };
+        let began = Instant::now();
+        let outcome = exec::run(&run, workers);
+        if let Some(entry) = self.launches.get_mut(&launch.program.name) {
+            entry.1 += outcome.instructions;
+        }
+        if config.stats {
+            let seconds = began.elapsed().as_secs_f64();
+            eprintln!(
+                "vcuda: {} {:?}x{:?}: {} instructions, {:.3} ms, {:.0} M/s",
+                launch.program.name,
+                launch.grid,
+                launch.block,
+                outcome.instructions,
+                seconds * 1e3,
+                outcome.instructions as f64 / seconds / 1e6
+            );
+        }
+        if let Some(finding) = outcome.finding {
+            self.fail(cx, finding);
+        }
+    }
+
+    /// Reports a finding and leaves the context with its error.
+    pub fn fail(&mut self, cx: u64, finding: sanitizer::Finding) {
+        if let Some(context) = self.contexts.get_mut(&cx)
+            && context.sticky == 0
+        {
+            context.sticky = finding.code;
+        }
+        sanitizer::report(finding, config::with(|c| !c.quiet));
+    }
+}
