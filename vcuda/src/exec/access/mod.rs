@@ -68,8 +68,11 @@ impl Warp {
         change: Option<Change>,
     ) -> Result<(), Fault> {
         let base = self.regs.wide[inst.o.s[0] as usize];
+        // Inside a block's memory an address has 32 bits: a negative index held in a word wraps around.
+        let narrow = matches!(a.space, Space::Shared | Space::Local | Space::Param);
+        let bits = if narrow { u64::from(u32::MAX) } else { u64::MAX };
         let addresses: [u64; LANES] =
-            std::array::from_fn(|lane| base[lane].wrapping_add(inst.o.imm));
+            std::array::from_fn(|lane| base[lane].wrapping_add(inst.o.imm) & bits);
         if a.space != Space::Generic {
             return self.in_space(a.space, block, inst, a, mask, &addresses, store, change);
         }
