@@ -26,6 +26,40 @@ macro_rules! comparisons {
     };
 }
 
+/// The same for pairs: the lower halves' answer goes to the first result, the upper ones' to the second.
+macro_rules! pair_comparisons {
+    ($($name:literal = $f:expr;)*) => {
+        pub(super) const PAIRS: &[Row] = &[$(
+            pair_comparisons!(@row concat!("setp.", $name, ".f16x2"), f16, $f),
+            pair_comparisons!(@row concat!("setp.", $name, ".bf16x2"), bf16, $f),
+        )*];
+    };
+    (@row $name:expr, $half:ty, $f:expr) => {{
+        fn body(r: &mut Registers, o: &Operands, mask: u32) {
+            let test = |a: u32, b: u32| half(<$half>::from_bits(a as u16), <$half>::from_bits(b as u16), $f);
+            r.compare_pairs(o, mask, test)
+        }
+        Row { name: $name, d: &[Class::Pred; 2], s: &[Class::Word, Class::Word, Class::Pred], body }
+    }};
+}
+
+pair_comparisons! {
+    "eq" = |a, b| a == b;
+    "ne" = |a, b| a < b || a > b;
+    "lt" = |a, b| a < b;
+    "le" = |a, b| a <= b;
+    "gt" = |a, b| a > b;
+    "ge" = |a, b| a >= b;
+    "equ" = |a, b| !(a < b || a > b);
+    "neu" = |a, b| a != b;
+    "ltu" = |a, b| !(a >= b);
+    "leu" = |a, b| !(a > b);
+    "gtu" = |a, b| !(a <= b);
+    "geu" = |a, b| !(a < b);
+    "num" = |a, b| !a.is_nan() && !b.is_nan();
+    "nan" = |a, b| a.is_nan() || b.is_nan();
+}
+
 comparisons! {
     "eq" [b16 u16 s16 b32 u32 s32 b64 u64 s64 f32 f64] = |a, b| a == b;
     "ne" [b16 u16 s16 b32 u32 s32 b64 u64 s64] = |a, b| a != b;

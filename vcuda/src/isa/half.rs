@@ -19,8 +19,16 @@ rows! { ROWS:
     "max.NaN" [f16 bf16] (T, T) -> T = |a, b| flip_number(least(flip(a), flip(b), true));
     "ex2" [f16 bf16] (T) -> T = |a| from_f64(to_f64(a).exp2());
     "tanh" [f16 bf16] (T) -> T = |a| from_f64(to_f64(a).tanh());
-    "flush" [f16] (T) -> T = |a| if a.0 & 0x7c00 == 0 { F16(a.0 & 0x8000) } else { a };
-    "saturate" [f16] (T) -> T = |a| from_f64(if to_f64(a) > 0.0 { to_f64(a).min(1.0) } else { 0.0 });
+    "ex2" [f16x2] (T) -> T = |a| each::<F16>(a, |a| from_f64(to_f64(a).exp2()));
+    "ex2" [bf16x2] (T) -> T = |a| each::<BF16>(a, |a| from_f64(to_f64(a).exp2()));
+    "tanh" [f16x2] (T) -> T = |a| each::<F16>(a, |a| from_f64(to_f64(a).tanh()));
+    "tanh" [bf16x2] (T) -> T = |a| each::<BF16>(a, |a| from_f64(to_f64(a).tanh()));
+    "flush" [f16 bf16] (T) -> T = |a| flushed(a);
+    "flush" [f16x2] (T) -> T = |a| each::<F16>(a, flushed);
+    "flush" [bf16x2] (T) -> T = |a| each::<BF16>(a, flushed);
+    "saturate" [f16 bf16] (T) -> T = |a| saturated(a);
+    "saturate" [f16x2] (T) -> T = |a| each::<F16>(a, saturated);
+    "saturate" [bf16x2] (T) -> T = |a| each::<BF16>(a, saturated);
     "add" [f16x2] (T, T) -> T = |a, b| two::<F16>(a, b, sum);
     "add" [bf16x2] (T, T) -> T = |a, b| two::<BF16>(a, b, sum);
     "sub" [f16x2] (T, T) -> T = |a, b| two::<F16>(a, b, |a, b| sum(a, flip(b)));
@@ -121,6 +129,21 @@ fn least<H: Half>(a: H, b: H, nan_wins: bool) -> H {
         (true, false) if !nan_wins => b,
         _ => H::from_bits(H::FORMAT.nan as u16),
     }
+}
+
+/// A subnormal number made zero.
+fn flushed<H: Half>(a: H) -> H {
+    let exponent = (1 << 15) - (1 << H::FORMAT.fraction);
+    if a.bits() & exponent == 0 { H::from_bits(a.bits() & 0x8000) } else { a }
+}
+
+/// Clamped to between zero and one; a NaN is zero.
+fn saturated<H: Half>(a: H) -> H {
+    from_f64(if to_f64(a) > 0.0 { to_f64(a).min(1.0) } else { 0.0 })
+}
+
+fn each<H: Half>(a: u32, f: impl Fn(H) -> H) -> u32 {
+    two(a, a, |a, _| f(a))
 }
 
 fn two<H: Half>(a: u32, b: u32, f: impl Fn(H, H) -> H) -> u32 {

@@ -131,12 +131,13 @@ macro_rules! carry_rows {
     };
 }
 
-// With carry: bit 0 of the constant says whether the carry is written (`.cc`); a borrow is a carry of one.
+// With carry: bit 0 of the constant says whether the carry is written (`.cc`). A subtraction adds the complement,
+// so that it leaves a carry where there was no borrow: compilers look at it with `addc`.
 carry_rows! {
     "add.carry" [u32 u64] 2 = |a, b, _, _, _| a + b;
     "addc" [u32 u64] 2 = |a, b, _, carry, _| a + b + carry;
-    "sub.carry" [u32 u64] 2 = |a, b, _, _, _| a.wrapping_sub(b);
-    "subc" [u32 u64] 2 = |a, b, _, carry, _| a.wrapping_sub(b).wrapping_sub(carry);
+    "sub.carry" [u32 u64] 2 = |a, b, _, _, bits| a + (b ^ ((1 << bits) - 1)) + 1;
+    "subc" [u32 u64] 2 = |a, b, _, carry, bits| a + (b ^ ((1 << bits) - 1)) + carry;
     "mad.lo.carry" [u32 u64] 3 = |a, b, c, _, bits| (a * b & ((1 << bits) - 1)) + c;
     "madc.lo" [u32 u64] 3 = |a, b, c, carry, bits| (a * b & ((1 << bits) - 1)) + c + carry;
     "mad.hi.carry" [u32 u64] 3 = |a, b, c, _, bits| (a * b >> bits) + c;

@@ -203,6 +203,12 @@ impl Registers {
         for lane in 0..LANES {
             hit |= u32::from(f(a[lane], b[lane])) << lane;
         }
+        self.conclude(o, mask, hit, !hit);
+    }
+
+    /// Two answers, each combined with the predicate `s[2]`, into `d` and `d[1]`.
+    #[inline(always)]
+    fn conclude(&mut self, o: &Operands, mask: u32, first: u32, second: u32) {
         let combine = |value: u32, with: u32| match o.imm {
             1 => value & with,
             2 => value | with,
@@ -211,8 +217,20 @@ impl Registers {
         };
         let with = if o.imm == 0 { 0 } else { self.pred[o.s[2] as usize] };
         let p = &mut self.pred[o.d[0] as usize];
-        *p = *p & !mask | combine(hit, with) & mask;
+        *p = *p & !mask | combine(first, with) & mask;
         let q = &mut self.pred[o.d[1] as usize];
-        *q = *q & !mask | combine(!hit, with) & mask;
+        *q = *q & !mask | combine(second, with) & mask;
+    }
+
+    /// A comparison of the lower halves into `d` and of the upper ones into `d[1]`.
+    #[inline(always)]
+    pub fn compare_pairs(&mut self, o: &Operands, mask: u32, f: impl Fn(u32, u32) -> bool) {
+        let (a, b) = (u32::read(self, o.s[0]), u32::read(self, o.s[1]));
+        let (mut low, mut high) = (0u32, 0u32);
+        for lane in 0..LANES {
+            low |= u32::from(f(a[lane], b[lane])) << lane;
+            high |= u32::from(f(a[lane] >> 16, b[lane] >> 16)) << lane;
+        }
+        self.conclude(o, mask, low, high);
     }
 }

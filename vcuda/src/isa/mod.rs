@@ -17,6 +17,7 @@ mod half;
 mod integer;
 pub mod lane;
 pub mod soft;
+pub mod video;
 pub mod warp;
 
 use crate::ptx::ast::Class;
@@ -92,9 +93,11 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
     let numbers = [
         integer::ROWS,
         integer::CARRY,
+        video::ROWS,
         float::ROWS,
         half::ROWS,
         compare::ROWS,
+        compare::PAIRS,
         compare::SELECT,
         convert::ROWS,
     ];

@@ -105,6 +105,8 @@ pub struct Instruction {
     /// The dotted opcode.
     pub opcode: String,
     pub args: Vec<Arg>,
+    /// The bytes of a load that the program looks at, a bit each: `.pragma "used_bytes_mask 0xf00f"`.
+    pub used: Option<u64>,
 }
 
 /// An operand as written.

@@ -28,7 +28,11 @@ impl Parser<'_> {
             }
             Token::Word(".pragma" | ".callprototype") => {
                 while !self.take(b';') {
-                    self.next()?;
+                    if let Token::Text(text) = self.next()?
+                        && let Some(mask) = text.strip_prefix("used_bytes_mask 0x")
+                    {
+                        self.used = u64::from_str_radix(mask.trim(), 16).ok();
+                    }
                 }
                 return Ok(None);
             }
@@ -94,7 +98,8 @@ impl Parser<'_> {
             args.push(self.arg()?);
             self.take(b',');
         }
-        Ok(Statement::Instruction(Instruction { line, guard, opcode: opcode.to_string(), args }))
+        let (opcode, used) = (opcode.to_string(), self.used.take());
+        Ok(Statement::Instruction(Instruction { line, guard, opcode, args, used }))
     }
 
     fn arg(&mut self) -> Parsed<Arg> {

@@ -73,7 +73,10 @@ pub fn lex(text: &str) -> Result<Vec<Lexeme<'_>>, String> {
             }
             _ if word_byte(b) => {
                 let start = i;
+                i += 1;
+                // `.reg.b32` is two directives; in `add.u32` the point belongs to the opcode.
                 while i < bytes.len()
+                    && !(b == b'.' && bytes[i] == b'.')
                     && (word_byte(bytes[i])
                         || (bytes[i] == b':' && bytes.get(i + 1) == Some(&b':'))
                         || (bytes[i] == b':' && bytes[i - 1] == b':'))
@@ -127,6 +130,8 @@ mod tests {
         assert_eq!(tokens[9], (Token::Int(16), 1));
         assert_eq!(tokens[12], (Token::Single(0x3f80_0000), 2));
         assert_eq!(tokens[13], (Token::Word("a::b"), 2));
+        let tokens = lex(".reg.b16 %h;").unwrap_or_default();
+        assert_eq!(tokens[..2], [(Token::Word(".reg"), 1), (Token::Word(".b16"), 1)]);
         assert!(lex("\"open").is_err());
     }
 }

@@ -8,7 +8,7 @@ pub(super) type Parsed<T> = Result<T, String>;
 /// Parses a PTX file. The error names the line.
 pub fn parse(text: &str) -> Parsed<Module> {
     let tokens = lex(text)?;
-    let mut parser = Parser { tokens: &tokens, at: 0, element: 1 };
+    let mut parser = Parser { tokens: &tokens, at: 0, element: 1, used: None };
     parser.module()
 }
 
@@ -17,6 +17,8 @@ pub(super) struct Parser<'a> {
     pub(super) at: usize,
     /// Bytes per element of the variable declared last.
     element: u64,
+    /// What a pragma says about the next load.
+    pub(super) used: Option<u64>,
 }
 
 impl<'a> Parser<'a> {

@@ -1,6 +1,6 @@
 //! Float forms, defined through the host's arithmetic to nearest and the sign of its exact error.
 
-use super::{Form, Want, bits, form, int, least, low, most};
+use super::{Form, Want, bits, body, form, int, least, low, most};
 
 pub fn value(kind: &str, v: u64) -> f64 {
     match kind {
@@ -415,6 +415,41 @@ fn halves(all: &mut Vec<Form>) {
         all.push(form(&format!("tanh.approx.{t}"), t, &[t], move |v| {
             Want::Near(value(t, v[0]).tanh())
         }));
+        // Of a pair, both halves are near.
+        for (name, f) in [("ex2", f64::exp2 as fn(f64) -> f64), ("tanh", f64::tanh)] {
+            for half in ["lo", "hi"] {
+                let (parts, by) = if half == "lo" { ("%d, x", 0) } else { ("x, %d", 16) };
+                all.push(body(
+                    &format!("{{ .reg .b32 y; .reg .b16 x; {name}.approx.{pair} y, %a; mov.b32 {{{parts}}}, y; }}"),
+                    t,
+                    &[pair],
+                    move |v| Want::Near(f(value(t, v[0] >> by & 0xffff))),
+                ));
+            }
+        }
+        // Bfloat16 has neither modifier, but its rows are there.
+        let limit = if t == "f16" { 0x400 } else { 0x80 };
+        let flat = move |v: u64| if v & 0x7fff < limit { v & 0x8000 } else { v };
+        let clamp = move |v: u64| {
+            let x = value(t, v);
+            if x.is_nan() || x <= 0.0 {
+                0
+            } else if x > 1.0 {
+                Exact(1.0, 0.0).round(t, "rn")
+            } else {
+                v
+            }
+        };
+        all.push(form(&format!("mul.ftz.{t}"), t, &[t, t], move |v| {
+            Want::Bits(flat(mul(t, &[flat(v[0]), flat(v[1])])))
+        }));
+        all.push(form(&format!("mul.ftz.{pair}"), pair, &[pair, pair], move |v| {
+            Want::Bits(each(v, &|x| flat(mul(t, &[flat(x[0]), flat(x[1])]))))
+        }));
+        all.push(form(&format!("add.sat.{t}"), t, &[t, t], move |v| Want::Bits(clamp(add(t, v)))));
+        all.push(form(&format!("add.sat.{pair}"), pair, &[pair, pair], move |v| {
+            Want::Bits(each(v, &|x| clamp(add(t, x))))
+        }));
         for mode in ["rn", "rz"] {
             all.push(form(&format!("cvt.{mode}.{pair}.f32"), pair, &["f32", "f32"], move |v| {
                 Want::Bits(
@@ -424,17 +459,6 @@ fn halves(all: &mut Vec<Form>) {
             }));
         }
     }
-    all.push(form("add.sat.f16", "f16", &["f16", "f16"], |v| {
-        let s = Exact::sum(value("f16", v[0]), value("f16", v[1])).round("f16", "rn");
-        let x = value("f16", s);
-        Want::Bits(if x.is_nan() || x <= 0.0 {
-            0
-        } else if x > 1.0 {
-            0x3c00
-        } else {
-            s
-        })
-    }));
 }
 
 fn comparisons(all: &mut Vec<Form>) {
@@ -458,12 +482,62 @@ fn comparisons(all: &mut Vec<Form>) {
                 Want::Bits(u64::from(a.is_nan() || b.is_nan() || f(a, b)))
             }));
         }
+        if bits(t) == 16 {
+            halves_compared(all, t, &ordered);
+        }
         all.push(form(&format!("setp.num.{t}"), "pred", &[t, t], move |v| {
             Want::Bits(u64::from(!value(t, v[0]).is_nan() && !value(t, v[1]).is_nan()))
         }));
         all.push(form(&format!("setp.nan.{t}"), "pred", &[t, t], move |v| {
             Want::Bits(u64::from(value(t, v[0]).is_nan() || value(t, v[1]).is_nan()))
         }));
+    }
+}
+
+/// Comparisons of pairs, and comparisons of halves as numbers and as masks.
+fn halves_compared(all: &mut Vec<Form>, t: &'static str, ordered: &[(&str, fn(f64, f64) -> bool)]) {
+    let (pair, one) = if t == "f16" { ("f16x2", 0x3c00) } else { ("bf16x2", 0x3f80) };
+    let nan = move |v: &[u64]| value(t, v[0]).is_nan() || value(t, v[1]).is_nan();
+    let mut tests: Vec<(String, Box<dyn Fn(&[u64]) -> bool>)> =
+        vec![("nan".into(), Box::new(nan)), ("num".into(), Box::new(move |v| !nan(v)))];
+    for &(name, f) in ordered {
+        let holds = move |v: &[u64]| f(value(t, v[0]), value(t, v[1]));
+        tests.push((name.into(), Box::new(move |v| !nan(v) && holds(v))));
+        tests.push((format!("{name}u"), Box::new(move |v| nan(v) || holds(v))));
+    }
+    for (name, test) in tests {
+        let test = std::rc::Rc::new(test);
+        let half = |v: &[u64], k: u32| [v[0] >> (16 * k) & 0xffff, v[1] >> (16 * k) & 0xffff];
+        for (k, results) in [(0, "%d|%p2"), (1, "%p2|%d")] {
+            let test = test.clone();
+            all.push(body(
+                &format!("setp.{name}.{pair} {results}, %a, %b;"),
+                "pred",
+                &[pair, pair],
+                move |v| Want::Bits(test(&half(v, k)).into()),
+            ));
+        }
+        for (result, yes) in [(pair, one), ("u32", 0xffff)] {
+            let test = test.clone();
+            all.push(form(
+                &format!("set.{name}.{result}.{pair}"),
+                "b32",
+                &[pair, pair],
+                move |v| {
+                    Want::Bits(
+                        (0..2).map(|k| if test(&half(v, k)) { yes << (16 * k) } else { 0 }).sum(),
+                    )
+                },
+            ));
+        }
+        for (result, register, yes) in
+            [(t, "b16", one), ("u16", "b16", 0xffff), ("s32", "b32", 0xffff_ffff)]
+        {
+            let test = test.clone();
+            all.push(form(&format!("set.{name}.{result}.{t}"), register, &[t, t], move |v| {
+                Want::Bits(if test(v) { yes } else { 0 })
+            }));
+        }
     }
 }
 

@@ -27,6 +27,7 @@ pub fn forms() -> Vec<Form> {
     bit_fields(&mut all);
     packed(&mut all);
     carries(&mut all);
+    video(&mut all);
     selections(&mut all);
     all
 }
@@ -104,9 +105,11 @@ fn arithmetic(all: &mut Vec<Form>) {
     }
     for name in ["min", "max"] {
         let pick = move |a: i128, b: i128| if (a < b) == (name == "min") { a } else { b };
-        all.push(form(&format!("{name}.relu.s32"), "s32", &["s32", "s32"], move |v| {
-            Want::Bits(low("s32", pick(int("s32", v[0]), int("s32", v[1])).max(0)))
-        }));
+        for opcode in [format!("{name}.relu.s32"), format!("{name}.s32.relu")] {
+            all.push(form(&opcode, "s32", &["s32", "s32"], move |v| {
+                Want::Bits(low("s32", pick(int("s32", v[0]), int("s32", v[1])).max(0)))
+            }));
+        }
         for t in ["u16x2", "s16x2"] {
             let half = if t == "u16x2" { "u16" } else { "s16" };
             let f = move |relu: bool, v: &[u64]| {
@@ -395,6 +398,13 @@ fn carries(all: &mut Vec<Form>) {
             move |v| Want::Bits(v[2].wrapping_sub(u64::from(v[0] < v[1])) & m),
         ));
         all.push(body(&format!("{{ .reg .{kind} x; sub.cc.{t} x, %a, %b; subc.cc.{t} x, %c, %a; subc.{t} %d, 0, 0; }}"), t, &[t, t, t], move |v| Want::Bits(if u128::from(v[2]) < u128::from(v[0]) + u128::from(v[0] < v[1]) { m } else { 0 })));
+        // A borrow is a carry that is missing.
+        all.push(body(
+            &format!("{{ .reg .{kind} x; sub.cc.{t} x, %a, %b; addc.{t} %d, 0, 0; }}"),
+            t,
+            &[t, t],
+            move |v| Want::Bits(u64::from(v[0] >= v[1])),
+        ));
         let product = move |v: &[u64]| v[0] as u128 * v[1] as u128;
         all.push(body(
             &format!(
@@ -418,6 +428,48 @@ fn carries(all: &mut Vec<Form>) {
                 )
             },
         ));
+    }
+}
+
+/// Halves or bytes at once, for every combination of signs.
+fn video(all: &mut Vec<Form>) {
+    let operations: [(&str, Operation); 6] = [
+        ("vadd", |a, b| a + b),
+        ("vsub", |a, b| a - b),
+        ("vavrg", |a, b| (a + b + i128::from(a + b > -1)).div_euclid(2)),
+        ("vabsdiff", |a, b| if a > b { a - b } else { b - a }),
+        ("vmin", |a, b| if a < b { a } else { b }),
+        ("vmax", |a, b| if a > b { a } else { b }),
+    ];
+    for (name, f) in operations {
+        for (lanes, unsigned, signed) in [(2u32, "u16", "s16"), (4, "u8", "s8")] {
+            for signs in 0..8 {
+                let kind = move |k: u32| if signs >> k & 1 != 0 { signed } else { unsigned };
+                let word = |k: u32| if signs >> k & 1 != 0 { "s32" } else { "u32" };
+                let n = 32 / lanes;
+                for modifier in ["", ".sat", ".add"] {
+                    let opcode =
+                        format!("{name}{lanes}.{}.{}.{}{modifier}", word(0), word(1), word(2));
+                    all.push(form(&opcode, "b32", &["b32", "b32", "b32"], move |v| {
+                        let part = |k: u32| {
+                            f(int(kind(1), v[0] >> (n * k)), int(kind(2), v[1] >> (n * k)))
+                        };
+                        Want::Bits(match modifier {
+                            ".add" => {
+                                low("u32", i128::from(v[2]) + (0..lanes).map(part).sum::<i128>())
+                            }
+                            ".sat" => (0..lanes)
+                                .map(|k| {
+                                    low(unsigned, part(k).clamp(least(kind(0)), most(kind(0))))
+                                        << (n * k)
+                                })
+                                .sum(),
+                            _ => (0..lanes).map(|k| low(unsigned, part(k)) << (n * k)).sum(),
+                        })
+                    }));
+                }
+            }
+        }
     }
 }
 

@@ -50,7 +50,7 @@ impl Decoder<'_> {
     fn jump(&mut self, jump: Jump, o: Operands) {
         let at = self.emit(Op::Nothing, o);
         if let Some(frame) = self.frames.last_mut() {
-            frame.jumps.push((at, jump));
+            frame.jumps.push((at, jump, frame.open.clone()));
         }
     }
 

@@ -102,8 +102,32 @@ impl Decoder<'_> {
             resizes.push(resize);
         }
         self.first = true;
-        self.emit(Op::Load(access), o);
+        match i.used {
+            Some(used) => self.load_used(access, o, used),
+            None => {
+                self.emit(Op::Load(access), o);
+            }
+        }
         resizes.into_iter().try_for_each(|resize| self.resize(resize))
+    }
+
+    /// Loads only what the program looks at: nobody may have written the rest, or somebody may be writing it.
+    fn load_used(&mut self, access: Access, o: Operands, used: u64) {
+        let all = (1u64 << access.bytes) - 1;
+        for k in 0..access.count {
+            let at = u64::from(k * access.bytes);
+            let bytes = match used >> at & all {
+                0 => continue,
+                // The lower bytes alone, if they are as many as a load may have.
+                part => match part.trailing_ones() {
+                    n if n == part.count_ones() && n.is_power_of_two() => n as u8,
+                    _ => access.bytes,
+                },
+            };
+            let mut one = Operands { imm: o.imm.wrapping_add(at), ..o };
+            one.d[0] = o.d[usize::from(k)];
+            self.emit(Op::Load(Access { bytes, count: 1, ..access }), one);
+        }
     }
 
     fn store(&mut self, mut access: Access, i: &Instruction) -> Decoded<()> {

@@ -85,10 +85,25 @@ pub(super) struct Decoder<'m> {
 #[derive(Default)]
 struct Frame {
     entry: bool,
-    labels: HashMap<String, u32>,
-    tables: HashMap<String, Vec<String>>,
-    /// Instructions that jump, and where to.
-    jumps: Vec<(usize, Jump)>,
+    /// By the number of the braces they stand in: a label is known inside them only.
+    labels: HashMap<(u32, String), u32>,
+    tables: HashMap<(u32, String), Vec<String>>,
+    /// Instructions that jump, where to, and the braces they stand in.
+    jumps: Vec<(usize, Jump, Vec<u32>)>,
+    /// The braces that are open, by number, outermost first.
+    open: Vec<u32>,
+    braces: u32,
+}
+
+impl Frame {
+    fn inside(&self) -> u32 {
+        self.open.last().copied().unwrap_or(0)
+    }
+}
+
+/// What a name means within these braces: the innermost meaning.
+fn named<'a, T>(of: &'a HashMap<(u32, String), T>, name: &str, open: &[u32]) -> Option<&'a T> {
+    open.iter().rev().chain(&[0]).find_map(|&brace| of.get(&(brace, name.to_string())))
 }
 
 enum Jump {
@@ -142,20 +157,19 @@ impl Decoder<'_> {
         self.scopes.close();
         let Some(frame) = self.frames.pop() else { return Ok(()) };
         let end = self.program.code.len() as u32;
-        let place = |label: &String| {
-            frame
-                .labels
-                .get(label)
-                .copied()
-                .ok_or(format!("unknown label {label} in {}", function.name))
-        };
-        for (at, jump) in &frame.jumps {
+        for (at, jump, open) in &frame.jumps {
+            let line = self.program.code[*at].line;
+            let place = |label: &String| {
+                named(&frame.labels, label, open)
+                    .copied()
+                    .ok_or_else(|| format!("line {line}: unknown label {label}"))
+            };
             self.program.code[*at].op = match jump {
                 Jump::Label(label) => Op::Branch(place(label)?),
                 Jump::End => Op::Branch(end),
                 Jump::Table(name) => {
-                    let labels =
-                        frame.tables.get(name).ok_or(format!("unknown branch table {name}"))?;
+                    let labels = named(&frame.tables, name, open)
+                        .ok_or_else(|| format!("line {line}: unknown branch table {name}"))?;
                     Op::Table(labels.iter().map(place).collect::<Decoded<_>>()?)
                 }
             };
@@ -165,8 +179,19 @@ impl Decoder<'_> {
 
     fn statement(&mut self, statement: &Statement) -> Decoded<()> {
         match statement {
-            Statement::Open => self.scopes.open(),
-            Statement::Close => self.scopes.close(),
+            Statement::Open => {
+                self.scopes.open();
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.braces += 1;
+                    frame.open.push(frame.braces);
+                }
+            }
+            Statement::Close => {
+                self.scopes.close();
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.open.pop();
+                }
+            }
             Statement::Registers { class, names } => {
                 for (name, count) in names {
                     let first = self.slots(*class, count.unwrap_or(1));
@@ -192,12 +217,12 @@ impl Decoder<'_> {
             Statement::Label(name) => {
                 let at = self.program.code.len() as u32;
                 if let Some(frame) = self.frames.last_mut() {
-                    frame.labels.insert(name.clone(), at);
+                    frame.labels.insert((frame.inside(), name.clone()), at);
                 }
             }
             Statement::Targets(name, labels) => {
                 if let Some(frame) = self.frames.last_mut() {
-                    frame.tables.insert(name.clone(), labels.clone());
+                    frame.tables.insert((frame.inside(), name.clone()), labels.clone());
                 }
             }
             Statement::Instruction(instruction) => {
@@ -211,7 +236,11 @@ impl Decoder<'_> {
                     },
                 };
                 self.instruction(instruction).map_err(|e| {
-                    format!("line {}: {e} in `{}`", instruction.line, instruction.opcode)
+                    if e.starts_with("line ") {
+                        format!("{e}, called at line {}", instruction.line)
+                    } else {
+                        format!("line {}: {e} in `{}`", instruction.line, instruction.opcode)
+                    }
                 })?;
             }
         }

@@ -31,6 +31,11 @@ fn form(parts: &[&str]) -> Form {
         form.row = Some(row);
         return form;
     }
+    if let Some((name, how)) = isa::video::form(parts) {
+        form.row = isa::find(&name);
+        form.imm = how;
+        return form;
+    }
     let convert = parts[0] == "cvt";
     let mut kept: Vec<&str> = Vec::new();
     for &part in parts {
@@ -86,7 +91,8 @@ fn form(parts: &[&str]) -> Form {
         ["isspacep", space] => {
             kept = vec!["isspacep", space.split("::").next().unwrap_or(space), "u64"]
         }
-        ["bfind", "shiftamt", _] => {}
+        // `min.s32.relu`, as headers write it.
+        [name, kind, "relu"] => kept = vec![name, "relu", kind],
         _ => {}
     }
     form.name = kept.join(".");
@@ -178,9 +184,6 @@ impl Decoder<'_> {
         if parts[0] == "setp" && args.len() == 2 {
             args.push(Arg::Int(0));
         }
-        if parts[0] == "shfl" && !form.together && args.len() == 3 {
-            // The form without a mask of older code.
-        }
         if args.len() != row.s.len() {
             return Err(format!("{} operands where {} are expected", args.len(), row.s.len()));
         }
@@ -207,7 +210,7 @@ impl Decoder<'_> {
         self.first = true;
         self.emit(if form.together { Op::Together(row.body) } else { Op::Row(row.body) }, o);
         let result_kind = if parts[0] == "cvt" { parts[parts.len() - 2] } else { kind };
-        let flushed = result_kind == "f32" || result_kind == "f16" && parts[0] != "cvt";
+        let flushed = result_kind == "f32" || result_kind.contains("f16") && parts[0] != "cvt";
         if form.flush && flushed && row.d[0] == Class::Word {
             self.row(&format!("flush.{result_kind}"), &[o.d[0]], &[o.d[0]], 0)?;
         }
@@ -223,7 +226,7 @@ impl Decoder<'_> {
             // A conversion flushes singles only.
             "cvt" => parts.last() == Some(&"f32"),
             "slct" => operand == 2,
-            _ => matches!(parts.last(), Some(&("f32" | "f16"))),
+            _ => matches!(parts.last(), Some(&("f32" | "f16" | "f16x2" | "bf16" | "bf16x2"))),
         }
     }
 
@@ -244,16 +247,34 @@ impl Decoder<'_> {
         compare.remove(parts.len() - 2);
         let form = form(&compare);
         let row = form.row.ok_or("unknown instruction")?;
-        let p = self.slots(Class::Pred, 1);
-        let name = format!("%set{}", self.program.code.len());
-        self.scopes.insert(&name, super::names::Symbol::Register(Class::Pred, p));
+        let p = self.slots(Class::Pred, 2);
+        let names = ["%set.first", "%set.second"];
+        for (slot, name) in (p..).zip(names) {
+            self.scopes.insert(name, super::names::Symbol::Register(Class::Pred, slot));
+        }
         let mut args = i.args.clone();
-        args[0] = Arg::Name(name);
+        args[0] = Arg::Pair(names[0].into(), names[1].into());
         self.apply(row, &form, &compare, &args)?;
-        let truth = if result == "f32" { 1f32.to_bits() } else { u32::MAX };
+        let pairs = compare.last().is_some_and(|kind| kind.ends_with("x2"));
+        let truth = match result {
+            "f32" => 1f32.to_bits(),
+            "f16" | "f16x2" => 0x3c00,
+            "bf16" | "bf16x2" => 0x3f80,
+            _ if pairs => 0xffff,
+            "u16" | "s16" => 0xffff,
+            "u32" | "s32" => u32::MAX,
+            _ => return Err("unknown instruction".into()),
+        };
         let (yes, no) = (self.constant(Class::Word, truth.into()), self.constant(Class::Word, 0));
         let (to, resize) = self.result(&i.args[0], Class::Word, false)?;
-        self.row("selp.b32", &[to], &[yes, no, p], 0)?;
+        if pairs {
+            let halves = self.slots(Class::Word, 2);
+            self.row("selp.b32", &[halves], &[yes, no, p], 0)?;
+            self.row("selp.b32", &[halves + 1], &[yes, no, p + 1], 0)?;
+            self.row("pack.b16x2.b32", &[to], &[halves, halves + 1], 0)?;
+        } else {
+            self.row("selp.b32", &[to], &[yes, no, p], 0)?;
+        }
         self.resize(resize)
     }
 
