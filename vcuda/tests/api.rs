@@ -1,47 +1,9 @@
-//! The driver API: order of work, captures, wrong use, injected faults.
+//! The driver API: order of work, contexts, memory, injected faults.
 
 mod support;
 use std::ffi::{CString, c_void};
-use support::{Gpu, fresh, live, report, set};
+use support::{ADD_ONE, Gpu, event, fresh, live, report, set, stream};
 use vcuda::driver::*;
-
-const ADD_ONE: &str = r"
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry add_one(.param .u64 pointer, .param .u32 n)
-.maxntid 256
-{
-    .reg .pred %p<2>;
-    .reg .b32 %r<9>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [pointer];
-    ld.param.u32 %r1, [n];
-    mov.u32 %r2, %ctaid.x;
-    mov.u32 %r3, %ntid.x;
-    mov.u32 %r4, %tid.x;
-    mad.lo.u32 %r5, %r2, %r3, %r4;
-    setp.ge.u32 %p1, %r5, %r1;
-    @%p1 bra END;
-    mad.wide.u32 %rd2, %r5, 4, %rd1;
-    ld.global.u32 %r6, [%rd2];
-    add.u32 %r6, %r6, 1;
-    st.global.u32 [%rd2], %r6;
-END:
-    ret;
-}";
-
-fn stream(flags: u32) -> u64 {
-    let mut s = 0;
-    assert_eq!(unsafe { cuStreamCreate(&mut s, flags) }, 0);
-    s
-}
-
-fn event() -> u64 {
-    let mut e = 0;
-    assert_eq!(unsafe { cuEventCreate(&mut e, 0) }, 0);
-    e
-}
 
 #[test]
 fn before_initialisation() {
@@ -66,44 +28,6 @@ fn before_initialisation() {
 fn no_devices() {
     let _turn = fresh(&[("devices", "0")]);
     assert_eq!(unsafe { cuInit(0) }, 100);
-}
-
-#[test]
-fn versions_targets_and_images() {
-    let gpu = Gpu::new(&[("ptx_isa", "7.8")]);
-    assert_eq!(gpu.try_load(ADD_ONE), Err(222));
-    // A cubin of the same kernels is the program's second try: it runs the PTX it was made from.
-    let mut cubin = b"\x7fELF".to_vec();
-    cubin.resize(64, 0);
-    cubin.extend(b"\0.text.add_one\0.nv.info\0");
-    let len = cubin.len() as u64;
-    cubin[40..48].copy_from_slice(&len.to_le_bytes());
-    let mut module = 0;
-    assert_eq!(unsafe { cuModuleLoadData(&mut module, cubin.as_ptr().cast()) }, 0);
-    let data = gpu.upload(&[41u32]);
-    gpu.run(gpu.function(module, "add_one"), 1, 32, &[data, 1]);
-    assert_eq!(gpu.download::<u32>(data, 1), [42]);
-    let unknown = String::from_utf8(cubin).unwrap().replace("add_one", "add_two").into_bytes();
-    assert_eq!(unsafe { cuModuleLoadData(&mut module, unknown.as_ptr().cast()) }, 200);
-    drop(gpu);
-
-    let gpu = Gpu::new(&[("cc", "75")]);
-    assert_eq!(gpu.try_load(ADD_ONE), Err(209));
-    assert_eq!(gpu.try_load("hello"), Err(200));
-    drop(gpu);
-    let gpu = Gpu::new(&[]);
-    assert_eq!(gpu.try_load(&ADD_ONE.replace("add.u32 %r6", "frobnicate.u32 %r6")), Err(218));
-    assert!(report().contains("line 21: unknown instruction in `frobnicate.u32`"), "{}", report());
-    assert_eq!(gpu.try_load(&ADD_ONE.replace("%r6, 1;", "%r66, 1;")), Err(218));
-    assert_eq!(gpu.try_load(&ADD_ONE.replace("bra END", "bra NOWHERE")), Err(218));
-    let module = gpu.load(ADD_ONE);
-    let mut f = 0;
-    unsafe {
-        assert_eq!(cuModuleGetFunction(&mut f, module, c"nothing".as_ptr()), 500);
-        assert_eq!(cuModuleGetFunction(&mut f, 77, c"add_one".as_ptr()), 400);
-        assert_eq!(cuModuleUnload(module), 0);
-        assert_eq!(cuModuleUnload(module), 400);
-    }
 }
 
 #[test]
@@ -300,63 +224,6 @@ fn copies_fills_and_pointers() {
         gpu.run(gpu.function(gpu.load(ADD_ONE), "add_one"), 1, 32, &[m, 32]);
         assert_eq!((m as *const u32).read(), 9);
         assert_eq!(cuMemFree_v2(m), 0);
-    }
-}
-
-#[test]
-fn capture_and_graphs() {
-    let gpu = Gpu::new(&[]);
-    let f = gpu.function(gpu.load(ADD_ONE), "add_one");
-    let (a, b) = (stream(1), stream(1));
-    let (fork, join) = (event(), event());
-    let x = gpu.upload(&[0u32; 32]);
-    let y = gpu.upload(&[0u32; 32]);
-    let (mut graph, mut exec, mut status, mut count) = (0, 0, 0, 0);
-    unsafe {
-        assert_eq!(cuStreamBeginCapture_v2(0, 0), 900);
-        assert_eq!(cuStreamBeginCapture_v2(a, 0), 0);
-        assert_eq!(cuStreamBeginCapture_v2(a, 0), 401);
-        assert_eq!(cuEventRecord(fork, a), 0);
-        assert_eq!(cuStreamWaitEvent(b, fork, 0), 0);
-        assert_eq!(gpu.launch_on(f, [1; 3], [32, 1, 1], 0, a, &[x, 32]), 0);
-        assert_eq!(gpu.launch_on(f, [1; 3], [32, 1, 1], 0, b, &[y, 32]), 0);
-        assert_eq!(cuEventQuery(fork), 907);
-        assert_eq!(cuEventRecord(join, b), 0);
-        assert_eq!(cuStreamWaitEvent(a, join, 0), 0);
-        assert_eq!(cuStreamIsCapturing(b, &mut status), 0);
-        assert_eq!(status, 1);
-        assert_eq!(cuStreamEndCapture(b, &mut graph), 903);
-        assert_eq!(cuStreamEndCapture(a, &mut graph), 0);
-        assert_eq!(cuGraphGetNodes(graph, std::ptr::null_mut(), &mut count), 0);
-        assert_eq!(count, 2);
-        assert_eq!(cuGraphInstantiateWithFlags(&mut exec, graph, 0), 0);
-        assert_eq!(cuGraphDestroy(graph), 0);
-        assert_eq!(gpu.download::<u32>(x, 1), [0], "capturing runs nothing");
-        assert_eq!(cuGraphUpload(exec, a), 0);
-        for _ in 0..3 {
-            assert_eq!(cuGraphLaunch(exec, a), 0);
-        }
-        assert_eq!(cuStreamSynchronize(a), 0);
-        assert_eq!(gpu.download::<u32>(x, 1), [3]);
-        assert_eq!(gpu.download::<u32>(y, 1), [3]);
-        assert_eq!(cuGraphExecDestroy(exec), 0);
-        assert_eq!(cuGraphLaunch(exec, a), 1);
-        // Synchronising a captured stream spoils the capture.
-        assert_eq!(cuStreamBeginCapture_v2(a, 0), 0);
-        assert_eq!(cuStreamSynchronize(a), 900);
-        assert_eq!(gpu.launch_on(f, [1; 3], [32, 1, 1], 0, a, &[x, 32]), 901);
-        assert_eq!(cuStreamEndCapture(a, &mut graph), 901);
-        // So does a call that waits for everything.
-        assert_eq!(cuStreamBeginCapture_v2(a, 0), 0);
-        assert_eq!(cuMemAlloc_v2(&mut graph, 16), 900);
-        assert_eq!(cuStreamEndCapture(a, &mut graph), 901);
-        // Work forked off and not joined.
-        assert_eq!(cuStreamBeginCapture_v2(a, 2), 0);
-        assert_eq!(cuEventRecord(fork, a), 0);
-        assert_eq!(cuStreamWaitEvent(b, fork, 0), 0);
-        assert_eq!(cuStreamEndCapture(a, &mut graph), 904);
-        assert_eq!(cuStreamEndCapture(a, &mut graph), 401);
-        assert_eq!(cuStreamSynchronize(b), 0);
     }
 }
 

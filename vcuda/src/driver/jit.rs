@@ -23,7 +23,7 @@ const PTX: c_int = 1;
 
 /// The options of a call, as places to write to.
 #[derive(Debug, Default, Clone)]
-pub struct Options {
+pub(crate) struct Options {
     options: Vec<c_int>,
     /// Where the values are, zero for none.
     values: usize,

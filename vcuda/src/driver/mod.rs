@@ -31,6 +31,8 @@ pub use module::*;
 pub use pool::*;
 pub use stream::*;
 
+pub(crate) use jit::Options;
+
 use crate::calls::bad_call;
 use crate::error::{Code, ERROR_CONTEXT_IS_DESTROYED, ERROR_INVALID_CONTEXT, ERROR_INVALID_VALUE};
 use crate::runtime::{Guard, enter};

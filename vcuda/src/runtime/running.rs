@@ -88,7 +88,11 @@ pub fn run_until(mut s: Guard, stream: u64, number: u64) -> Guard {
             x.done = x.pushed;
             continue;
         };
-        if let Work::Host { function, data } = work {
+        let failed = s.contexts.get(&context).is_none_or(|c| c.sticky != 0);
+        let Some(x) = s.streams.get_mut(&stream) else { continue };
+        if let Work::Host { function, data } = work
+            && !failed
+        {
             x.busy = true;
             drop(s);
             IN_HOST_FUNCTION.set(true);

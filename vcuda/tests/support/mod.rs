@@ -147,3 +147,42 @@ impl Gpu {
         assert_eq!(self.sync(), 0, "{}", report());
     }
 }
+
+/// A kernel that adds one to each of `n` numbers.
+pub const ADD_ONE: &str = r"
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry add_one(.param .u64 pointer, .param .u32 n)
+.maxntid 256
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [pointer];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.u32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra END;
+    mad.wide.u32 %rd2, %r5, 4, %rd1;
+    ld.global.u32 %r6, [%rd2];
+    add.u32 %r6, %r6, 1;
+    st.global.u32 [%rd2], %r6;
+END:
+    ret;
+}";
+
+pub fn stream(flags: u32) -> u64 {
+    let mut s = 0;
+    assert_eq!(unsafe { cuStreamCreate(&mut s, flags) }, 0);
+    s
+}
+
+pub fn event() -> u64 {
+    let mut e = 0;
+    assert_eq!(unsafe { cuEventCreate(&mut e, 0) }, 0);
+    e
+}
