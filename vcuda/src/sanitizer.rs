@@ -1,6 +1,9 @@
 //! Findings: what was wrong, where, and what it was near to.
 
-use crate::error::Code;
+use crate::error::{
+    Code, ERROR_ASSERT, ERROR_ILLEGAL_ADDRESS, ERROR_ILLEGAL_INSTRUCTION, ERROR_LAUNCH_FAILED,
+    ERROR_LAUNCH_TIMEOUT, ERROR_MISALIGNED_ADDRESS,
+};
 use crate::memory::Neighbour;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,10 +22,12 @@ pub enum Kind {
     Uninitialised,
     Race,
     ReadOnlyWritten,
+    WrongSync,
     Deadlock,
     Timeout,
     Trap,
     Assert,
+    IllegalInstruction,
     Leak,
     UninitialisedCopy,
     BadCall,
@@ -38,13 +43,32 @@ impl Kind {
             Kind::Uninitialised => "uninitialised-read",
             Kind::Race => "race",
             Kind::ReadOnlyWritten => "readonly-written",
+            Kind::WrongSync => "wrong-synchronisation",
             Kind::Deadlock => "deadlock",
             Kind::Timeout => "timeout",
             Kind::Trap => "trap",
             Kind::Assert => "assert",
+            Kind::IllegalInstruction => "illegal-instruction",
             Kind::Leak => "leak",
             Kind::UninitialisedCopy => "uninitialised-copy",
             Kind::BadCall => "bad-call",
+        }
+    }
+
+    /// The error that a kernel with such a fault leaves its context with; zero for what is reported only.
+    pub fn code(self) -> Code {
+        match self {
+            Kind::OutOfBounds | Kind::UseAfterFree => ERROR_ILLEGAL_ADDRESS,
+            Kind::Misaligned => ERROR_MISALIGNED_ADDRESS,
+            Kind::Uninitialised
+            | Kind::Race
+            | Kind::ReadOnlyWritten
+            | Kind::WrongSync
+            | Kind::Trap => ERROR_LAUNCH_FAILED,
+            Kind::Deadlock | Kind::Timeout => ERROR_LAUNCH_TIMEOUT,
+            Kind::Assert => ERROR_ASSERT,
+            Kind::IllegalInstruction => ERROR_ILLEGAL_INSTRUCTION,
+            Kind::Leak | Kind::UninitialisedCopy | Kind::BadCall => 0,
         }
     }
 }

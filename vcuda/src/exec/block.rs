@@ -2,10 +2,11 @@
 
 use super::access::Fault;
 use super::launch::Launch;
-use super::program::{Barrier, Op};
+use super::program::{Barrier, Op, SharedVariable};
 use super::track::BlockTrack;
 use super::warp::{Stop, Wait, Warp};
 use crate::isa::lane::{LANES, Lane, lanes};
+use crate::memory::{NONE, RAW};
 use crate::sanitizer::Kind;
 use std::collections::BTreeMap;
 
@@ -14,40 +15,68 @@ pub const DYNAMIC_SHARED: u64 = 1 << 24;
 /// Instructions a warp runs before the next has its turn, where turns matter.
 const TURN: u64 = 1 << 16;
 
-/// The shared memory of a block.
+/// The shared memory of a block: the static variables with gaps between them, then the dynamic part.
 #[derive(Debug, Default)]
 pub struct Shared {
     pub bytes: Vec<u8>,
-    pub holds: Vec<bool>,
+    /// The state of each byte, as in the shadow of device memory.
+    pub states: Vec<u8>,
     pub cells: Vec<u64>,
-    /// Bytes of the static part, rounded up.
-    fixed: u64,
-    /// Bytes of the static part.
-    exact: u64,
+    /// The states at the start of a block.
+    fresh: Vec<u8>,
+    /// Where the dynamic part begins.
+    dynamic: u64,
 }
 
 impl Shared {
     fn new(launch: &Launch<'_>) -> Shared {
-        let exact = launch.program.shared_bytes;
-        let fixed = exact.next_multiple_of(16);
-        let size = (fixed + u64::from(launch.dynamic_shared)) as usize;
+        let variables = &launch.program.shared;
+        let dynamic = variables.last().map_or(0, |v| (v.offset + v.size).next_multiple_of(16));
+        let size = dynamic as usize + launch.dynamic_shared as usize;
+        let mut fresh = vec![RAW; size];
+        fresh[..dynamic as usize].fill(NONE);
+        for v in variables {
+            fresh[v.offset as usize..(v.offset + v.size) as usize].fill(RAW);
+        }
         Shared {
             bytes: vec![0xcd; size],
-            holds: vec![false; size],
+            states: fresh.clone(),
             cells: vec![0; size],
-            fixed,
-            exact,
+            fresh,
+            dynamic,
         }
     }
 
-    /// The place of an address.
+    /// The place of bytes that exist.
+    #[inline(always)]
     pub fn index(&self, addr: u64, size: u64) -> Option<usize> {
         let (start, end) = if addr >= DYNAMIC_SHARED {
-            (addr - DYNAMIC_SHARED + self.fixed, self.bytes.len() as u64)
+            (addr - DYNAMIC_SHARED + self.dynamic, self.bytes.len() as u64)
         } else {
-            (addr, self.exact)
+            (addr, self.dynamic)
         };
-        (start.checked_add(size)? <= end).then_some(start as usize)
+        let inside = start.checked_add(size)? <= end;
+        (inside && !self.states[start as usize..(start + size) as usize].contains(&NONE))
+            .then_some(start as usize)
+    }
+
+    /// What an address is near to.
+    pub fn describe(&self, variables: &[SharedVariable], addr: u64) -> String {
+        if addr >= DYNAMIC_SHARED {
+            let size = self.bytes.len() as u64 - self.dynamic;
+            let at = addr as u32 as i32 - DYNAMIC_SHARED as i32;
+            return format!("at byte {at} of the {size} bytes of dynamic shared memory");
+        }
+        match variables.iter().rev().find(|v| v.offset <= addr) {
+            Some(v) if addr < v.offset + v.size => {
+                format!("at byte {} of {} ({} bytes)", addr - v.offset, v.name, v.size)
+            }
+            Some(v) => {
+                let past = addr - v.offset - v.size;
+                format!("{past} bytes past the end of {} ({} bytes)", v.name, v.size)
+            }
+            None => "which has no variables".into(),
+        }
     }
 }
 
@@ -85,17 +114,20 @@ impl BlockState<'_> {
         barrier.expected = expected;
     }
 
-    /// The lanes of a warp have met.
-    pub fn warp_met(&mut self, warp: usize) {
-        if let Some(track) = &mut self.track
-            && track.renew(warp).is_none()
-        {
+    /// Tells the race check that threads have synchronised. It ends where numbers are used up.
+    pub fn order(&mut self, event: impl FnOnce(&mut BlockTrack) -> Option<()>) {
+        if self.track.as_mut().is_some_and(|track| event(track).is_none()) {
             self.track = None;
         }
     }
 
+    /// Whether a barrier that expects so many threads is one of the whole block.
+    pub fn is_for_all(&self, expected: u32) -> bool {
+        expected == 0 || expected >= self.threads
+    }
+
     /// Opens the barriers that everyone has reached. True if there was one.
-    fn open_barriers(&mut self, warps: &mut [Warp]) -> bool {
+    fn open_barriers(&mut self, warps: &mut [Warp]) -> Result<bool, Fault> {
         let alive = self.threads - self.ended;
         let full: Vec<(u32, Arrived)> = self
             .barriers
@@ -105,13 +137,18 @@ impl BlockState<'_> {
             .collect();
         for &(number, arrived) in &full {
             self.barriers.remove(&number);
+            let for_all = self.is_for_all(arrived.expected);
             for warp in warps.iter_mut() {
+                warp.is_together_at(self, number)?;
                 for k in 0..warp.groups.len() {
                     let group = warp.groups[k];
                     if group.wait != Wait::Barrier(number) {
                         continue;
                     }
                     warp.groups[k].wait = Wait::Ready;
+                    if !for_all {
+                        self.order(|track| track.take_over(warp.index, group.mask));
+                    }
                     let inst = &self.launch.program.code[group.pc as usize - 1];
                     if let Op::Barrier(kind) = inst.op {
                         for lane in lanes(group.mask) {
@@ -133,13 +170,11 @@ impl BlockState<'_> {
                     }
                 }
             }
-            if let Some(track) = &mut self.track
-                && track.barrier().is_none()
-            {
-                self.track = None;
+            if for_all {
+                self.order(BlockTrack::barrier);
             }
         }
-        !full.is_empty()
+        Ok(!full.is_empty())
     }
 }
 
@@ -184,13 +219,12 @@ impl<'a> Worker<'a> {
         state.at = at;
         state.ended = 0;
         state.barriers.clear();
-        state.shared.holds.fill(false);
+        state.shared.states.copy_from_slice(&state.shared.fresh);
         state.track = state.launch.tracker.and_then(|t| BlockTrack::start(t, count));
         if self.warps.len() < count {
             return self.one_by_one(count);
         }
         for (k, warp) in self.warps.iter_mut().enumerate() {
-            self.state.warp_met(k);
             warp.start(k, &self.state);
         }
         self.in_turns()
@@ -200,64 +234,41 @@ impl<'a> Worker<'a> {
     fn one_by_one(&mut self, count: usize) -> Result<(), Fault> {
         let warp = &mut self.warps[0];
         for k in 0..count {
-            self.state.warp_met(k);
             warp.start(k, &self.state);
             let patience = self.state.launch.patience;
             match warp.run(&mut self.state, patience)? {
                 Stop::Ended => {}
-                Stop::Waiting => {
-                    return Err(warp.stuck(
-                        &self.state,
-                        Kind::Deadlock,
-                        "threads of a warp wait for each other at different places",
-                    ));
-                }
+                Stop::Waiting => return Err(warp.stuck(&self.state, Kind::Deadlock)),
                 Stop::Turn if self.state.launch.stopped() => return Ok(()),
-                Stop::Turn => {
-                    return Err(warp.stuck(
-                        &self.state,
-                        Kind::Timeout,
-                        "the kernel runs for too long",
-                    ));
-                }
+                Stop::Turn => return Err(warp.stuck(&self.state, Kind::Timeout)),
             }
         }
         Ok(())
     }
 
     fn in_turns(&mut self) -> Result<(), Fault> {
-        let mut patience = self.state.launch.patience;
+        let patience = self.state.launch.patience;
         loop {
             let (mut ended, mut moved) = (true, false);
             for warp in &mut self.warps {
                 if warp.groups.is_empty() {
                     continue;
                 }
-                let before = warp.executed;
-                let stop = warp.run(&mut self.state, TURN)?;
-                moved |= warp.executed != before || stop == Stop::Ended;
+                let before = warp.steps;
+                let stop = warp.run(&mut self.state, TURN.min(patience - before))?;
+                moved |= warp.steps != before || stop == Stop::Ended;
                 ended &= stop == Stop::Ended;
             }
             if ended || self.state.launch.stopped() {
                 return Ok(());
             }
-            let opened = self.state.open_barriers(&mut self.warps);
-            patience = patience.saturating_sub(TURN / 16);
-            if let Some(warp) = self.warps.iter().find(|w| !w.groups.is_empty()) {
-                if !moved && !opened {
-                    return Err(warp.stuck(
-                        &self.state,
-                        Kind::Deadlock,
-                        "threads wait at a barrier that others never reach",
-                    ));
-                }
-                if patience == 0 {
-                    return Err(warp.stuck(
-                        &self.state,
-                        Kind::Timeout,
-                        "the kernel runs for too long",
-                    ));
-                }
+            let opened = self.state.open_barriers(&mut self.warps)?;
+            let mut waiting = self.warps.iter().filter(|w| !w.groups.is_empty());
+            if let Some(warp) = waiting.clone().find(|w| w.steps >= patience) {
+                return Err(warp.stuck(&self.state, Kind::Timeout));
+            }
+            if let Some(warp) = waiting.next().filter(|_| !moved && !opened) {
+                return Err(warp.stuck(&self.state, Kind::Deadlock));
             }
         }
     }

@@ -69,7 +69,7 @@ impl<'a> Launch<'a> {
                 }
                 track::restart();
             }
-            track::next_launch_fits(threads).then(|| Tracker::start(!program.fenced)).flatten()
+            track::next_launch_fits(threads).then(|| Tracker::start(program)).flatten()
         });
         Launch {
             program,

@@ -25,15 +25,32 @@ pub struct Program {
     pub specials: Vec<(Special, u32)>,
     pub params: Vec<Param>,
     pub param_bytes: u64,
-    /// Static shared memory; the dynamic part follows, aligned to 16.
+    /// Bytes of static shared memory, as a device lays it out.
     pub shared_bytes: u64,
+    /// Static shared memory as it is laid out here, with gaps.
+    pub shared: Vec<SharedVariable>,
     pub local_bytes: u64,
     pub max_threads: Option<u32>,
     pub required_block: Option<[u32; 3]>,
     /// The warps of a block must take turns: there is a barrier, or a lock could be taken.
     pub takes_turns: bool,
-    /// There is a fence or an acquire: blocks may hand data to each other in ways not tracked here.
+    /// There is a fence or an ordered access, of whatever scope: threads of a block may hand data to each other.
+    pub fences: bool,
+    /// The same beyond a block: blocks may hand data to each other in ways not tracked here.
     pub fenced: bool,
+    /// There is a compare-and-swap.
+    pub compares: bool,
+}
+
+/// Bytes between the variables of static shared memory, to find what leaves one of them.
+pub const SHARED_GAP: u64 = 64;
+
+/// Where a variable of static shared memory lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedVariable {
+    pub name: String,
+    pub offset: u64,
+    pub size: u64,
 }
 
 /// Where a parameter lies.
@@ -106,8 +123,10 @@ pub enum Op {
     /// To the instruction chosen by slot `s[0]`.
     Table(Box<[u32]>),
     Exit,
-    /// Barrier in slot `s[0]`, expecting the threads in `s[1]` (zero: all).
+    /// Barrier in slot `s[0]`, expecting the threads in `s[1]` (zero: all). With `imm` not zero the threads of a
+    /// warp must be at the same one.
     Barrier(Barrier),
+    Fence,
     /// Wait for the lanes of the mask in slot `s[4]`.
     WarpBarrier,
     /// The time, into a slot of this class.
@@ -141,8 +160,10 @@ pub struct Access {
     pub signed: bool,
     /// Through the read-only path (`.nc`).
     pub readonly: bool,
-    /// `.volatile`, `.relaxed`, `.acquire`, `.release`: exempt from the race check, as it is how flags are passed.
+    /// `.volatile`, `.relaxed`, `.acquire`, `.release`: no race with its like, as it is how flags are passed.
     pub strong: bool,
+    /// `.acquire`, `.release`: a fence as well.
+    pub fence: bool,
     /// The class of the registers.
     pub class: Class,
 }

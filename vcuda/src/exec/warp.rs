@@ -3,10 +3,10 @@
 //! The group with the lowest program counter runs until it meets another, branches or waits. Threads that
 //! diverged thus join again at the first instruction they share, as compilers lay code out.
 
-use super::access::Fault;
+use super::access::{Fault, Way};
 use super::block::BlockState;
 use super::program::{ALWAYS, Barrier, Inst, Op, Program, Special};
-use crate::error::{Code, ERROR_ILLEGAL_INSTRUCTION, ERROR_LAUNCH_TIMEOUT};
+use crate::error::ERROR_ASSERT;
 use crate::isa::lane::{LANES, Lane, Registers, lanes};
 use crate::ptx::ast::Class;
 use crate::sanitizer::{Finding, Kind, Place};
@@ -36,6 +36,14 @@ pub struct Group {
     pub wait: Wait,
 }
 
+impl Group {
+    /// The instruction that it waits at or runs next.
+    fn stands_at<'p>(&self, code: &'p [Inst]) -> &'p Inst {
+        let waited = matches!(self.wait, Wait::Barrier(_));
+        &code[self.pc as usize - usize::from(waited)]
+    }
+}
+
 /// Why a warp stopped running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
@@ -56,6 +64,8 @@ pub struct Warp {
     pub local: LocalMemory,
     /// Instructions run, summed over threads.
     pub executed: u64,
+    /// Instructions run in this block, whatever the threads in each.
+    pub steps: u64,
     picks: u32,
 }
 
@@ -84,13 +94,14 @@ impl Warp {
             groups: Vec::new(),
             local: LocalMemory { bytes: vec![0; frame], holds: vec![false; frame] },
             executed: 0,
+            steps: 0,
             picks: 0,
         }
     }
 
     /// Places the warp at the start of the program.
     pub fn start(&mut self, index: usize, block: &BlockState<'_>) {
-        self.index = index;
+        (self.index, self.steps) = (index, 0);
         self.groups.clear();
         let first = (index * LANES) as u32;
         let count = (block.threads - first).min(LANES as u32);
@@ -135,9 +146,21 @@ impl Warp {
     /// Runs until everything waits or has ended, or the turn is over.
     pub fn run(&mut self, block: &mut BlockState<'_>, turn: u64) -> Result<Stop, Fault> {
         let mut left = turn;
+        let stop = self.run_groups(block, &mut left);
+        self.steps += turn - left;
+        stop
+    }
+
+    fn run_groups(&mut self, block: &mut BlockState<'_>, left: &mut u64) -> Result<Stop, Fault> {
         loop {
             let Some(k) = self.pick() else {
-                return Ok(if self.groups.is_empty() { Stop::Ended } else { Stop::Waiting });
+                if self.groups.is_empty() {
+                    return Ok(Stop::Ended);
+                }
+                if self.meet_apart(block) {
+                    continue;
+                }
+                return Ok(Stop::Waiting);
             };
             let group = self.groups.swap_remove(k);
             // Where another group stands, this one joins it.
@@ -148,8 +171,8 @@ impl Warp {
                 .map(|g| g.pc)
                 .min()
                 .unwrap_or(u32::MAX);
-            self.run_group(block, group, meet, &mut left)?;
-            if left == 0 {
+            self.run_group(block, group, meet, left)?;
+            if *left == 0 {
                 return Ok(if self.groups.is_empty() { Stop::Ended } else { Stop::Turn });
             }
         }
@@ -202,21 +225,21 @@ impl Warp {
                 }
                 Op::Load(a) => {
                     if m != 0
-                        && let Err(fault) = self.access(block, inst, a, m, false, None)
+                        && let Err(fault) = self.access(block, inst, a, m, Way::Read, None)
                     {
                         break Err(fault);
                     }
                 }
                 Op::Store(a) => {
                     if m != 0
-                        && let Err(fault) = self.access(block, inst, a, m, true, None)
+                        && let Err(fault) = self.access(block, inst, a, m, Way::Write, None)
                     {
                         break Err(fault);
                     }
                 }
                 Op::Atomic(a, change) => {
                     if m != 0
-                        && let Err(fault) = self.access(block, inst, a, m, false, Some(*change))
+                        && let Err(fault) = self.access(block, inst, a, m, Way::Both, Some(*change))
                     {
                         break Err(fault);
                     }
@@ -232,19 +255,22 @@ impl Warp {
                     if m == 0 {
                         continue;
                     }
-                    let first = m.trailing_zeros() as usize;
-                    let members = self.regs.word[inst.o.s[4] as usize][first];
-                    let alive = self.groups.iter().fold(g.mask, |all, other| all | other.mask);
-                    if members & alive & !m != 0 && !alone {
-                        g.pc -= 1;
-                        self.groups.push(Group { wait: Wait::Lanes, ..g });
+                    let named = match self.named(block, inst, m) {
+                        Ok(named) => named,
+                        Err(fault) => break Err(fault),
+                    };
+                    let alive = self.alive() | g.mask;
+                    if named & alive & !m != 0 {
+                        self.groups.push(Group { pc: g.pc - 1, mask: m, wait: Wait::Lanes });
+                        if g.mask != m {
+                            self.groups.push(Group { mask: g.mask & !m, ..g });
+                        }
                         break Ok(());
                     }
-                    match &inst.op {
-                        Op::Together(body) => body(&mut self.regs, &inst.o, m),
-                        _ => block.warp_met(self.index),
-                    }
+                    self.meet(block, inst, m, alive);
                 }
+                Op::Fence if m == 0 => {}
+                Op::Fence => block.order(|track| track.publish(self.index, m)),
                 Op::Barrier(kind) => {
                     if m == 0 {
                         continue;
@@ -258,6 +284,9 @@ impl Warp {
                         self.regs.pred[inst.o.s[2] as usize] & m
                     };
                     block.arrive(number, expected, m, votes);
+                    if !block.is_for_all(expected) {
+                        block.order(|track| track.publish(self.index, m));
+                    }
                     if *kind == Barrier::Arrive {
                         continue;
                     }
@@ -282,14 +311,10 @@ impl Warp {
                         }
                     }
                     break match bad {
-                        Some(lane) => Err(self.fault(
-                            block,
-                            inst,
-                            lane,
-                            Kind::Trap,
-                            ERROR_ILLEGAL_INSTRUCTION,
-                            format!("branch index {} of {}", index[lane], targets.len()),
-                        )),
+                        Some(lane) => {
+                            let text = format!("branch index {} of {}", index[lane], targets.len());
+                            Err(self.fault(block, inst, lane, Kind::IllegalInstruction, text))
+                        }
                         None => Ok(()),
                     };
                 }
@@ -305,19 +330,9 @@ impl Warp {
                 }
                 Op::Trap(code, why) => {
                     if m != 0 {
-                        let kind = if *code == crate::error::ERROR_ASSERT {
-                            Kind::Assert
-                        } else {
-                            Kind::Trap
-                        };
-                        break Err(self.fault(
-                            block,
-                            inst,
-                            m.trailing_zeros() as usize,
-                            kind,
-                            *code,
-                            (*why).into(),
-                        ));
+                        let kind = if *code == ERROR_ASSERT { Kind::Assert } else { Kind::Trap };
+                        let lane = m.trailing_zeros() as usize;
+                        break Err(self.fault(block, inst, lane, kind, (*why).into()));
                     }
                 }
                 Op::Nothing => {}
@@ -325,6 +340,87 @@ impl Warp {
         };
         self.executed += count;
         outcome
+    }
+
+    /// The threads that have not ended, except in the group that runs.
+    fn alive(&self) -> u32 {
+        self.groups.iter().fold(0, |all, group| all | group.mask)
+    }
+
+    /// All lanes that a warp instruction waits for, by the masks of those that run it.
+    fn named(&self, block: &BlockState<'_>, inst: &Inst, m: u32) -> Result<u32, Fault> {
+        let masks = &self.regs.word[inst.o.s[4] as usize];
+        if let Some(lane) = lanes(m).find(|&lane| masks[lane] >> lane & 1 == 0) {
+            let text = format!("the mask {:#x} lacks the lane {lane} that uses it", masks[lane]);
+            return Err(self.fault(block, inst, lane, Kind::WrongSync, text));
+        }
+        Ok(lanes(m).fold(0, |all, lane| all | masks[lane]))
+    }
+
+    /// Lanes run a warp instruction, each set with a mask of its own by itself.
+    fn meet(&mut self, block: &mut BlockState<'_>, inst: &Inst, m: u32, alive: u32) {
+        let masks = self.regs.word[inst.o.s[4] as usize];
+        let mut rest = m;
+        while rest != 0 {
+            let mask = masks[rest.trailing_zeros() as usize];
+            let set = lanes(rest).filter(|&lane| masks[lane] == mask).fold(0, |s, l| s | 1 << l);
+            match &inst.op {
+                Op::Together(body) => body(&mut self.regs, &inst.o, set),
+                _ => block.order(|track| track.lanes_met(self.index, set | !alive)),
+            }
+            rest &= !set;
+        }
+    }
+
+    /// All groups wait. Lanes that those at a warp instruction wait for may have ended meanwhile, or stand at
+    /// another warp barrier, which is as good. True if somebody can go on.
+    fn meet_apart(&mut self, block: &mut BlockState<'_>) -> bool {
+        let code = &block.launch.program.code[..];
+        let alive = self.alive();
+        let masks_of = |warp: &Warp, group: &Group| {
+            let masks = &warp.regs.word[code[group.pc as usize].o.s[4] as usize];
+            lanes(group.mask).fold(0, |all, lane| all | masks[lane])
+        };
+        let waits = |group: &Group| group.wait == Wait::Lanes;
+        let complete = (0..self.groups.len()).find(|&k| {
+            let group = &self.groups[k];
+            waits(group) && masks_of(self, group) & alive & !group.mask == 0
+        });
+        if let Some(k) = complete {
+            self.groups[k].wait = Wait::Ready;
+            return true;
+        }
+        let barrier = |g: &Group| waits(g) && matches!(code[g.pc as usize].op, Op::WarpBarrier);
+        let (there, named) = self
+            .groups
+            .iter()
+            .filter(|g| barrier(g))
+            .fold((0, 0), |(there, named), g| (there | g.mask, named | masks_of(self, g)));
+        if there == 0 || named & alive & !there != 0 {
+            return false;
+        }
+        for group in self.groups.iter_mut().filter(|g| barrier(g)) {
+            *group = Group { pc: group.pc + 1, wait: Wait::Ready, ..*group };
+        }
+        block.order(|track| track.lanes_met(self.index, there | !alive));
+        true
+    }
+
+    /// Fails if threads of the warp came to a barrier from different places, where all must be at the same.
+    pub fn is_together_at(&self, block: &BlockState<'_>, number: u32) -> Result<(), Fault> {
+        let code = &block.launch.program.code;
+        let mut there = self
+            .groups
+            .iter()
+            .filter(|g| g.wait == Wait::Barrier(number) && g.stands_at(code).o.imm != 0);
+        let Some(first) = there.next() else { return Ok(()) };
+        let Some(other) = there.find(|g| g.pc != first.pc) else { return Ok(()) };
+        let text = format!(
+            "threads of a warp come to barrier {number} at different places, this one and PTX line {}",
+            other.stands_at(code).line
+        );
+        let lane = first.mask.trailing_zeros() as usize;
+        Err(self.fault(block, first.stands_at(code), lane, Kind::WrongSync, text))
     }
 
     /// A finding at an instruction of a lane.
@@ -335,7 +431,6 @@ impl Warp {
         inst: &Inst,
         lane: usize,
         kind: Kind,
-        code: Code,
         text: String,
     ) -> Fault {
         let thread = block.thread((self.index * LANES + lane) as u32);
@@ -345,23 +440,20 @@ impl Warp {
             thread,
             line: inst.line,
         };
-        Box::new(Finding { kind, code, place: Some(place), text })
+        Box::new(Finding { kind, code: kind.code(), place: Some(place), text })
     }
 
     /// The finding that this warp takes too long or waits for ever.
-    pub fn stuck(&self, block: &BlockState<'_>, kind: Kind, text: &str) -> Fault {
-        let group =
-            self.groups.first().copied().unwrap_or(Group { pc: 0, mask: 1, wait: Wait::Ready });
-        let code = &block.launch.program.code;
-        let inst = &code[(group.pc as usize).saturating_sub(1).min(code.len() - 1)];
-        self.fault(
-            block,
-            inst,
-            group.mask.trailing_zeros() as usize % LANES,
-            kind,
-            ERROR_LAUNCH_TIMEOUT,
-            text.into(),
-        )
+    pub fn stuck(&self, block: &BlockState<'_>, kind: Kind) -> Fault {
+        let group = self.groups.iter().min_by_key(|g| g.wait == Wait::Ready).copied();
+        let group = group.unwrap_or(Group { pc: 0, mask: 1, wait: Wait::Ready });
+        let text = match (kind, group.wait) {
+            (Kind::Timeout, _) => "the kernel runs for too long",
+            (_, Wait::Lanes) => "threads wait for others of their warp that never come",
+            _ => "threads wait at a barrier that others never reach",
+        };
+        let lane = group.mask.trailing_zeros() as usize % LANES;
+        self.fault(block, group.stands_at(&block.launch.program.code), lane, kind, text.into())
     }
 }
 

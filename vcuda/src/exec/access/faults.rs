@@ -1,14 +1,12 @@
 //! What is wrong with an access, in words.
 
-use super::{Fault, Way};
-use crate::error::{ERROR_ILLEGAL_ADDRESS, ERROR_LAUNCH_FAILED};
+use super::{Fault, Job, Way};
 use crate::exec::block::BlockState;
 use crate::exec::launch::Region;
-use crate::exec::program::{Inst, SHARED_WINDOW};
 use crate::exec::track::Conflict;
 use crate::exec::warp::Warp;
 use crate::isa::lane::LANES;
-use crate::memory::Neighbour;
+use crate::memory::{NONE, Neighbour, RAW};
 use crate::sanitizer::{Kind, describe, lock};
 
 impl Warp {
@@ -18,120 +16,138 @@ impl Warp {
     pub(super) fn allow<'r>(
         &self,
         block: &BlockState<'r>,
-        inst: &Inst,
+        job: &Job<'_>,
         lane: usize,
         addr: u64,
-        size: u64,
-        way: Way,
     ) -> Result<Option<&'r Region>, Fault> {
-        let launch = block.launch;
-        if launch.registered.iter().any(|&(start, end)| addr >= start && addr + size <= end) {
+        let (launch, size) = (block.launch, job.size);
+        let fault = |kind, near: &str| {
+            let text = format!("{}, {near}", job.words(addr));
+            Err(self.fault(block, job.inst, lane, kind, text))
+        };
+        let within = |&(start, end): &(u64, u64)| {
+            addr >= start && addr.checked_add(size).is_some_and(|last| last <= end)
+        };
+        if launch.registered.iter().any(within) {
             return Ok(None);
         }
         let Some(region) = launch.regions.iter().find(|r| r.arena.contains(addr, size)) else {
-            let foreign = launch.foreign.iter().find(|r| r.arena.contains(addr, size));
-            let near = foreign.map_or("near no allocation".to_string(), |r| {
-                format!(
-                    "{}, in memory of another device without peer access",
-                    describe(&lock(&r.heap).neighbour(addr))
-                )
-            });
-            let text = format!("{} of {size} bytes at {addr:#x}, {near}", way.word());
-            return Err(self.fault(
-                block,
-                inst,
-                lane,
-                Kind::OutOfBounds,
-                ERROR_ILLEGAL_ADDRESS,
-                text,
-            ));
+            return match launch.foreign.iter().find(|r| r.arena.contains(addr, size)) {
+                Some(r) => {
+                    let near = describe(&lock(&r.heap).neighbour(addr));
+                    let why = "in memory of another device without peer access";
+                    fault(Kind::OutOfBounds, &format!("{near}, {why}"))
+                }
+                None if addr < 4096 => {
+                    fault(Kind::OutOfBounds, "near no allocation: a null pointer")
+                }
+                None => fault(Kind::OutOfBounds, "near no allocation"),
+            };
         };
         let mut heap = lock(&region.heap);
         heap.materialise(addr, size);
-        let fine = match way {
+        let fine = match job.way {
             Way::Write => region.arena.claim(addr, size),
             Way::Read | Way::Both => region.arena.all_data(addr, size),
         };
         if fine {
             return Ok(Some(region));
         }
+        // The first byte that is not there at all, or else that was never written.
         let states = region.arena.shadow_of(addr, size);
-        let bad = states.iter().position(|&s| s == crate::memory::NONE);
-        let neighbour = heap.neighbour(addr + bad.unwrap_or(0) as u64);
+        let first = |state| states.iter().position(|&s| s == state);
+        let missing = first(NONE);
+        let at = missing.or(first(RAW)).unwrap_or(0) as u64;
+        let neighbour = heap.neighbour(addr + at);
         let near = describe(&neighbour);
-        let text = format!("{} of {size} bytes at {addr:#x}, {near}", way.word());
-        Err(match (bad, &neighbour) {
-            (Some(_), Neighbour::Freed(..)) => {
-                self.fault(block, inst, lane, Kind::UseAfterFree, ERROR_ILLEGAL_ADDRESS, text)
+        match (missing, &neighbour) {
+            (None, _) => {
+                fault(Kind::Uninitialised, &format!("{near}, where nothing was written yet"))
             }
-            (Some(at), Neighbour::Live(b, off)) if *off >= 0 && (*off as u64) < b.size => {
-                let text = format!(
-                    "{text} (byte {at}), which its stream has not made or has already freed"
-                );
-                self.fault(block, inst, lane, Kind::OutOfBounds, ERROR_ILLEGAL_ADDRESS, text)
+            (Some(_), Neighbour::Freed(..)) => fault(Kind::UseAfterFree, &near),
+            (Some(_), Neighbour::Live(b, off)) if *off >= 0 && (*off as u64) < b.size => {
+                let why = "which its stream has not made or has already freed";
+                fault(Kind::OutOfBounds, &format!("{near} (byte {at}), {why}"))
             }
-            (Some(_), _) => {
-                self.fault(block, inst, lane, Kind::OutOfBounds, ERROR_ILLEGAL_ADDRESS, text)
-            }
-            (None, _) => self.fault(
-                block,
-                inst,
-                lane,
-                Kind::Uninitialised,
-                ERROR_LAUNCH_FAILED,
-                format!("{text}, where nothing was written yet"),
-            ),
-        })
+            (Some(_), _) => fault(Kind::OutOfBounds, &near),
+        }
     }
 
+    #[cold]
+    pub(super) fn write_to_constants(
+        &self,
+        block: &BlockState<'_>,
+        job: &Job<'_>,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Fault {
+        let lane = mask.trailing_zeros() as usize;
+        let text = format!("{} of constant memory", job.words(addresses[lane]));
+        self.fault(block, job.inst, lane, Kind::OutOfBounds, text)
+    }
+
+    /// A conflict over a byte of global memory.
     #[cold]
     pub(super) fn conflict(
         &self,
         block: &BlockState<'_>,
-        inst: &Inst,
+        job: &Job<'_>,
         lane: usize,
         addr: u64,
-        way: Way,
         conflict: Conflict,
     ) -> Fault {
-        let other = |who: Option<(u32, u32)>| match who {
-            Some((warp, lane)) => {
-                let [x, y, z] = block.thread(warp * LANES as u32 + lane);
-                format!("by thread ({x},{y},{z}) of this block")
-            }
-            None => "by another thread".into(),
-        };
-        let near = if addr >= SHARED_WINDOW {
-            format!("byte {:#x} of shared memory", addr - SHARED_WINDOW)
-        } else {
-            let region = block.launch.regions.iter().find(|r| r.arena.contains(addr, 1));
-            format!(
-                "{addr:#x}, {}",
-                region.map_or(String::new(), |r| describe(&lock(&r.heap).neighbour(addr)))
-            )
+        let region = block.launch.regions.iter().find(|r| r.arena.contains(addr, 1));
+        let near = region.map_or(String::new(), |r| describe(&lock(&r.heap).neighbour(addr)));
+        self.conflict_at(block, job, lane, &format!("{addr:#x}, {near}"), conflict)
+    }
+
+    /// A conflict over a byte of shared memory.
+    #[cold]
+    pub(super) fn conflict_in_shared(
+        &self,
+        block: &BlockState<'_>,
+        job: &Job<'_>,
+        lane: usize,
+        addr: u64,
+        conflict: Conflict,
+    ) -> Fault {
+        let near = block.shared.describe(&block.launch.program.shared, addr);
+        let place = format!("byte {addr:#x} of shared memory, {near}");
+        self.conflict_at(block, job, lane, &place, conflict)
+    }
+
+    fn conflict_at(
+        &self,
+        block: &BlockState<'_>,
+        job: &Job<'_>,
+        lane: usize,
+        place: &str,
+        conflict: Conflict,
+    ) -> Fault {
+        let word = job.way.word();
+        let race = |other: &str, who: Option<(u32, u32)>| {
+            let by = match who {
+                Some((warp, lane)) => {
+                    let [x, y, z] = block.thread(warp * LANES as u32 + lane);
+                    format!("thread ({x},{y},{z}) of this block")
+                }
+                None => "another thread".into(),
+            };
+            (Kind::Race, format!("{word} of {place}, not ordered with {other} by {by}"))
         };
         let (kind, text) = match conflict {
-            Conflict::Write(who) => (
-                Kind::Race,
-                format!("{} of {near}, not ordered with a write {}", way.word(), other(who)),
-            ),
-            Conflict::Read(who) => (
-                Kind::Race,
-                format!("{} of {near}, not ordered with a read {}", way.word(), other(who)),
-            ),
-            Conflict::ReadOnly => (
-                Kind::ReadOnlyWritten,
-                format!(
-                    "{} of {near}, which the same launch {}",
-                    way.word(),
-                    if way == Way::Read {
-                        "has written, through the read-only path"
-                    } else {
-                        "reads through the read-only path"
-                    }
-                ),
-            ),
+            Conflict::Write(who) => race("a write", who),
+            Conflict::Read(who) => race("a read", who),
+            Conflict::Atomic(who) => race("an atomic or volatile write", who),
+            Conflict::ReadOnly => {
+                let does = if job.way == Way::Read {
+                    "has written, through the read-only path"
+                } else {
+                    "reads through the read-only path"
+                };
+                (Kind::ReadOnlyWritten, format!("{word} of {place}, which the same launch {does}"))
+            }
         };
-        self.fault(block, inst, lane, kind, ERROR_LAUNCH_FAILED, text)
+        self.fault(block, job.inst, lane, kind, text)
     }
 }

@@ -1,13 +1,9 @@
 //! Global memory: checked against the shadow, tracked byte by byte.
 
-use super::{Fault, Way};
-use crate::error::ERROR_ILLEGAL_ADDRESS;
+use super::{Fault, Job, Way};
 use crate::exec::block::BlockState;
-use crate::exec::program::{Access, Change, Inst};
 use crate::exec::warp::Warp;
 use crate::isa::lane::{LANES, lanes};
-use crate::ptx::ast::Space;
-use crate::sanitizer::Kind;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Reads `bytes` at a checked address of device memory.
@@ -62,49 +58,52 @@ fn exchange(addr: u64, bytes: u8, f: impl Fn(u64) -> u64) -> u64 {
 }
 
 impl Warp {
-    pub(super) fn global_load(
-        &mut self,
-        block: &mut BlockState<'_>,
-        inst: &Inst,
-        a: &Access,
-        mask: u32,
-        addresses: &[u64; LANES],
-        size: u64,
+    /// Checks the bytes of a lane and notes who touches them. `way` is that of the job, as a constant.
+    #[inline(always)]
+    fn check(
+        &self,
+        block: &BlockState<'_>,
+        job: &Job<'_>,
+        way: Way,
+        lane: usize,
+        addr: u64,
     ) -> Result<(), Fault> {
-        for lane in lanes(mask) {
-            let addr = addresses[lane];
-            let own = &block.launch.regions[0];
-            let region = if own.arena.contains(addr, size) && own.arena.all_data(addr, size) {
-                Some(own)
-            } else {
-                self.allow(block, inst, lane, addr, size, Way::Read)?
+        let own = &block.launch.regions[0];
+        let fine = own.arena.contains(addr, job.size)
+            && match way {
+                Way::Write => own.arena.claim(addr, job.size),
+                Way::Read | Way::Both => own.arena.all_data(addr, job.size),
             };
-            if let (Some(region), Some(track)) = (region, &block.track)
-                && !a.strong
-            {
-                let me = track.number(self.index, lane);
-                for k in 0..size {
-                    let cell = region.arena.cell(addr + k);
-                    let old = cell.load(Relaxed);
-                    match track.read(old, me, self.index, a.readonly, false) {
-                        Ok(new) if new != old => cell.store(new, Relaxed),
-                        Ok(_) => {}
-                        Err(conflict) => {
-                            return Err(self.conflict(
-                                block,
-                                inst,
-                                lane,
-                                addr + k,
-                                Way::Read,
-                                conflict,
-                            ));
-                        }
-                    }
+        let region = if fine { Some(own) } else { self.allow(block, job, lane, addr)? };
+        if let (Some(region), Some(track)) = (region, &block.track) {
+            let (me, touch) = (track.me(self.index, lane), job.touch(way, false));
+            for at in addr..addr + job.size {
+                let cell = region.arena.cell(at);
+                let old = cell.load(Relaxed);
+                match track.touch(&touch, old, me) {
+                    Ok(new) if new != old => cell.store(new, Relaxed),
+                    Ok(_) => {}
+                    Err(conflict) => return Err(self.conflict(block, job, lane, at, conflict)),
                 }
             }
+        }
+        Ok(())
+    }
+
+    pub(super) fn global_load(
+        &mut self,
+        block: &BlockState<'_>,
+        job: &Job<'_>,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Fault> {
+        let a = job.a;
+        for lane in lanes(mask) {
+            let addr = addresses[lane];
+            self.check(block, job, Way::Read, lane, addr)?;
             for k in 0..usize::from(a.count) {
                 let value = get(addr + k as u64 * u64::from(a.bytes), a.bytes);
-                self.receive(a, inst.o.d[k], lane, value);
+                self.receive(a, job.inst.o.d[k], lane, value);
             }
         }
         Ok(())
@@ -112,55 +111,18 @@ impl Warp {
 
     pub(super) fn global_store(
         &mut self,
-        block: &mut BlockState<'_>,
-        inst: &Inst,
-        a: &Access,
+        block: &BlockState<'_>,
+        job: &Job<'_>,
         mask: u32,
         addresses: &[u64; LANES],
-        size: u64,
     ) -> Result<(), Fault> {
-        if a.space == Space::Const {
-            let lane = mask.trailing_zeros() as usize;
-            return Err(self.fault(
-                block,
-                inst,
-                lane,
-                Kind::OutOfBounds,
-                ERROR_ILLEGAL_ADDRESS,
-                "write to constant memory".into(),
-            ));
-        }
+        let a = job.a;
         for lane in lanes(mask) {
             let addr = addresses[lane];
-            let own = &block.launch.regions[0];
-            let region = if own.arena.contains(addr, size) && own.arena.claim(addr, size) {
-                Some(own)
-            } else {
-                self.allow(block, inst, lane, addr, size, Way::Write)?
-            };
-            if let (Some(region), Some(track)) = (region, &block.track)
-                && !a.strong
-            {
-                let me = track.number(self.index, lane);
-                for k in 0..size {
-                    let cell = region.arena.cell(addr + k);
-                    match track.write(cell.load(Relaxed), me, self.index, false) {
-                        Ok(new) => cell.store(new, Relaxed),
-                        Err(conflict) => {
-                            return Err(self.conflict(
-                                block,
-                                inst,
-                                lane,
-                                addr + k,
-                                Way::Write,
-                                conflict,
-                            ));
-                        }
-                    }
-                }
-            }
+            self.check(block, job, Way::Write, lane, addr)?;
             for k in 0..usize::from(a.count) {
-                set(addr + k as u64 * u64::from(a.bytes), a.bytes, self.send(a, inst.o.d[k], lane));
+                let value = self.send(a, job.inst.o.d[k], lane);
+                set(addr + k as u64 * u64::from(a.bytes), a.bytes, value);
             }
         }
         Ok(())
@@ -168,33 +130,19 @@ impl Warp {
 
     pub(super) fn global_atomic(
         &mut self,
-        block: &mut BlockState<'_>,
-        inst: &Inst,
-        a: &Access,
+        block: &BlockState<'_>,
+        job: &Job<'_>,
         mask: u32,
         addresses: &[u64; LANES],
-        change: Change,
     ) -> Result<(), Fault> {
-        let size = u64::from(a.bytes);
+        let (a, o) = (job.a, &job.inst.o);
+        let Some(change) = job.change else { return Ok(()) };
         for lane in lanes(mask) {
             let addr = addresses[lane];
-            let own = &block.launch.regions[0];
-            let region = if own.arena.contains(addr, size) && own.arena.all_data(addr, size) {
-                Some(own)
-            } else {
-                self.allow(block, inst, lane, addr, size, Way::Both)?
-            };
-            if let (Some(region), Some(track)) = (region, &block.track) {
-                let me = track.number(self.index, lane);
-                if let Err(conflict) =
-                    track.atomic(region.arena.cell(addr).load(Relaxed), me, self.index, false)
-                {
-                    return Err(self.conflict(block, inst, lane, addr, Way::Both, conflict));
-                }
-            }
-            let (b, c) = (self.send(a, inst.o.s[1], lane), self.send(a, inst.o.s[2], lane));
+            self.check(block, job, Way::Both, lane, addr)?;
+            let (b, c) = (self.send(a, o.s[1], lane), self.send(a, o.s[2], lane));
             let old = exchange(addr, a.bytes, |old| change(old, b, c));
-            self.receive(a, inst.o.d[0], lane, old);
+            self.receive(a, o.d[0], lane, old);
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ mod spaces;
 
 use super::block::BlockState;
 use super::program::{Access, Change, Inst, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use super::track::Touch;
 use super::warp::Warp;
-use crate::error::ERROR_MISALIGNED_ADDRESS;
 use crate::isa::lane::{LANES, lanes};
 use crate::ptx::ast::{Class, Space};
 use crate::sanitizer::{Finding, Kind};
@@ -17,7 +17,7 @@ pub type Fault = Box<Finding>;
 
 /// What an access does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub enum Way {
     Read,
     Write,
     Both,
@@ -33,9 +33,34 @@ impl Way {
     }
 }
 
+/// What all lanes of an access have in common.
+#[derive(Clone, Copy)]
+struct Job<'i> {
+    inst: &'i Inst,
+    a: &'i Access,
+    way: Way,
+    /// What an atomic does.
+    change: Option<Change>,
+    /// Bytes of a lane.
+    size: u64,
+}
+
+impl Job<'_> {
+    /// The access as the race check sees it; the way again, as a constant.
+    #[inline(always)]
+    fn touch(&self, way: Way, shared: bool) -> Touch {
+        Touch { way, strong: self.a.strong, readonly: self.a.readonly, shared }
+    }
+
+    /// The access in words.
+    fn words(&self, addr: u64) -> String {
+        format!("{} of {} bytes at {addr:#x}", self.way.word(), self.size)
+    }
+}
+
 impl Warp {
     #[inline(always)]
-    pub(super) fn receive(&mut self, a: &Access, slot: u32, lane: usize, value: u64) {
+    fn receive(&mut self, a: &Access, slot: u32, lane: usize, value: u64) {
         if a.class == Class::Wide {
             self.regs.wide[slot as usize][lane] = value;
         } else {
@@ -49,7 +74,7 @@ impl Warp {
     }
 
     #[inline(always)]
-    pub(super) fn send(&self, a: &Access, slot: u32, lane: usize) -> u64 {
+    fn send(&self, a: &Access, slot: u32, lane: usize) -> u64 {
         if a.class == Class::Wide {
             self.regs.wide[slot as usize][lane]
         } else {
@@ -64,9 +89,14 @@ impl Warp {
         inst: &Inst,
         a: &Access,
         mask: u32,
-        store: bool,
+        way: Way,
         change: Option<Change>,
     ) -> Result<(), Fault> {
+        let size = u64::from(a.bytes) * u64::from(a.count);
+        let job = Job { inst, a, way, change, size };
+        if block.launch.program.fences {
+            self.synchronise(block, &job, mask);
+        }
         let base = self.regs.wide[inst.o.s[0] as usize];
         // Inside a block's memory an address has 32 bits: a negative index held in a word wraps around.
         let narrow = matches!(a.space, Space::Shared | Space::Local | Space::Param);
@@ -74,7 +104,7 @@ impl Warp {
         let addresses: [u64; LANES] =
             std::array::from_fn(|lane| base[lane].wrapping_add(inst.o.imm) & bits);
         if a.space != Space::Generic {
-            return self.in_space(a.space, block, inst, a, mask, &addresses, store, change);
+            return self.in_space(a.space, block, &job, mask, &addresses);
         }
         // Generic: the window tells the space, lane by lane.
         let mut rest = mask;
@@ -92,56 +122,55 @@ impl Warp {
                 })
                 .fold(0, |m, l| m | 1 << l);
             let offsets = addresses.map(|a| a.wrapping_sub(start));
-            self.in_space(space, block, inst, a, same, &offsets, store, change)?;
+            self.in_space(space, block, &job, same, &offsets)?;
             rest &= !same;
         }
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)]
+    /// In a kernel with fences: what an access does to the order of the others.
+    fn synchronise(&self, block: &mut BlockState<'_>, job: &Job<'_>, mask: u32) {
+        if job.a.fence {
+            block.order(|track| track.publish(self.index, mask));
+        }
+        if job.way == Way::Both || job.a.strong && job.way == Way::Read {
+            block.order(|track| track.take_over(self.index, mask));
+        }
+    }
+
     #[inline(always)]
     fn in_space(
         &mut self,
         space: Space,
         block: &mut BlockState<'_>,
-        inst: &Inst,
-        a: &Access,
+        job: &Job<'_>,
         mask: u32,
         addresses: &[u64; LANES],
-        store: bool,
-        change: Option<Change>,
     ) -> Result<(), Fault> {
-        let size = u64::from(a.bytes) * u64::from(a.count);
+        let size = job.size;
         let mut bad = 0;
         for (lane, addr) in addresses.iter().enumerate() {
             bad |= u32::from(addr & (size - 1) != 0) << lane;
         }
         if let Some(lane) = lanes(bad & mask).next() {
-            let text = format!(
-                "{} of {size} bytes at {:#x}, which is not a multiple of {size}",
-                if store { "write" } else { "read" },
-                addresses[lane]
-            );
-            return Err(self.fault(
-                block,
-                inst,
-                lane,
-                Kind::Misaligned,
-                ERROR_MISALIGNED_ADDRESS,
-                text,
-            ));
+            let words = job.words(addresses[lane]);
+            let text = format!("{words}, which is not a multiple of {size}");
+            return Err(self.fault(block, job.inst, lane, Kind::Misaligned, text));
         }
-        match space {
-            Space::Global | Space::Const | Space::Generic => match change {
-                Some(change) => self.global_atomic(block, inst, a, mask, addresses, change),
-                None if store => self.global_store(block, inst, a, mask, addresses, size),
-                None => self.global_load(block, inst, a, mask, addresses, size),
-            },
-            Space::Shared => self.shared(block, inst, a, mask, addresses, store, change),
-            Space::Local => self.local(block, inst, a, mask, addresses, store, change),
-            Space::Param => {
-                self.parameter(block, inst, a, mask, addresses, store || change.is_some())
+        match (space, job.way) {
+            (Space::Global | Space::Generic | Space::Const, Way::Read) => {
+                self.global_load(block, job, mask, addresses)
             }
+            (Space::Const, _) => Err(self.write_to_constants(block, job, mask, addresses)),
+            (Space::Global | Space::Generic, Way::Write) => {
+                self.global_store(block, job, mask, addresses)
+            }
+            (Space::Global | Space::Generic, Way::Both) => {
+                self.global_atomic(block, job, mask, addresses)
+            }
+            (Space::Shared, _) => self.shared(block, job, mask, addresses),
+            (Space::Local, _) => self.local(block, job, mask, addresses),
+            (Space::Param, _) => self.parameter(block, job, mask, addresses),
         }
     }
 }

@@ -37,8 +37,9 @@ impl Decoder<'_> {
             }
             "bar" | "barrier" => return self.barrier(parts, i),
             "membar" | "fence" => {
+                self.program.fences = true;
                 self.program.fenced |= !parts.contains(&"cta");
-                self.emit(Op::Nothing, Operands::default());
+                self.emit(Op::Fence, Operands::default());
             }
             _ => {
                 self.emit(Op::Nothing, Operands::default());
@@ -86,6 +87,7 @@ impl Decoder<'_> {
         let zero = Arg::Int(0);
         o.s[0] = self.source(args.first().unwrap_or(&zero), Class::Word)?;
         o.s[1] = self.source(args.get(1).unwrap_or(&zero), Class::Word)?;
+        o.imm = u64::from(parts[0] == "bar" || parts.contains(&"aligned"));
         self.first = true;
         self.emit(Op::Barrier(kind), o);
         self.resize(resize)

@@ -27,6 +27,7 @@ impl Decoder<'_> {
             signed: false,
             readonly: false,
             strong: false,
+            fence: false,
             class: Class::Word,
         };
         let atomic = matches!(parts[0], "atom" | "red");
@@ -43,8 +44,11 @@ impl Decoder<'_> {
                 "nc" => access.readonly = true,
                 "volatile" | "relaxed" | "acquire" | "release" | "acq_rel" | "mmio" => {
                     access.strong = true;
-                    self.program.fenced |= matches!(part, "acquire" | "release" | "acq_rel")
-                        && !parts.contains(&"cta");
+                    access.fence |= matches!(part, "acquire" | "release" | "acq_rel");
+                    self.program.fences |= access.fence;
+                    self.program.fenced |= access.fence && !parts.contains(&"cta");
+                    // Another warp may be waiting for it in a loop.
+                    self.program.takes_turns = true;
                 }
                 "v2" => access.count = 2,
                 "v4" => access.count = 4,
@@ -176,7 +180,8 @@ impl Decoder<'_> {
         }
         let (slot, resize) = self.result(to, access.class, access.signed)?;
         o.d[0] = slot;
-        self.program.takes_turns |= operation.starts_with("cas") || operation.starts_with("exch");
+        self.program.takes_turns |= !reduction;
+        self.program.compares |= operation.starts_with("cas");
         self.first = true;
         self.emit(Op::Atomic(access, change), o);
         self.resize(resize)

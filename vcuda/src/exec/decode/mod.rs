@@ -5,7 +5,7 @@ mod memory;
 mod names;
 mod table;
 
-use super::program::{ALWAYS, Inst, Op, Param, Program, Special};
+use super::program::{ALWAYS, Inst, Op, Param, Program, SHARED_GAP, SharedVariable, Special};
 use crate::isa::lane::Operands;
 use crate::ptx::ast::{Class, Function, Instruction, Module, Space, Statement, Variable};
 use names::{Scopes, Symbol};
@@ -129,8 +129,12 @@ impl Decoder<'_> {
         let offset = if variable.unsized_array {
             super::block::DYNAMIC_SHARED
         } else {
-            let offset = self.program.shared_bytes.next_multiple_of(variable.align);
-            self.program.shared_bytes = offset + variable.size;
+            let packed = self.program.shared_bytes.next_multiple_of(variable.align);
+            self.program.shared_bytes = packed + variable.size;
+            let end = self.program.shared.last().map_or(0, |v| v.offset + v.size + SHARED_GAP);
+            let offset = end.next_multiple_of(variable.align.max(16));
+            let (name, size) = (variable.name.clone(), variable.size);
+            self.program.shared.push(SharedVariable { name, offset, size });
             offset
         };
         self.scopes.insert(&variable.name, Symbol::Memory(Space::Shared, offset));
