@@ -303,3 +303,80 @@ fn memory_of_a_graph_lives_as_long_as_the_graph() {
         assert_eq!(live()[0], 1);
     }
 }
+
+#[test]
+fn graphs_are_made_node_by_node() {
+    extern "C" fn count(data: *mut c_void) {
+        // SAFETY: the test passes a counter that outlives the launches.
+        unsafe { *data.cast::<u32>() += 1 };
+    }
+    #[repr(C)]
+    struct Kernel(u64, [u32; 7], *mut *mut c_void, *mut *mut c_void, u64, u64);
+    let gpu = Gpu::new(&[]);
+    let f = gpu.function(gpu.load(ADD_ONE), "add_one");
+    let (x, y) = (gpu.zeros(128), gpu.zeros(128));
+    let (mut calls, mut kind, mut size) = (0u32, -1, 0);
+    let (mut graph, mut exec, mut fill, mut add, mut copy, mut host, mut last) =
+        (0, 0, 0, 0, 0, 0, 0);
+    unsafe {
+        let on = |target: &u64, body: &mut dyn FnMut(*const c_void)| {
+            let n = 32u32;
+            let mut args = [(&raw const *target) as *mut c_void, (&raw const n) as *mut c_void];
+            let dims = [1, 1, 1, 32, 1, 1, 0];
+            let params = Kernel(f, dims, args.as_mut_ptr(), null_mut(), 0, 0);
+            body((&raw const params).cast());
+        };
+        assert_eq!(cuGraphCreate(&mut graph, 0), 0);
+        let memset: [u64; 5] = [x, 0, 4 << 32 | 5, 32, 1];
+        assert_eq!(
+            cuGraphAddMemsetNode(&mut fill, graph, std::ptr::null(), 0, memset.as_ptr().cast(), 0),
+            0
+        );
+        on(&x, &mut |p| {
+            assert_eq!(cuGraphAddKernelNode_v2(&mut add, graph, &fill, 1, p.cast()), 0)
+        });
+        let copied: [u64; 25] =
+            [0, 0, 0, 0, 2, 0, x, 0, 0, 128, 1, 0, 0, 0, 0, 2, 0, y, 0, 0, 128, 1, 128, 1, 1];
+        assert_eq!(cuGraphAddMemcpyNode(&mut copy, graph, &add, 1, copied.as_ptr().cast(), 0), 0);
+        let function: [u64; 2] = [count as *const () as u64, (&raw mut calls) as u64];
+        assert_eq!(
+            cuGraphAddHostNode(&mut host, graph, std::ptr::null(), 0, function.as_ptr().cast()),
+            0
+        );
+        assert_eq!(cuGraphAddEmptyNode(&mut last, graph, [copy, host].as_ptr(), 2), 0);
+        assert_eq!(cuGraphGetNodes(graph, null_mut(), &mut size), 0);
+        let mut nodes = vec![0; size];
+        assert_eq!(cuGraphGetNodes(graph, nodes.as_mut_ptr(), &mut size), 0);
+        assert_eq!(nodes, [fill, add, copy, host, last]);
+        for (node, expected) in [(fill, 2), (add, 0), (copy, 1), (host, 3), (last, 5)] {
+            assert_eq!(cuGraphNodeGetType(node, &mut kind), 0);
+            assert_eq!(kind, expected);
+        }
+        assert_eq!(cuGraphAddDependencies(graph, &copy, &host, 1), 0);
+        assert_eq!(cuGraphAddDependencies(graph, &host, &copy, 1), 801, "against the order");
+        assert_eq!(cuGraphAddDependencies(graph, &host, &host, 1), 1);
+        assert_eq!(cuGraphAddEmptyNode(&mut last, graph, &77, 1), 1);
+        assert_eq!(cuGraphInstantiateWithFlags(&mut exec, graph, 0), 0);
+        let s = stream(1);
+        assert_eq!(cuGraphLaunch(exec, s), 0);
+        assert_eq!(cuStreamSynchronize(s), 0);
+        assert_eq!(gpu.download::<u32>(y, 32), [6; 32]);
+        // The kernel of the executable graph gets another target.
+        on(&y, &mut |p| assert_eq!(cuGraphExecKernelNodeSetParams_v2(exec, add, p.cast()), 0));
+        on(&y, &mut |p| assert_eq!(cuGraphExecKernelNodeSetParams_v2(exec, copy, p.cast()), 1));
+        assert_eq!(cuGraphLaunch(exec, s), 0);
+        assert_eq!(cuStreamSynchronize(s), 0);
+        assert_eq!(gpu.download::<u32>(y, 32), [5; 32]);
+        // As a part of another graph.
+        let mut parent = 0;
+        assert_eq!(cuGraphCreate(&mut parent, 0), 0);
+        assert_eq!(cuGraphAddChildGraphNode(&mut last, parent, std::ptr::null(), 0, graph), 0);
+        assert_eq!(cuGraphDestroy(graph), 0);
+        assert_eq!(cuGraphInstantiateWithFlags(&mut exec, parent, 0), 0);
+        assert_eq!(cuGraphLaunch(exec, s), 0);
+        assert_eq!(cuStreamSynchronize(s), 0);
+        assert_eq!(gpu.download::<u32>(y, 32), [6; 32]);
+    }
+    assert_eq!(calls, 3);
+    assert_eq!(report(), "[]");
+}

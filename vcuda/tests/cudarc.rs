@@ -150,7 +150,7 @@ fn settings_of_the_environment() {
         println!("memory {}", ctx.total_mem().expect("memory"));
         println!("pools {}", ctx.has_async_alloc());
         let sum = sum(&ctx);
-        println!("sum {:?} {}", sum.as_ref().ok(), code(sum.clone()));
+        println!("sum {:?} {}", sum.as_ref().ok(), code(sum));
         return;
     }
     let says = |settings: &[(&str, &str)], lines: &[&str]| {

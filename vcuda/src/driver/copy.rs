@@ -202,7 +202,7 @@ fn copy_2d(what: *const Copy2D, stream: Option<u64>) -> Result<(), Code> {
     copy_parts(to, from, [c.size[0], c.size[1], 1], stream)
 }
 
-fn copy_3d(what: *const Copy3D, stream: Option<u64>) -> Result<(), Code> {
+pub(super) fn copy_3d(what: *const Copy3D, stream: Option<u64>) -> Result<(), Code> {
     if what.is_null() {
         return Err(ERROR_INVALID_VALUE);
     }
@@ -213,7 +213,7 @@ fn copy_3d(what: *const Copy3D, stream: Option<u64>) -> Result<(), Code> {
     copy_parts(to, from, c.size, stream)
 }
 
-fn fill(f: Fill, stream: Option<u64>) -> Result<(), Code> {
+pub(super) fn fill(f: Fill, stream: Option<u64>) -> Result<(), Code> {
     let (mut s, cx) = working()?;
     let handle = s.stream(cx, stream.unwrap_or(0))?;
     if stream.is_none() {
@@ -241,7 +241,7 @@ fn line(addr: u64, value: u32, width: u64, count: usize) -> Fill {
     plane(addr, 0, value, width, [count, 1])
 }
 
-fn plane(addr: u64, pitch: usize, value: u32, width: u64, [count, rows]: [usize; 2]) -> Fill {
+pub(super) fn plane(addr: u64, pitch: usize, value: u32, width: u64, [count, rows]: [usize; 2]) -> Fill {
     Fill { addr, value, width, count: count as u64, rows: rows as u64, pitch: pitch as u64 }
 }
 

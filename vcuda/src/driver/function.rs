@@ -139,7 +139,7 @@ fn gather(k: &Kernel, params: *mut *mut c_void, extra: *mut *mut c_void) -> Resu
     Ok(block)
 }
 
-fn launch(
+pub(super) fn launch(
     function: u64,
     grid: [u32; 3],
     block: [u32; 3],

@@ -1,5 +1,6 @@
-//! Graphs made by capture.
+//! Graphs, however they were made.
 
+use super::nodes::node;
 use super::{api, put, wanted, working};
 use crate::error::{
     Code, ERROR_GRAPH_EXEC_UPDATE_FAILURE, ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE,
@@ -24,7 +25,7 @@ fn instantiate(to: *mut u64, graph: u64, flags: c_ulonglong) -> Result<(), Code>
 }
 
 /// The works of a graph that is complete.
-fn complete(s: &Guard, graph: u64) -> Result<&[Work], Code> {
+pub(super) fn complete(s: &Guard, graph: u64) -> Result<&[Work], Code> {
     s.graphs.get(&graph).filter(|g| !g.open).map(|g| &*g.works).ok_or(ERROR_INVALID_VALUE)
 }
 
@@ -44,7 +45,8 @@ fn update(exec: u64, graph: u64) -> Result<(), Code> {
     if exec.works.len() != works.len() || !exec.works.iter().zip(&works).all(same) {
         return Err(ERROR_GRAPH_EXEC_UPDATE_FAILURE);
     }
-    exec.works = works;
+    let old = std::mem::replace(&mut exec.works, works);
+    clean_up(s, &old);
     Ok(())
 }
 
@@ -115,7 +117,7 @@ api! {
 
     fn cuGraphGetNodes(graph: u64, nodes: *mut u64, count: *mut usize) {
         let (s, _) = working()?;
-        let works = s.graphs.get(&graph).ok_or(ERROR_INVALID_VALUE)?.works.iter().filter(|w| !matches!(w, Work::Wait { .. })).count();
+        let works = s.graphs.get(&graph).ok_or(ERROR_INVALID_VALUE)?.works.len();
         if nodes.is_null() {
             return put(count, works);
         }
@@ -125,7 +127,7 @@ api! {
         // SAFETY: not null, and by the API's contract the room in `nodes`.
         let room = unsafe { count.read_unaligned() };
         for k in 0..works.min(room) {
-            put(nodes.wrapping_add(k), (graph + 1).wrapping_add(k as u64))?;
+            put(nodes.wrapping_add(k), node(graph, k))?;
         }
         put(count, works)
     }

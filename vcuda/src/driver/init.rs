@@ -23,6 +23,8 @@ const CHANGED: &[(&str, c_int, &str)] = &[
     ("cuCtxCreate", 11040, "cuCtxCreate_v3"),
     ("cuGetProcAddress", 12000, "cuGetProcAddress_v2"),
     ("cuGetProcAddress", 0, "cuGetProcAddress"),
+    ("cuGraphAddDependencies", 12030, "cuGraphAddDependencies_v2"),
+    ("cuGraphAddDependencies", 0, "cuGraphAddDependencies"),
     ("cuGraphInstantiate", 12000, "cuGraphInstantiateWithFlags"),
     ("cuMemAdvise", 12020, "cuMemAdvise_v2"),
     ("cuMemAdvise", 0, "cuMemAdvise"),

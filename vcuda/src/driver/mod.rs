@@ -14,6 +14,7 @@ mod init;
 mod jit;
 mod memory;
 mod module;
+mod nodes;
 mod pool;
 mod stream;
 
@@ -28,6 +29,7 @@ pub use init::*;
 pub use jit::*;
 pub use memory::*;
 pub use module::*;
+pub use nodes::*;
 pub use pool::*;
 pub use stream::*;
 
@@ -74,6 +76,7 @@ fn functions() -> impl Iterator<Item = (&'static str, usize)> {
         jit::functions(),
         memory::functions(),
         module::functions(),
+        nodes::functions(),
         pool::functions(),
         stream::functions(),
     ];

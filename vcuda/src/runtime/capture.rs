@@ -42,6 +42,14 @@ pub struct Capture {
     pub joined: u64,
 }
 
+impl Capture {
+    /// A part in a graph that is no capture of the program's.
+    pub fn into(graph: u64) -> Capture {
+        let (mode, thread) = (RELAXED, thread());
+        Capture { id: graph, mode, thread, invalid: false, origin: false, count: 0, joined: 0 }
+    }
+}
+
 /// A graph.
 #[derive(Debug, Default)]
 pub struct Graph {
@@ -72,16 +80,7 @@ impl State {
         let id = self.handle();
         self.graphs.insert(id, Graph { works: Vec::new(), open: true });
         if let Some(s) = self.streams.get_mut(&stream) {
-            let thread = thread();
-            s.capture = Some(Capture {
-                id,
-                mode,
-                thread,
-                invalid: false,
-                origin: true,
-                count: 0,
-                joined: 0,
-            });
+            s.capture = Some(Capture { mode, origin: true, ..Capture::into(id) });
         }
         Ok(())
     }
@@ -238,17 +237,7 @@ impl State {
                 return Err(ERROR_STREAM_CAPTURE_MERGE);
             }
             Some(_) => {}
-            None => {
-                s.capture = Some(Capture {
-                    id,
-                    mode,
-                    thread,
-                    invalid: false,
-                    origin: false,
-                    count: 1,
-                    joined: 0,
-                })
-            }
+            None => s.capture = Some(Capture { mode, thread, count: 1, ..Capture::into(id) }),
         }
         if stream != from
             && let Some(c) = self.streams.get_mut(&from).and_then(|s| s.capture.as_mut())

@@ -8,7 +8,7 @@ mod queues;
 mod running;
 mod state;
 
-pub use capture::{Exec, Graph, exchange_mode};
+pub use capture::{Capture, Exec, Graph, exchange_mode};
 pub use contexts::{destroy_context, release_primary, report_at_exit, reset_primary};
 pub use copies::{Fill, Source, mark_pending, stage};
 pub use loading::{Kernel, Link, Module};
