@@ -315,6 +315,15 @@ fn memory_of_a_peer() {
         // A copy needs no peer access, a kernel does.
         assert_eq!(cuMemcpyPeer(near, gpu.context, x, second, 128), 0);
         assert_eq!(gpu.download::<u32>(near, 1), [5]);
+        // In the legacy stream of either device it waits for both, and both wait for it.
+        let (busy, mut got) = (stream(1), [0u32]);
+        assert_eq!(cuCtxSetCurrent(second), 0);
+        assert_eq!(cuMemsetD32Async(x, 6, 32, stream(1)), 0);
+        assert_eq!(cuCtxSetCurrent(gpu.context), 0);
+        assert_eq!(cuMemcpyPeerAsync(near, gpu.context, x, second, 128, 0), 0);
+        assert_eq!(cuMemcpyDtoHAsync_v2(got.as_mut_ptr().cast(), near, 4, busy), 0);
+        assert_eq!(cuStreamSynchronize(busy), 0);
+        assert_eq!(got, [6]);
         let access = |what| [1i32, 0, what];
         assert_eq!(cuMemPoolSetAccess(pool, access(2).as_ptr().cast(), 1), 1);
         assert_eq!(cuMemPoolSetAccess(pool, [1i32, 9, 3].as_ptr().cast(), 1), 101);

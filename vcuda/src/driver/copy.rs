@@ -2,7 +2,9 @@
 
 use super::{api, bad_call, outcome, working};
 use crate::error::{Code, ERROR_INVALID_CONTEXT, ERROR_INVALID_VALUE, ERROR_NOT_SUPPORTED};
-use crate::runtime::{Fill, Guard, Source, Work, mark_pending, run_stream, stage, submit};
+use crate::runtime::{
+    Fill, Guard, Source, Work, mark_pending, run_devices, run_stream, stage, submit,
+};
 use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,6 +70,12 @@ fn copy_box(to: Side, from: Side, size: [u64; 3], stream: Option<u64>) -> Result
         let (a, b) = (from.addr, to.addr);
         bad_call(0, format!("a copy of {len} bytes from {a:#x} to {b:#x}, which overlap"));
     }
+    // In the legacy stream, a copy between devices begins when both are idle, and both wait for its end.
+    let homes = [&to, &from].map(|side| s.region_of(side.addr).and_then(|(device, _)| device));
+    let between = homes[0] != homes[1] && !homes.contains(&None) && s.is_legacy(handle);
+    if between {
+        s = run_devices(s, &homes);
+    }
     let pageable = !to_device && s.region_of(to.addr).is_none();
     for row in 0..height * depth {
         let at = |side: &Side| side.addr + row / height * side.plane + row % height * side.pitch;
@@ -84,7 +92,7 @@ fn copy_box(to: Side, from: Side, size: [u64; 3], stream: Option<u64>) -> Result
         }
         s = submit(s, handle, Work::Copy { to: at(&to), from: source, len, pageable })?;
     }
-    if stream.is_some() {
+    if stream.is_some() && !between {
         return Ok(());
     }
     let s = run_stream(s, handle);
@@ -241,7 +249,13 @@ fn line(addr: u64, value: u32, width: u64, count: usize) -> Fill {
     plane(addr, 0, value, width, [count, 1])
 }
 
-pub(super) fn plane(addr: u64, pitch: usize, value: u32, width: u64, [count, rows]: [usize; 2]) -> Fill {
+pub(super) fn plane(
+    addr: u64,
+    pitch: usize,
+    value: u32,
+    width: u64,
+    [count, rows]: [usize; 2],
+) -> Fill {
     Fill { addr, value, width, count: count as u64, rows: rows as u64, pitch: pitch as u64 }
 }
 

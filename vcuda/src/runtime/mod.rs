@@ -13,5 +13,7 @@ pub use contexts::{destroy_context, release_primary, report_at_exit, reset_prima
 pub use copies::{Fill, Source, mark_pending, stage};
 pub use loading::{Kernel, Link, Module};
 pub use queues::{Event, KernelLaunch, Stream, Work, submit};
-pub use running::{in_host_function, run_all, run_context, run_stream, run_until, settle, stir};
+pub use running::{
+    in_host_function, run_all, run_context, run_devices, run_stream, run_until, settle, stir,
+};
 pub use state::{Guard, Pool, current, enter, live, reset, set_stack, stack, stats};

@@ -141,6 +141,13 @@ pub fn run_context(s: Guard, cx: u64) -> Guard {
     run_where(s, |context| context == cx)
 }
 
+/// Runs every stream of some devices to its end.
+pub fn run_devices(s: Guard, devices: &[Option<usize>]) -> Guard {
+    let chosen = s.contexts.iter().filter(|(_, c)| devices.contains(&Some(c.device)));
+    let contexts: Vec<u64> = chosen.map(|(&cx, _)| cx).collect();
+    run_where(s, |cx| contexts.contains(&cx))
+}
+
 /// Runs every stream to its end.
 pub fn run_all(s: Guard) -> Guard {
     run_where(s, |_| true)
