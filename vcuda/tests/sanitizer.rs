@@ -1,57 +1,9 @@
-//! Every finding, triggered.
+//! Every finding about memory, calls and contexts, triggered.
 
 mod support;
+use support::faults::{expect, fine, kernel};
 use support::{Gpu, live, report, set};
 use vcuda::driver::*;
-
-/// A kernel of one pointer and one number, in which `%rd1` is the pointer, `%r1` the number, `%r2` the thread
-/// in the block, `%r3` the block and `%rd2` the pointer moved by four bytes per thread of the grid.
-fn kernel(body: &str) -> String {
-    format!(
-        r"
-.version 8.0
-.target sm_80
-.address_size 64
-.extern .shared .align 16 .b8 dynamic[];
-.visible .entry k(.param .u64 pointer, .param .u32 number)
-{{
-    .shared .align 4 .b8 fixed[128];
-    .local .align 8 .b8 depot[16];
-    .reg .pred %p<9>;
-    .reg .b32 %r<30>;
-    .reg .b64 %rd<20>;
-    ld.param.u64 %rd1, [pointer];
-    ld.param.u32 %r1, [number];
-    mov.u32 %r2, %tid.x;
-    mov.u32 %r3, %ctaid.x;
-    mov.u32 %r4, %ntid.x;
-    mad.lo.u32 %r5, %r3, %r4, %r2;
-    mad.wide.u32 %rd2, %r5, 4, %rd1;
-{body}
-    ret;
-}}"
-    )
-}
-
-/// Runs a kernel body on 1024 bytes and gives the error and the report.
-fn run(body: &str, grid: u32, block: u32, number: u64) -> (u32, String) {
-    let gpu = Gpu::new(&[]);
-    let f = gpu.function(gpu.load(&kernel(body)), "k");
-    let memory = gpu.zeros(1024);
-    assert_eq!(gpu.launch(f, grid, block, &[memory, number]), 0);
-    (gpu.sync(), report())
-}
-
-fn expect(body: &str, grid: u32, block: u32, code: u32, kind: &str) -> String {
-    let (got, text) = run(body, grid, block, 0);
-    assert_eq!(got, code, "{text}");
-    assert!(text.contains(&format!("\"kind\":\"{kind}\"")), "{text}");
-    text
-}
-
-fn fine(body: &str, grid: u32, block: u32) {
-    assert_eq!(run(body, grid, block, 0), (0, "[]".into()), "{body}");
-}
 
 #[test]
 fn out_of_bounds() {
@@ -113,83 +65,6 @@ fn uninitialised() {
 }
 
 #[test]
-fn races_in_global_memory() {
-    expect("st.global.u32 [%rd1], %r5;", 1, 2, 719, "race");
-    expect("st.global.u32 [%rd1], %r5;", 2, 1, 719, "race");
-    expect("st.global.u32 [%rd2], %r5; ld.global.u32 %r6, [%rd1];", 1, 64, 719, "race");
-    expect("ld.global.u32 %r6, [%rd1]; st.global.u32 [%rd2], %r5;", 1, 64, 719, "race");
-    expect("ld.global.u32 %r6, [%rd1]; st.global.u32 [%rd2], %r5;", 64, 1, 719, "race");
-    // Neighbouring bytes are no conflict, nor are reads, atomics, one's own bytes, or a barrier in between.
-    fine(
-        "cvt.u64.u32 %rd5, %r5; add.u64 %rd6, %rd1, %rd5; st.global.u8 [%rd6], %r5; ld.global.u8 %r6, [%rd6]; st.global.u8 [%rd6], %r6;",
-        4,
-        100,
-    );
-    fine("ld.global.u32 %r6, [%rd1];", 4, 64);
-    fine("atom.global.add.u32 %r6, [%rd1], 1;", 4, 64);
-    fine(
-        "st.global.u32 [%rd2], %r5; bar.sync 0; ld.global.u32 %r6, [%rd1]; bar.sync 0; st.global.u32 [%rd2], %r6;",
-        1,
-        96,
-    );
-    // Not across blocks, however.
-    expect("st.global.u32 [%rd2], %r5; bar.sync 0; ld.global.u32 %r6, [%rd1];", 2, 32, 719, "race");
-    // Switched off, it is not found.
-    let gpu = Gpu::new(&[("no_races", "1")]);
-    let f = gpu.function(gpu.load(&kernel("st.global.u32 [%rd1], %r5;")), "k");
-    let memory = gpu.zeros(64);
-    gpu.run(f, 2, 64, &[memory, 0]);
-}
-
-#[test]
-fn races_in_shared_memory() {
-    let all_write_then_first_reads = |between: &str| {
-        format!(
-            "and.b32 %r6, %r2, 31; shl.b32 %r6, %r6, 2; mov.u32 %r7, fixed; add.u32 %r7, %r7, %r6; st.shared.u32 [%r7], %r5; {between} ld.shared.u32 %r8, [fixed+4];"
-        )
-    };
-    expect(&all_write_then_first_reads(""), 1, 32, 719, "race");
-    let text = expect("st.shared.u32 [fixed], %r5;", 1, 2, 719, "race");
-    assert!(text.contains("by thread (0,0,0) of this block"), "{text}");
-    fine(&all_write_then_first_reads("bar.sync 0;"), 3, 32);
-    fine(&all_write_then_first_reads("bar.warp.sync 0xffffffff;"), 3, 32);
-    expect(&all_write_then_first_reads("bar.warp.sync 0xffffffff;"), 1, 64, 719, "race");
-}
-
-#[test]
-fn read_only_loads_of_written_bytes() {
-    expect(
-        "ld.global.nc.u32 %r6, [%rd2]; st.global.u32 [%rd2], %r6;",
-        1,
-        1,
-        719,
-        "readonly-written",
-    );
-    expect(
-        "st.global.u32 [%rd2], %r5; ld.global.nc.u32 %r6, [%rd2];",
-        1,
-        1,
-        719,
-        "readonly-written",
-    );
-    expect(
-        "st.global.u32 [%rd2], %r5; bar.sync 0; ld.global.nc.u32 %r6, [%rd1];",
-        1,
-        64,
-        719,
-        "readonly-written",
-    );
-    fine("ld.global.nc.u32 %r6, [%rd1]; st.global.u32 [%rd2+512], %r6;", 1, 64);
-    // Bytes written by an earlier launch are fine.
-    let gpu = Gpu::new(&[]);
-    let module = gpu.load(&kernel("ld.global.nc.u32 %r6, [%rd2]; st.global.u32 [%rd2+512], %r6;"));
-    let f = gpu.function(module, "k");
-    let memory = gpu.zeros(1024);
-    gpu.run(f, 1, 64, &[memory, 0]);
-    gpu.run(f, 1, 64, &[memory + 512 - 512, 0]);
-}
-
-#[test]
 fn use_after_free_and_double_free() {
     let gpu = Gpu::new(&[]);
     let f = gpu.function(gpu.load(&kernel("ld.global.u32 %r6, [%rd2];")), "k");
@@ -221,24 +96,6 @@ fn stream_ordered_memory_of_another_stream() {
     assert_eq!(gpu.launch_on(f, [1; 3], [1; 3], 0, b, &[memory, 0]), 0);
     assert_eq!(unsafe { cuStreamSynchronize(b) }, 700);
     assert!(report().contains("which its stream has not made"), "{}", report());
-}
-
-#[test]
-fn waiting_for_ever() {
-    expect(
-        "setp.eq.u32 %p1, %r2, 0; @%p1 bra L; bar.sync 0; bra E; L: bar.sync 1; E:",
-        1,
-        64,
-        702,
-        "deadlock",
-    );
-    let gpu = Gpu::new(&[("timeout", "100000")]);
-    let f = gpu.function(gpu.load(&kernel("L: bra L;")), "k");
-    assert_eq!(gpu.launch(f, 1, 1, &[0, 0]), 0);
-    assert_eq!(gpu.sync(), 702);
-    assert!(report().contains("timeout"), "{}", report());
-    drop(gpu);
-    expect("trap;", 1, 1, 719, "trap");
 }
 
 #[test]

@@ -83,8 +83,12 @@ impl Shared {
 #[derive(Debug, Default, Clone, Copy)]
 struct Arrived {
     threads: u32,
+    /// Those of them that wait.
+    waiting: u32,
     expected: u32,
     votes: u32,
+    /// The time of the race check when the last came.
+    time: u32,
 }
 
 /// What the warps of a block share.
@@ -107,9 +111,11 @@ impl BlockState<'_> {
     }
 
     /// Threads come to a barrier.
-    pub fn arrive(&mut self, number: u32, expected: u32, mask: u32, votes: u32) {
+    pub fn arrive(&mut self, number: u32, expected: u32, mask: u32, votes: u32, wait: bool) {
         let barrier = self.barriers.entry(number).or_default();
+        barrier.time = self.track.as_ref().map_or(0, BlockTrack::now);
         barrier.threads += mask.count_ones();
+        barrier.waiting += if wait { mask.count_ones() } else { 0 };
         barrier.votes += votes.count_ones();
         barrier.expected = expected;
     }
@@ -119,11 +125,6 @@ impl BlockState<'_> {
         if self.track.as_mut().is_some_and(|track| event(track).is_none()) {
             self.track = None;
         }
-    }
-
-    /// Whether a barrier that expects so many threads is one of the whole block.
-    pub fn is_for_all(&self, expected: u32) -> bool {
-        expected == 0 || expected >= self.threads
     }
 
     /// Opens the barriers that everyone has reached. True if there was one.
@@ -137,7 +138,8 @@ impl BlockState<'_> {
             .collect();
         for &(number, arrived) in &full {
             self.barriers.remove(&number);
-            let for_all = self.is_for_all(arrived.expected);
+            let all = if arrived.expected == 0 { alive } else { self.threads };
+            let for_all = arrived.waiting >= all;
             for warp in warps.iter_mut() {
                 warp.is_together_at(self, number)?;
                 for k in 0..warp.groups.len() {
@@ -147,7 +149,7 @@ impl BlockState<'_> {
                     }
                     warp.groups[k].wait = Wait::Ready;
                     if !for_all {
-                        self.order(|track| track.take_over(warp.index, group.mask));
+                        self.order(|track| track.take_over(warp.index, group.mask, arrived.time));
                     }
                     let inst = &self.launch.program.code[group.pc as usize - 1];
                     if let Op::Barrier(kind) = inst.op {

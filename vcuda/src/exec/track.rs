@@ -224,9 +224,17 @@ impl BlockTrack {
         self.renew_several()
     }
 
-    /// Lanes of a warp leave a barrier of some threads, or look at what may be a flag.
-    pub fn take_over(&mut self, warp: usize, mask: u32) -> Option<()> {
-        lanes(mask).for_each(|lane| self.taken[warp * LANES + lane] = self.clock);
+    /// The time: how often anything was given up.
+    pub fn now(&self) -> u32 {
+        self.clock
+    }
+
+    /// Lanes of a warp leave a barrier of some threads, or look at what may be a flag: what was given up until
+    /// then happened before what they do now.
+    pub fn take_over(&mut self, warp: usize, mask: u32, until: u32) -> Option<()> {
+        for thread in lanes(mask).map(|lane| warp * LANES + lane) {
+            self.taken[thread] = self.taken[thread].max(until);
+        }
         Some(())
     }
 

@@ -283,11 +283,13 @@ impl Warp {
                     } else {
                         self.regs.pred[inst.o.s[2] as usize] & m
                     };
-                    block.arrive(number, expected, m, votes);
-                    if !block.is_for_all(expected) {
+                    let wait = *kind != Barrier::Arrive;
+                    // Perhaps not all threads of the block come, or wait.
+                    if expected != 0 || !wait {
                         block.order(|track| track.publish(self.index, m));
                     }
-                    if *kind == Barrier::Arrive {
+                    block.arrive(number, expected, m, votes, wait);
+                    if !wait {
                         continue;
                     }
                     if g.mask != m {

@@ -1,6 +1,8 @@
 //! A thin Rust face on the driver API for tests. Tests that use it take turns, as the driver's state is one.
 #![allow(dead_code)]
 
+pub mod faults;
+
 use std::ffi::{CString, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use vcuda::driver::*;

@@ -134,7 +134,7 @@ impl Warp {
             block.order(|track| track.publish(self.index, mask));
         }
         if job.way == Way::Both || job.a.strong && job.way == Way::Read {
-            block.order(|track| track.take_over(self.index, mask));
+            block.order(|track| track.take_over(self.index, mask, track.now()));
         }
     }
 
