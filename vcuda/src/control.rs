@@ -212,9 +212,23 @@ fn unquoted(text: &str) -> String {
     while let Some(c) = chars.next() {
         match c {
             '"' => break,
-            '\\' => out.extend(chars.next()),
+            '\\' => match chars.next() {
+                Some('u') => {
+                    let digits: String = chars.by_ref().take(4).collect();
+                    out.extend(u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32));
+                }
+                c => out.extend(c),
+            },
             c => out.push(c),
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn quotes_are_taken_off() {
+        assert_eq!(super::unquoted(r#"a \"b\" \\ \u0009c" and more"#), "a \"b\" \\ \tc");
+    }
 }

@@ -57,11 +57,25 @@ fn launch_limits() {
             400
         );
         let (mut blocks, mut size) = (0, 0);
+        assert_eq!(cuOccupancyMaxPotentialBlockSize(&mut blocks, &mut size, f, None, 0, 0), 0);
+        assert_eq!(size, 256);
+        // With shared memory that grows with the block, fewer threads fit; with a lot of it, one block.
+        extern "C" fn per_thread(size: i32) -> usize {
+            size as usize * 400
+        }
         assert_eq!(
-            cuOccupancyMaxPotentialBlockSize(&mut blocks, &mut size, f, std::ptr::null_mut(), 0, 0),
+            cuOccupancyMaxPotentialBlockSize(&mut blocks, &mut size, f, Some(per_thread), 0, 0),
             0
         );
-        assert_eq!(size, 256);
+        let mut fit = 0;
+        let bytes = per_thread(size);
+        assert_eq!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut fit, f, size, bytes), 0);
+        assert!(fit > 0 && blocks % fit == 0, "{blocks} {size} {fit}");
+        assert_eq!(
+            cuOccupancyMaxPotentialBlockSize(&mut blocks, &mut size, f, None, 150 << 10, 0),
+            0
+        );
+        assert_eq!((blocks, size), (4, 256));
     }
     assert_eq!(launch([1; 3], [1; 3], 99_000), 0);
 }

@@ -295,6 +295,26 @@ fn memory_of_a_graph_lives_as_long_as_the_graph() {
         assert_eq!(cuGraphExecDestroy(exec), 0);
         assert_eq!(live()[0], 1, "{}", report());
         assert_eq!(gpu.download::<u8>(out, 64), [7; 64]);
+        // Without a free in the graph the program frees it, and the next launch makes it again.
+        let s = captured(1);
+        assert_eq!(cuMemAllocAsync(&mut p, 64, s), 0);
+        assert_eq!(cuMemsetD8Async(p, 8, 64, s), 0);
+        let (code, graph) = end(s);
+        assert_eq!(code, 0);
+        assert_eq!(cuGraphInstantiateWithFlags(&mut exec, graph, 0), 0);
+        assert_eq!(cuGraphDestroy(graph), 0);
+        for _ in 0..2 {
+            assert_eq!(cuGraphLaunch(exec, s), 0);
+            assert_eq!(cuMemcpyDtoDAsync_v2(out, p, 64, s), 0);
+            assert_eq!(cuMemFreeAsync(p, s), 0);
+        }
+        assert_eq!(cuGraphLaunch(exec, s), 0);
+        assert_eq!(cuStreamSynchronize(s), 0, "{}", report());
+        assert_eq!(cuGraphExecDestroy(exec), 0);
+        assert_eq!(gpu.download::<u8>(p, 64), [8; 64], "it outlives the graph");
+        assert_eq!(cuMemFreeAsync(p, s), 0);
+        assert_eq!(cuStreamSynchronize(s), 0);
+        assert_eq!(live()[0], 1);
         // A capture that fails gives it back as well.
         let s = captured(1);
         assert_eq!(cuMemAllocAsync(&mut p, 64, s), 0);

@@ -32,7 +32,7 @@ fn a_result_without_a_place_makes_nothing() {
         assert_eq!(n, 0);
         assert_eq!(cuModuleGetFunction(null_mut(), module, c"add_one".as_ptr()), 1);
         let mut size = 0;
-        assert_eq!(cuOccupancyMaxPotentialBlockSize(null_mut(), &mut size, f, null_mut(), 0, 0), 1);
+        assert_eq!(cuOccupancyMaxPotentialBlockSize(null_mut(), &mut size, f, None, 0, 0), 1);
         assert_eq!(size, 0);
         assert_eq!(live(), before);
         // A primary context is not held by a call that failed.

@@ -54,16 +54,31 @@ fn blocks(k: &Kernel, size: c_int, dynamic: usize) -> Result<c_int, Code> {
     Ok((2048 / threads).min(32).min((room / shared) as c_int))
 }
 
-fn best_size(grid: *mut c_int, block: *mut c_int, function: u64, limit: c_int) -> Result<(), Code> {
+/// The block size, of whole warps, with which most threads are at work; of several the largest. The dynamic shared
+/// memory of a block is a number or a function of its size.
+fn best_size(
+    grid: *mut c_int,
+    block: *mut c_int,
+    function: u64,
+    callback: Option<extern "C" fn(c_int) -> usize>,
+    dynamic: usize,
+    limit: c_int,
+) -> Result<(), Code> {
     let k = kernel(function)?;
     wanted(grid)?;
     wanted(block)?;
-    let mut size = k.program.max_threads.unwrap_or(1024).min(1024) as c_int;
-    if limit > 0 {
-        size = size.min(limit);
+    let most = k.program.max_threads.unwrap_or(1024).clamp(1, 1024) as c_int;
+    let most = if limit > 0 { most.min(limit) } else { most };
+    let fits = |size| blocks(&k, size, callback.map_or(dynamic, |bytes| bytes(size)));
+    let (mut best, mut count) = (most, fits(most)?);
+    for size in (1..=most / 32).map(|warps| warps * 32).rev() {
+        let blocks = fits(size)?;
+        if blocks * size > count * best {
+            (best, count) = (size, blocks);
+        }
     }
-    put(block, size)?;
-    put(grid, MULTIPROCESSORS * blocks(&k, size, 0)?.max(1))
+    put(block, best)?;
+    put(grid, MULTIPROCESSORS * count.max(1))
 }
 
 /// What is wrong with a launch, in words.
@@ -268,12 +283,12 @@ api! {
         put(count, blocks(&kernel(f)?, size, dynamic)?)
     }
 
-    fn cuOccupancyMaxPotentialBlockSize(grid: *mut c_int, block: *mut c_int, f: u64, _callback: *mut c_void, _dynamic: usize, limit: c_int) {
-        best_size(grid, block, f, limit)
+    fn cuOccupancyMaxPotentialBlockSize(grid: *mut c_int, block: *mut c_int, f: u64, callback: Option<extern "C" fn(c_int) -> usize>, dynamic: usize, limit: c_int) {
+        best_size(grid, block, f, callback, dynamic, limit)
     }
 
-    fn cuOccupancyMaxPotentialBlockSizeWithFlags(grid: *mut c_int, block: *mut c_int, f: u64, _callback: *mut c_void, _dynamic: usize, limit: c_int, _flags: c_uint) {
-        best_size(grid, block, f, limit)
+    fn cuOccupancyMaxPotentialBlockSizeWithFlags(grid: *mut c_int, block: *mut c_int, f: u64, callback: Option<extern "C" fn(c_int) -> usize>, dynamic: usize, limit: c_int, _flags: c_uint) {
+        best_size(grid, block, f, callback, dynamic, limit)
     }
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(size: *mut usize, f: u64, blocks: c_int, _threads: c_int) {

@@ -8,7 +8,7 @@ use crate::error::{
     ERROR_OUT_OF_MEMORY,
 };
 use crate::memory::{DATA, Owner, RAW};
-use crate::runtime::{Guard, Work, enter, run_context, stir, submit};
+use crate::runtime::{Guard, Work, enter, run_context, run_devices, stir, submit};
 use crate::sanitizer::{describe, lock};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -16,7 +16,7 @@ use std::ffi::{c_int, c_uint, c_void};
 fn make_room(mut s: Guard, cx: u64, size: usize) -> Result<Guard, Code> {
     let device = s.device_of(cx);
     if !s.freeing.is_empty() && !s.fits(device, size as u64)? {
-        s = run_context(s, cx);
+        s = run_devices(s, &[Some(device)]);
         outcome(&s, cx)?;
     }
     Ok(s)
@@ -222,8 +222,10 @@ api! {
             return Ok(());
         }
         check_free(&s, addr, Freed::StreamOrdered)?;
-        if s.streams.get(&stream).is_some_and(|x| x.capture.is_some()) {
-            return submit(s, stream, Work::Close { addr }).map(drop);
+        let serial = s.block(addr).map_or(0, |b| b.serial);
+        let capturing = s.streams.get(&stream).is_some_and(|x| x.capture.is_some());
+        if capturing || s.is_of_a_graph((addr, serial)) {
+            return submit(s, stream, Work::Close { addr, serial }).map(drop);
         }
         s.push(stream, Work::Free { addr })?;
         // Two frees of one allocation may both be waiting; the second must fail at its call.

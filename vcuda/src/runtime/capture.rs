@@ -186,19 +186,23 @@ impl State {
         }
     }
 
-    /// Frees the memory that a graph allocates, once no other graph has the same allocation.
-    pub fn free_memory_of(&mut self, works: &[Work]) {
-        let opens = |works: &[Work], memory: (u64, u64)| {
+    /// Whether a graph makes an allocation, which then keeps its place until the graph is gone.
+    pub fn is_of_a_graph(&self, memory: (u64, u64)) -> bool {
+        let opens = |works: &[Work]| {
             works
                 .iter()
                 .any(|w| matches!(w, Work::Open { addr, serial } if (*addr, *serial) == memory))
         };
+        self.graphs.values().any(|g| opens(&g.works))
+            || self.execs.values().any(|e| opens(&e.works))
+    }
+
+    /// Gives back the places of a graph's allocations, unless another graph has them too or they are still in use.
+    pub fn free_memory_of(&mut self, works: &[Work]) {
         for work in works {
             let Work::Open { addr, serial } = *work else { continue };
-            let shared = self.graphs.values().any(|g| opens(&g.works, (addr, serial)))
-                || self.execs.values().any(|e| opens(&e.works, (addr, serial)));
-            let alive = self.block(addr).is_some_and(|b| b.addr == addr && b.serial == serial);
-            if !shared && alive {
+            let there = self.block(addr).is_some_and(|b| b.addr == addr && b.serial == serial);
+            if there && !self.is_of_a_graph((addr, serial)) && !self.exists(addr, 1) {
                 self.free_now(addr);
             }
         }

@@ -96,7 +96,7 @@ impl State {
     }
 
     /// Whether the bytes are allocated at this moment, in stream order.
-    fn exists(&self, addr: u64, len: u64) -> bool {
+    pub fn exists(&self, addr: u64, len: u64) -> bool {
         let Some((_, region)) = self.region_of(addr) else { return false };
         let mut heap = lock(&region.heap);
         if heap.covering(addr, len).is_none() {

@@ -40,9 +40,10 @@ pub enum Work {
         addr: u64,
         serial: u64,
     },
-    /// A captured free: the allocation stops being accessible but keeps its place.
+    /// The free of a graph's allocation, which stops being accessible but keeps its place.
     Close {
         addr: u64,
+        serial: u64,
     },
     /// A stream-ordered free.
     Free {

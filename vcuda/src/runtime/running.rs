@@ -4,7 +4,7 @@ use super::queues::{KernelLaunch, Work};
 use super::state::{Guard, State, enter};
 use crate::config::{self, Async};
 use crate::exec::{self, Launch, Region};
-use crate::memory::{Block, DATA, NONE, RAW};
+use crate::memory::{Block, NONE, RAW};
 use crate::sanitizer::{self, lock};
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -173,17 +173,8 @@ impl State {
             Work::Kernel(launch) => self.run_kernel(cx, &launch),
             Work::Copy { to, from, len, .. } => self.copy(cx, to, from, len),
             Work::Fill(fill) => self.fill(cx, fill),
-            Work::Open { addr, .. } => {
-                if let Some((device, region)) = self.region_of(addr) {
-                    let state = if device.is_none() { DATA } else { RAW };
-                    lock(&region.heap).open(addr, state);
-                }
-            }
-            Work::Close { addr } => {
-                if let Some((_, region)) = self.region_of(addr) {
-                    lock(&region.heap).open(addr, NONE);
-                }
-            }
+            Work::Open { addr, serial } => self.give(addr, serial, RAW),
+            Work::Close { addr, serial } => self.give(addr, serial, NONE),
             Work::Free { addr } => drop(self.free_now(addr)),
             Work::Record { event } => {
                 if let Some(e) = self.events.get_mut(&event)
@@ -193,6 +184,16 @@ impl State {
                 }
             }
             Work::Wait { .. } | Work::Host { .. } | Work::Nothing => {}
+        }
+    }
+
+    /// Gives the bytes of an allocation a state, if it is still there.
+    fn give(&mut self, addr: u64, serial: u64, state: u8) {
+        if let Some((_, region)) = self.region_of(addr) {
+            let mut heap = lock(&region.heap);
+            if heap.covering(addr, 1).is_some_and(|b| b.serial == serial) {
+                heap.open(addr, state);
+            }
         }
     }
 
