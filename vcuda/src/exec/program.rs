@@ -164,6 +164,8 @@ pub struct Access {
     pub strong: bool,
     /// `.acquire`, `.release`: a fence as well.
     pub fence: bool,
+    /// The elements, a bit each, whose values the program only stores again.
+    pub moved: u8,
     /// The class of the registers.
     pub class: Class,
 }

@@ -1,6 +1,6 @@
 //! What is wrong with an access, in words.
 
-use super::{Fault, Job, Way};
+use super::{Fault, Job, NEARBY, Way};
 use crate::exec::block::BlockState;
 use crate::exec::launch::Region;
 use crate::exec::track::Conflict;
@@ -57,6 +57,11 @@ impl Warp {
         let states = region.arena.shadow_of(addr, size);
         let first = |state| states.iter().position(|&s| s == state);
         let missing = first(NONE);
+        let after = if region.arena.contains(addr, size + NEARBY) { NEARBY } else { 0 };
+        let around = region.arena.shadow_of(addr - NEARBY, NEARBY + size + after);
+        if missing.is_none() && job.moves_padding(&around, NEARBY as usize) {
+            return Ok(Some(region));
+        }
         let at = missing.or(first(RAW)).unwrap_or(0) as u64;
         let neighbour = heap.neighbour(addr + at);
         let near = describe(&neighbour);

@@ -9,8 +9,12 @@ use super::program::{Access, Change, Inst, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WI
 use super::track::Touch;
 use super::warp::Warp;
 use crate::isa::lane::{LANES, lanes};
+use crate::memory::RAW;
 use crate::ptx::ast::{Class, Space};
 use crate::sanitizer::{Finding, Kind};
+
+/// Bytes on either side of an access in which padding like that in it is looked for.
+const NEARBY: u64 = 128;
 
 /// What went wrong in which lane.
 pub type Fault = Box<Finding>;
@@ -50,6 +54,22 @@ impl Job<'_> {
     #[inline(always)]
     fn touch(&self, way: Way, shared: bool) -> Touch {
         Touch { way, strong: self.a.strong, readonly: self.a.readonly, shared }
+    }
+
+    /// Whether bytes that nobody wrote are the padding of structures that are moved: the program looks at none
+    /// of them, and they are small holes with more of their kind nearby. The access is `at` in the states.
+    #[cold]
+    fn moves_padding(&self, states: &[u8], at: usize) -> bool {
+        let raw = |k: &usize| states[*k] == RAW;
+        let is_padding = |k: usize| {
+            let start = (0..=k).rev().take_while(raw).last().unwrap_or(k);
+            let end = (k..states.len()).take_while(raw).last().unwrap_or(k);
+            let element = (k - at) / usize::from(self.a.bytes);
+            self.a.moved >> element & 1 != 0
+                && end - start < 15
+                && (0..start).chain(end + 1..states.len()).any(|k| raw(&k))
+        };
+        self.way == Way::Read && (at..at + self.size as usize).filter(raw).all(is_padding)
     }
 
     /// The access in words.

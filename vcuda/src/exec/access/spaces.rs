@@ -34,7 +34,11 @@ impl Warp {
                 let text = format!("{} of shared memory, {near}", job.words(addr));
                 return Err(self.fault(block, job.inst, lane, Kind::OutOfBounds, text));
             };
-            if job.way != Way::Write && block.shared.states[at..at + size].contains(&RAW) {
+            let states = &block.shared.states;
+            if job.way != Way::Write
+                && states[at..at + size].contains(&RAW)
+                && !job.moves_padding(states, at)
+            {
                 let near = block.shared.describe(&block.launch.program.shared, addr);
                 let text =
                     format!("{} of shared memory that nobody wrote, {near}", job.words(addr));
@@ -53,7 +57,9 @@ impl Warp {
                     }
                 }
             }
-            block.shared.states[at..at + size].fill(DATA);
+            if job.way == Way::Write {
+                block.shared.states[at..at + size].fill(DATA);
+            }
             self.plain(&mut block.shared.bytes, at, job, lane);
         }
         Ok(())

@@ -28,6 +28,7 @@ impl Decoder<'_> {
             readonly: false,
             strong: false,
             fence: false,
+            moved: 0,
             class: Class::Word,
         };
         let atomic = matches!(parts[0], "atom" | "red");
@@ -104,6 +105,9 @@ impl Decoder<'_> {
             let (slot, resize) = self.result(arg, access.class, access.signed)?;
             o.d[k] = slot;
             resizes.push(resize);
+            if let (Arg::Name(name), Some(frame)) = (arg, self.frames.last()) {
+                access.moved |= u8::from(!frame.looked_at.contains(name)) << k;
+            }
         }
         self.first = true;
         match i.used {
@@ -130,7 +134,8 @@ impl Decoder<'_> {
             };
             let mut one = Operands { imm: o.imm.wrapping_add(at), ..o };
             one.d[0] = o.d[usize::from(k)];
-            self.emit(Op::Load(Access { bytes, count: 1, ..access }), one);
+            let moved = access.moved >> k & 1;
+            self.emit(Op::Load(Access { bytes, count: 1, moved, ..access }), one);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The tree of a kernel to its [`Program`]: names become slots, labels become positions, calls are expanded.
 
 mod control;
+mod copies;
 mod memory;
 mod names;
 mod table;
@@ -9,7 +10,7 @@ use super::program::{ALWAYS, Inst, Op, Param, Program, SHARED_GAP, SharedVariabl
 use crate::isa::lane::Operands;
 use crate::ptx::ast::{Class, Function, Instruction, Module, Space, Statement, Variable};
 use names::{Scopes, Symbol};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 pub use table::row_name;
 
 /// Programs larger than this are refused: expanding calls in place has a price.
@@ -85,6 +86,7 @@ pub(super) struct Decoder<'m> {
 #[derive(Default)]
 struct Frame {
     entry: bool,
+    looked_at: HashSet<String>,
     /// By the number of the braces they stand in: a label is known inside them only.
     labels: HashMap<(u32, String), u32>,
     tables: HashMap<(u32, String), Vec<String>>,
@@ -147,7 +149,8 @@ impl Decoder<'_> {
     }
 
     fn body(&mut self, function: &Function, entry: bool) -> Decoded<()> {
-        self.frames.push(Frame { entry, ..Frame::default() });
+        let looked_at = copies::looked_at(function);
+        self.frames.push(Frame { entry, looked_at, ..Frame::default() });
         self.scopes.open();
         for statement in &function.body {
             self.statement(statement)?;
