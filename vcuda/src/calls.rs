@@ -1,7 +1,8 @@
 //! The way into every API function: counting, tracing, injected faults.
 
 use crate::error::{
-    Code, ERROR_NOT_PERMITTED, ERROR_NOT_READY, ERROR_UNKNOWN, SUCCESS, name as error_name,
+    Code, ERROR_NOT_INITIALIZED, ERROR_NOT_PERMITTED, ERROR_NOT_READY, ERROR_UNKNOWN, SUCCESS,
+    name as error_name,
 };
 use crate::sanitizer::{self, Finding, Kind, lock};
 use crate::{config, faults, runtime};
@@ -51,6 +52,13 @@ impl Call {
         code
     }
 
+    /// Whether a program may call the function before `cuInit`.
+    fn comes_first(&self) -> bool {
+        let names =
+            ["cuInit", "cuDriverGetVersion", "cuGetError", "cuGetProcAddress", "cuGetExportTable"];
+        names.iter().any(|name| self.name.starts_with(name))
+    }
+
     fn answer(&self, body: impl FnOnce() -> Result<(), Code>) -> Result<(), Code> {
         // Asking what an error means is harmless everywhere.
         if runtime::in_host_function() && !self.name.starts_with("cuGetError") {
@@ -58,7 +66,13 @@ impl Call {
             return Err(ERROR_NOT_PERMITTED);
         }
         let whole = || {
-            let result = faults::check(self.name).map_or_else(body, Err);
+            let result = match faults::check(self.name) {
+                Some(code) => Err(code),
+                None if !runtime::initialised() && !self.comes_first() => {
+                    Err(ERROR_NOT_INITIALIZED)
+                }
+                None => body(),
+            };
             if result.is_err_and(|code| code != ERROR_NOT_READY) {
                 runtime::settle();
             }

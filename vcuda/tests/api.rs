@@ -13,6 +13,11 @@ fn before_initialisation() {
         assert_eq!(cuDeviceGetCount(&mut n), 3);
         assert_eq!(cuCtxGetCurrent(&mut p), 3);
         assert_eq!(cuMemAlloc_v2(&mut p, 16), 3);
+        assert_eq!(cuModuleLoadData(&mut p, std::ptr::null()), 3);
+        assert_eq!(cuMemcpy2D_v2(std::ptr::null()), 3);
+        assert_eq!(cuProfilerStart(), 3);
+        assert_eq!(cuModuleGetLoadingMode(&mut n), 3);
+        assert_eq!(cuDriverGetVersion(&mut n), 0);
         assert_eq!(cuInit(1), 1);
         assert_eq!(cuInit(0), 0);
         assert_eq!(cuDeviceGetCount(&mut n), 0);

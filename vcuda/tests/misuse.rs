@@ -303,7 +303,7 @@ fn memory_of_a_peer() {
     unsafe {
         assert_eq!(cuDevicePrimaryCtxRetain(&mut second, 1), 0);
         assert_eq!(cuCtxSetCurrent(second), 0);
-        let x = gpu.upload(&[5u32; 32]);
+        let (x, on_second) = (gpu.upload(&[5u32; 32]), stream(1));
         // Pools say themselves who may use them.
         assert_eq!(cuDeviceGetDefaultMemPool(&mut pool, 1), 0);
         assert_eq!(cuDeviceSetMemPool(0, pool), 101);
@@ -312,6 +312,11 @@ fn memory_of_a_peer() {
         assert_eq!(gpu.sync(), 0);
         assert_eq!(cuCtxSetCurrent(gpu.context), 0);
         let near = gpu.zeros(128);
+        let (mut there, mut device) = (0, -1i32);
+        assert_eq!(cuMemAllocAsync(&mut there, 16, on_second), 0);
+        assert_eq!(cuPointerGetAttribute((&raw mut device).cast(), 9, there), 0);
+        assert_eq!(device, 1, "memory is that of the stream's device");
+        assert_eq!(cuMemFreeAsync(there, on_second), 0);
         // A copy needs no peer access, a kernel does.
         assert_eq!(cuMemcpyPeer(near, gpu.context, x, second, 128), 0);
         assert_eq!(gpu.download::<u32>(near, 1), [5]);

@@ -244,6 +244,7 @@ api! {
     }
 
     fn cuLaunchCooperativeKernel(f: u64, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint, stream: u64, params: *mut *mut c_void) {
+        drop(kernel(f)?);
         together([gx, gy, gz])?;
         launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, std::ptr::null_mut())
     }

@@ -1,6 +1,6 @@
 //! Initialisation, versions, error texts and entry points.
 
-use super::{api, put, text, wanted};
+use super::{api, put, text, wanted, working};
 use crate::config;
 use crate::error::{self, Code, ERROR_INVALID_VALUE, ERROR_NO_DEVICE, ERROR_NOT_FOUND};
 use crate::runtime::{enter, report_at_exit};
@@ -102,10 +102,10 @@ api! {
     }
 
     fn cuProfilerStart() {
-        Ok(())
+        working().map(drop)
     }
 
     fn cuProfilerStop() {
-        Ok(())
+        working().map(drop)
     }
 }

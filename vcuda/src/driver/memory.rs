@@ -142,13 +142,15 @@ pub(super) fn allocate_async(
     stream: u64,
     call: &'static str,
 ) -> Result<(), Code> {
-    let (s, cx) = working()?;
+    let (mut s, cx) = working()?;
     if !config::with(|c| c.pools) {
         return Err(ERROR_NOT_SUPPORTED);
     }
     wanted(to)?;
-    let mut s = make_room(s, cx, size)?;
     let stream = s.stream(cx, stream)?;
+    // The memory is that of the stream's device, whichever context is current.
+    let cx = s.streams.get(&stream).map_or(cx, |x| x.context);
+    let mut s = make_room(s, cx, size)?;
     let pool = pool.unwrap_or(s.devices[s.device_of(cx)].current_pool);
     let device = s.pools.get(&pool).ok_or(ERROR_INVALID_VALUE)?.device;
     let addr = allocate(&mut s, device, size, Owner { context: cx, call, pool })?;

@@ -16,4 +16,4 @@ pub use queues::{Event, KernelLaunch, Stream, Work, submit};
 pub use running::{
     in_host_function, run_all, run_context, run_devices, run_stream, run_until, settle, stir,
 };
-pub use state::{Guard, Pool, current, enter, live, reset, set_stack, stack, stats};
+pub use state::{Guard, Pool, current, enter, initialised, live, reset, set_stack, stack, stats};

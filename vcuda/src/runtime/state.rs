@@ -11,7 +11,7 @@ use crate::memory::{Arena, Block, Heap};
 use crate::sanitizer::lock;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 /// Everything.
@@ -85,6 +85,14 @@ pub type Guard = MutexGuard<'static, State>;
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
 
+/// Whether `cuInit` was called, for those who do not hold the lock.
+static INITIALISED: AtomicBool = AtomicBool::new(false);
+
+/// Whether `cuInit` was called.
+pub fn initialised() -> bool {
+    INITIALISED.load(Relaxed)
+}
+
 /// Takes the lock.
 pub fn enter() -> Guard {
     lock(&STATE)
@@ -137,6 +145,7 @@ impl State {
             return;
         }
         self.initialised = true;
+        INITIALISED.store(true, Relaxed);
         for device in 0..config::with(|c| c.devices) as usize {
             let pool = self.handle();
             self.pools.insert(pool, Pool { fixed: true, device, ..Pool::default() });
@@ -275,6 +284,7 @@ pub fn reset() {
     let mut s = enter();
     let next = s.next;
     *s = State { next, ..State::default() };
+    INITIALISED.store(false, Relaxed);
     set_stack(Vec::new());
     let _ = super::exchange_mode(0);
 }
