@@ -396,3 +396,298 @@ fn vectors_of_bytes() {
         assert_eq!(gpu.download::<u8>(out, 16 * n), want);
     });
 }
+
+#[test]
+fn parties_of_a_warp() {
+    each(ptx!("warps"), |gpu, module| {
+        let data: Vec<i32> = noise(64).iter().map(|x| (x % 100) as i32).collect();
+        let (input, out) = (gpu.upload(&data), gpu.zeros(256));
+        gpu.run(gpu.function(module, "parties"), 2, 32, &[input, out, 40]);
+        let want: Vec<i32> = (0..64)
+            .map(|t| {
+                let warp = &data[t / 32 * 32..][..32];
+                warp.iter().filter(|&&v| (v > 40) == (data[t] > 40)).sum()
+            })
+            .collect();
+        assert_eq!(gpu.download::<i32>(out, 64), want);
+
+        let data: Vec<i32> = (0..32).map(|t| if t % 5 == 2 { -1 } else { t }).collect();
+        let (input, out) = (gpu.upload(&data), gpu.zeros(128));
+        gpu.run(gpu.function(module, "leave_early"), 1, 32, &[input, out]);
+        let stayed = data.iter().filter(|v| **v >= 0).count() as i32;
+        let want: Vec<i32> = data.iter().map(|&v| if v < 0 { 0 } else { v + stayed }).collect();
+        assert_eq!(gpu.download::<i32>(out, 32), want);
+
+        let out = gpu.zeros(128);
+        gpu.run(gpu.function(module, "hand_over"), 1, 32, &[out]);
+        let want: Vec<i32> =
+            (0..32).map(|t| if t < 16 { t * t + 1 } else { (t - 16) * (t - 16) }).collect();
+        assert_eq!(gpu.download::<i32>(out, 32), want);
+
+        let keys: Vec<u32> = noise(1000).iter().map(|x| x % 7).collect();
+        let (input, out) = (gpu.upload(&keys), gpu.zeros(28));
+        gpu.run(gpu.function(module, "count_keys"), 4, 256, &[input, out, 1000]);
+        let want: Vec<u32> =
+            (0..7).map(|k| keys.iter().filter(|&&x| x == k).count() as u32).collect();
+        assert_eq!(gpu.download::<u32>(out, 7), want);
+
+        let data: Vec<i32> = noise(1000).iter().map(|x| (x % 1000) as i32).collect();
+        let (input, out, count) = (gpu.upload(&data), gpu.zeros(4000), gpu.zeros(4));
+        gpu.run(gpu.function(module, "keep_multiples"), 2, 128, &[input, out, count, 1000]);
+        let mut want: Vec<i32> = data.into_iter().filter(|x| x % 3 == 0).collect();
+        want.sort_unstable();
+        assert_eq!(gpu.download::<u32>(count, 1), [want.len() as u32]);
+        let mut got = gpu.download::<i32>(out, want.len());
+        got.sort_unstable();
+        assert_eq!(got, want);
+    });
+}
+
+#[test]
+fn numbers_wider_and_narrower_than_registers() {
+    each(ptx!("wide"), |gpu, module| {
+        let words = noise(3 * 2 * 64);
+        let mut data: Vec<u64> =
+            words.chunks(2).map(|w| u64::from(w[0]) << 32 | u64::from(w[1])).collect();
+        for (k, triple) in data.chunks_mut(3).enumerate() {
+            // Divisors of every length, and dividends that they go into exactly.
+            triple[2] = (triple[2] >> k).max(1);
+            if k % 4 == 0 {
+                (triple[0], triple[1]) = (triple[2], triple[2]);
+            }
+        }
+        let (input, out) = (gpu.upload(&data), gpu.zeros(8 * data.len()));
+        gpu.run(gpu.function(module, "divide"), 1, 64, &[input, out, 64]);
+        let want: Vec<u64> = data
+            .chunks(3)
+            .flat_map(|t| {
+                let (a, b) = (u128::from(t[0]) << 64 | u128::from(t[1]), u128::from(t[2]));
+                [((a / b) >> 64) as u64, (a / b) as u64, (a % b) as u64]
+            })
+            .collect();
+        assert_eq!(gpu.download::<u64>(out, want.len()), want);
+
+        let a = noise(128);
+        let b: Vec<u32> = a.iter().enumerate().map(|(k, x)| x.rotate_left(k as u32 % 3)).collect();
+        let (da, db, out) = (gpu.upload(&a), gpu.upload(&b), gpu.zeros(32 * 20));
+        gpu.run(gpu.function(module, "subtract"), 1, 32, &[da, db, out]);
+        let number = |w: &[u32]| w.iter().rev().fold(0u128, |n, &x| n << 32 | u128::from(x));
+        let want: Vec<u32> = a
+            .chunks(4)
+            .zip(b.chunks(4))
+            .flat_map(|(a, b)| {
+                let (difference, borrow) = number(a).overflowing_sub(number(b));
+                let word = |k: u32| (difference >> (32 * k)) as u32;
+                [word(0), word(1), word(2), word(3), u32::from(!borrow)]
+            })
+            .collect();
+        assert_eq!(gpu.download::<u32>(out, want.len()), want);
+
+        let (da, db, out) = (gpu.upload(&a), gpu.upload(&b), gpu.zeros(8 * 128 * 4));
+        gpu.run(gpu.function(module, "bytes"), 1, 128, &[da, db, out, 128]);
+        type Definition = fn(u32, u32) -> u32;
+        fn bytes(a: u32, b: u32, f: fn(u8, u8) -> u8) -> u32 {
+            let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+            u32::from_le_bytes(std::array::from_fn(|k| f(a[k], b[k])))
+        }
+        let definitions: [Definition; 8] = [
+            |a, b| bytes(a, b, u8::abs_diff),
+            |a, b| bytes(a, b, |x, y| (x as i8).saturating_add(y as i8) as u8),
+            |a, b| bytes(a, b, u8::abs_diff).to_le_bytes().iter().map(|&x| u32::from(x)).sum(),
+            |a, b| {
+                let low = (a as i16).max(b as i16) as u16;
+                let high = ((a >> 16) as i16).max((b >> 16) as i16) as u16;
+                u32::from(high) << 16 | u32::from(low)
+            },
+            |a, b| bytes(a, b, |x, y| if x > y { 255 } else { 0 }),
+            |a, b| {
+                let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+                7 + (0..4).map(|k| u32::from(a[k]) * u32::from(b[k])).sum::<u32>()
+            },
+            |a, b| {
+                let all = [a.to_le_bytes(), b.to_le_bytes()].concat();
+                u32::from_le_bytes([all[5], all[1], all[7], all[3]])
+            },
+            |a, b| ((u64::from(b) << 32 | u64::from(a)) << (a & 31) >> 32) as u32,
+        ];
+        let got = gpu.download::<u32>(out, 8 * 128);
+        for (f, got) in definitions.iter().zip(got.chunks(128)) {
+            let want: Vec<u32> = a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect();
+            assert_eq!(got, want);
+        }
+    });
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Padded {
+    a: i8,
+    b: i32,
+    c: i16,
+    d: f64,
+}
+
+#[repr(C)]
+struct Large {
+    head: i32,
+    factor: f64,
+    text: [u8; 13],
+    table: [i64; 100],
+}
+
+#[test]
+fn structures_in_every_memory() {
+    each(ptx!("structs"), |gpu, module| {
+        // Their padding is never written, yet copied.
+        let (first, second) = (gpu.alloc(32 * 24), gpu.alloc(32 * 24));
+        gpu.run(gpu.function(module, "fill"), 1, 32, &[first]);
+        gpu.run(gpu.function(module, "turn"), 1, 32, &[first, second]);
+        let want: Vec<Padded> = (0..32i8)
+            .rev()
+            .map(|t| Padded {
+                a: t,
+                b: 2 * i32::from(t),
+                c: 3 * i16::from(t),
+                d: 0.5 * f64::from(t),
+            })
+            .collect();
+        assert_eq!(gpu.download::<Padded>(second, 32), want);
+
+        let which: Vec<i32> = noise(32).iter().map(|x| (x % 100) as i32).collect();
+        let (input, out) = (gpu.upload(&which), gpu.zeros(128));
+        gpu.run(gpu.function(module, "pick"), 1, 32, &[input, out]);
+        let want: Vec<u32> = which
+            .iter()
+            .map(|w| {
+                let k = ((w + 1) & 3) as u32;
+                k | (100 * k) << 5 | (1000 * k) << 16
+            })
+            .collect();
+        assert_eq!(gpu.download::<u32>(out, 32), want);
+
+        let mut large = Large {
+            head: 5,
+            factor: -2.0,
+            text: *b"a text of 13.",
+            table: std::array::from_fn(|k| 7 * k as i64 - 50),
+        };
+        let mut out = gpu.zeros(32 * 24);
+        let mut params: [*mut std::ffi::c_void; 2] =
+            [(&raw mut large).cast(), (&raw mut out).cast()];
+        let f = gpu.function(module, "pass");
+        let code = unsafe {
+            vcuda::driver::cuLaunchKernel(
+                f,
+                1,
+                1,
+                1,
+                32,
+                1,
+                1,
+                0,
+                0,
+                params.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        assert_eq!((code, gpu.sync()), (0, 0), "{}", report());
+        let numbers = [-20i16, 30, -40];
+        let steps = [1i16, -2, 3];
+        let want: Vec<Padded> = (0..32usize)
+            .map(|t| Padded {
+                a: t as i8,
+                b: 5 + 2 * large.table[t] as i32,
+                c: i16::from(large.text[t % 13]) + numbers[t % 3] + steps[t % 3],
+                d: 6.0,
+            })
+            .collect();
+        assert_eq!(gpu.download::<Padded>(out, 32), want);
+
+        let out = gpu.zeros(128);
+        gpu.run(gpu.function(module, "remember"), 1, 32, &[out]);
+        let want: Vec<i32> = (0..32).rev().map(|t| 1001 * 5 * t).collect();
+        assert_eq!(gpu.download::<i32>(out, 32), want);
+
+        let data: Vec<f32> = noise(128).iter().map(|x| (x % 1000) as f32).collect();
+        let (input, out) = (gpu.upload(&data), gpu.zeros(128));
+        gpu.run(gpu.function(module, "downwards"), 1, 32, &[input, out]);
+        let want: Vec<f32> = data.chunks(4).rev().map(|v| v[0] + v[3]).collect();
+        assert_eq!(gpu.download::<f32>(out, 32), want);
+    });
+}
+
+#[test]
+fn ptx_inside_cuda() {
+    each(ptx!("inline"), |gpu, module| {
+        let out = gpu.zeros(128);
+        gpu.run(gpu.function(module, "loops"), 1, 32, &[out]);
+        let want: Vec<u32> = (0..32).map(|t| t * (t + 1) / 2 + 1000 * t * (2 * t + 1)).collect();
+        assert_eq!(gpu.download::<u32>(out, 32), want);
+
+        use half::f16;
+        let pair = |k: usize| [k as f32 / 8.0 - 7.0, 3.0 - k as f32 / 5.0].map(f16::from_f32);
+        let pack = |p: [f16; 2]| u32::from(p[1].to_bits()) << 16 | u32::from(p[0].to_bits());
+        let a: Vec<[f16; 2]> = (0..128).map(pair).collect();
+        let b: Vec<[f16; 2]> = (0..128).map(|k| pair(k * 37 % 128)).collect();
+        let words = |v: &[[f16; 2]]| v.iter().map(|&p| pack(p)).collect::<Vec<u32>>();
+        let (da, db) = (gpu.upload(&words(&a)), gpu.upload(&words(&b)));
+        let out = gpu.zeros(5 * 128 * 4);
+        gpu.run(gpu.function(module, "halves"), 1, 128, &[da, db, out, 128]);
+        let each =
+            |a: [f16; 2], b: [f16; 2], f: fn(f16, f16) -> f16| pack([f(a[0], b[0]), f(a[1], b[1])]);
+        let truth = |yes: bool| f16::from_f32(if yes { 1.0 } else { 0.0 });
+        let got = gpu.download::<u32>(out, 5 * 128);
+        for (k, (&a, &b)) in a.iter().zip(&b).enumerate() {
+            let sum = |x: f16, y: f16| {
+                let product = f16::from_f64(x.to_f64() * y.to_f64());
+                f16::from_f64(product.to_f64() + x.to_f64())
+            };
+            assert_eq!(got[k], each(a, b, sum));
+            assert_eq!(got[128 + k], pack([truth(a[0] > b[0]), truth(a[1] > b[1])]));
+            let mask = |yes: bool| if yes { 0xffff } else { 0 };
+            assert_eq!(got[256 + k], mask(a[0] <= b[0]) | mask(a[1] <= b[1]) << 16);
+            assert_eq!(got[384 + k], u32::from(a[0] < b[0]) + 2 * u32::from(a[1] < b[1]));
+            let low = f16::from_f64((a[0].to_f64() + a[1].to_f64()).clamp(0.0, 1.0));
+            assert_eq!(got[512 + k], pack([low, truth(true)]));
+        }
+
+        let out = gpu.zeros(128);
+        gpu.run(gpu.function(module, "barriers"), 1, 64, &[out]);
+        assert_eq!(gpu.download::<i32>(out, 32), (0..32).map(|t| 3 * t + 1).collect::<Vec<_>>());
+
+        let out = gpu.zeros(128);
+        gpu.run(gpu.function(module, "say"), 1, 32, &[out]);
+        assert_eq!(gpu.download::<i32>(out, 32), (0..32).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn what_is_not_supported_is_named_with_its_line() {
+    let gpu = Gpu::new(SETTINGS);
+    let head = ".version 8.8\n.target sm_90\n.address_size 64\n.extern .func malloc;\n.func f\n{\n";
+    for (inside, wrong) in [
+        ("call f;", "line 7: f calls itself, which is not supported in `call`, called at line 12"),
+        (
+            ".reg .b64 %rd<2>;\ncall %rd1, (), p;",
+            "line 8: calls through pointers are not supported in `call`, called at line 13",
+        ),
+        (
+            ".reg .b64 %rd<2>;\nmov.u64 %rd1, f;",
+            "line 8: f is a function: calls through pointers are not supported in `mov.u64`",
+        ),
+        ("call malloc;", "line 7: unknown function malloc: it has no body in this module"),
+        (
+            ".reg .f32 %f<5>;\ntex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];",
+            "line 8: unknown instruction in `tex.2d.v4.f32.f32`, called at line 13",
+        ),
+        ("cp.async.wait_all;", "line 7: unknown instruction in `cp.async.wait_all`"),
+        ("bra NOWHERE;", "line 7: unknown label NOWHERE"),
+        ("{ HERE: }\nbra HERE;", "line 8: unknown label HERE"),
+        ("mov.u32 ]", "line 7: unexpected operand `]`"),
+    ] {
+        let text =
+            format!("{head}{inside}\nret;\n}}\n.visible .entry k()\n{{\ncall f;\nret;\n}}\n");
+        assert!(gpu.try_load(&text).is_err(), "{inside}");
+        assert!(report().contains(wrong), "{inside}: {}", report());
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::rows;
 use super::soft::{DOUBLE, Number, Rounding, SINGLE};
+use super::types::f32x2;
 
 rows! { ROWS:
     "add" [f32 f64] (T, T) -> T = |a, b| (a + b).canonical();
@@ -16,6 +17,15 @@ rows! { ROWS:
     "div.round" [f32 f64] (T, T; mode) -> T = |a, b| rounded(mode, |_| a.number().divide(b.number()));
     "fma.round" [f32 f64] (T, T, T; mode) -> T = |a, b, c| rounded(mode, |m| a.number().multiply(b.number()).add(c.number(), m));
     "mad.round" [f32 f64] (T, T, T; mode) -> T = |a, b, c| rounded(mode, |m| a.number().multiply(b.number()).add(c.number(), m));
+    "add" [f32x2] (T, T) -> T = |a, b| both(a, b, 0, |a, b, _| (a + b).canonical());
+    "sub" [f32x2] (T, T) -> T = |a, b| both(a, b, 0, |a, b, _| (a - b).canonical());
+    "mul" [f32x2] (T, T) -> T = |a, b| both(a, b, 0, |a, b, _| (a * b).canonical());
+    "fma" [f32x2] (T, T, T) -> T = |a, b, c| both(a, b, c, |a, b, c| a.mul_add(b, c).canonical());
+    "add.round" [f32x2] (T, T; mode) -> T = |a, b| both(a, b, 0, |a, b, _| rounded(mode, |m| a.number().add(b.number(), m)));
+    "sub.round" [f32x2] (T, T; mode) -> T = |a, b| both(a, b, 0, |a, b, _| rounded(mode, |m| a.number().add((-b).number(), m)));
+    "mul.round" [f32x2] (T, T; mode) -> T = |a, b| both(a, b, 0, |a, b, _| rounded(mode, |_| a.number().multiply(b.number())));
+    "fma.round" [f32x2] (T, T, T; mode) -> T = |a, b, c| both(a, b, c, |a, b, c| rounded(mode, |m| a.number().multiply(b.number()).add(c.number(), m)));
+    "flush" [f32x2] (T) -> T = |a| both(a, 0, 0, |a, _, _| flushed(a));
     "sqrt" [f32 f64] (T) -> T = |a| a.sqrt().canonical();
     "sqrt.round" [f32 f64] (T; mode) -> T = |a| rounded(mode, |_| a.number().square_root());
     "rcp" [f32 f64] (T) -> T = |a| (1.0 / a).canonical();
@@ -39,7 +49,7 @@ rows! { ROWS:
     "min.NaN.xorsign.abs" [f32] (T, T) -> T = |a, b| if a.is_nan() || b.is_nan() { T::CANONICAL } else { signed_by_both(a, b, least(a.abs(), b.abs())) };
     "max.NaN.xorsign.abs" [f32] (T, T) -> T = |a, b| if a.is_nan() || b.is_nan() { T::CANONICAL } else { signed_by_both(a, b, -least(-a.abs(), -b.abs())) };
     // What `.ftz` and `.sat` of other instructions become.
-    "flush" [f32] (T) -> T = |a| if a.is_subnormal() { (0.0f32).copysign(a) } else { a };
+    "flush" [f32] (T) -> T = |a| flushed(a);
     "saturate" [f32 f64] (T) -> T = |a| if a > 0.0 { a.min(1.0) } else { 0.0 };
     "testp.finite" [f32 f64] (T) -> bool = |a| a.is_finite();
     "testp.infinite" [f32 f64] (T) -> bool = |a| a.is_infinite();
@@ -91,6 +101,20 @@ impl Float for f64 {
     fn negative(self) -> bool {
         self.is_sign_negative()
     }
+}
+
+/// A subnormal number made zero.
+fn flushed(a: f32) -> f32 {
+    if a.is_subnormal() { (0.0f32).copysign(a) } else { a }
+}
+
+/// The lower and the upper of two numbers packed in 64 bits.
+fn both(a: u64, b: u64, c: u64, f: impl Fn(f32, f32, f32) -> f32) -> u64 {
+    let part = |by: u32| {
+        let number = |v: u64| f32::from_bits((v >> by) as u32);
+        u64::from(f(number(a), number(b), number(c)).to_bits()) << by
+    };
+    part(0) | part(32)
 }
 
 fn rounded<F: Float>(mode: u64, value: impl Fn(Rounding) -> Number) -> F {

@@ -13,6 +13,7 @@
 mod compare;
 pub mod convert;
 mod float;
+mod fp8;
 mod half;
 mod integer;
 pub mod lane;
@@ -51,6 +52,7 @@ pub(crate) mod types {
     pub type bf16 = super::lane::BF16;
     pub type u16x2 = u32;
     pub type s16x2 = u32;
+    pub type f32x2 = u64;
     pub type f16x2 = u32;
     pub type bf16x2 = u32;
     pub type pred = bool;
@@ -101,7 +103,7 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
         compare::SELECT,
         convert::ROWS,
     ];
-    let lanes = [warp::SHUFFLES, warp::REDUCTIONS, warp::VOTES];
+    let lanes = [fp8::ROWS, warp::SHUFFLES, warp::REDUCTIONS, warp::VOTES];
     numbers.into_iter().chain(lanes).flatten()
 }
 

@@ -54,7 +54,7 @@ impl Parser<'_> {
                 }
             }
             Token::Word(word) if !word.starts_with('.') => self.instruction(line, None, word)?,
-            other => return self.fail(&format!("unexpected {other:?}")),
+            other => return self.fail(&format!("unexpected {other}")),
         }))
     }
 
@@ -112,6 +112,15 @@ impl Parser<'_> {
                     other => (other, 0),
                 };
                 offset += self.offset()?;
+                if self.take(b',') {
+                    // `[texture, {x, y}]`: nothing that is supported, but the instruction is to be named.
+                    let mut items = vec![base];
+                    while !self.take(b']') {
+                        items.push(self.arg()?);
+                        self.take(b',');
+                    }
+                    return Ok(Arg::List(items));
+                }
                 self.mark(b']')?;
                 Arg::Memory(Box::new(base), offset)
             }
@@ -129,7 +138,7 @@ impl Parser<'_> {
                 Token::Int(v) => Arg::Int(-v),
                 Token::Single(v) => Arg::Single(v ^ 1 << 31),
                 Token::Double(v) => Arg::Double(v ^ 1 << 63),
-                other => return self.fail(&format!("cannot negate {other:?}")),
+                other => return self.fail(&format!("cannot negate {other}")),
             },
             Token::Int(v) => Arg::Int(v),
             Token::Single(v) => Arg::Single(v),
@@ -144,7 +153,7 @@ impl Parser<'_> {
                     offset => Arg::Memory(Box::new(base), offset),
                 }
             }
-            other => return self.fail(&format!("unexpected operand {other:?}")),
+            other => return self.fail(&format!("unexpected operand {other}")),
         })
     }
 }

@@ -17,6 +17,19 @@ pub enum Token<'a> {
     Mark(u8),
 }
 
+impl std::fmt::Display for Token<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Token::Word(word) => write!(f, "`{word}`"),
+            Token::Int(value) => write!(f, "{value}"),
+            Token::Single(bits) => write!(f, "{}", f32::from_bits(*bits)),
+            Token::Double(bits) => write!(f, "{}", f64::from_bits(*bits)),
+            Token::Text(text) => write!(f, "{text:?}"),
+            Token::Mark(mark) => write!(f, "`{}`", char::from(*mark)),
+        }
+    }
+}
+
 /// A token and the line it stands on.
 pub type Lexeme<'a> = (Token<'a>, u32);
 

@@ -44,7 +44,7 @@ impl<'a> Parser<'a> {
     pub(super) fn mark(&mut self, mark: u8) -> Parsed<()> {
         match self.next()? {
             Token::Mark(m) if m == mark => Ok(()),
-            other => self.fail(&format!("expected '{}', found {other:?}", mark as char)),
+            other => self.fail(&format!("expected '{}', found {other}", mark as char)),
         }
     }
 
@@ -57,7 +57,7 @@ impl<'a> Parser<'a> {
     pub(super) fn word(&mut self) -> Parsed<&'a str> {
         match self.next()? {
             Token::Word(w) => Ok(w),
-            other => self.fail(&format!("expected a name, found {other:?}")),
+            other => self.fail(&format!("expected a name, found {other}")),
         }
     }
 
@@ -65,7 +65,7 @@ impl<'a> Parser<'a> {
         let negative = self.take(b'-');
         match self.next()? {
             Token::Int(v) => Ok(if negative { -v } else { v }),
-            other => self.fail(&format!("expected an integer, found {other:?}")),
+            other => self.fail(&format!("expected an integer, found {other}")),
         }
     }
 
@@ -186,7 +186,7 @@ impl<'a> Parser<'a> {
                         self.next()?;
                     }
                 }
-                other => return self.fail(&format!("unknown function attribute {other:?}")),
+                other => return self.fail(&format!("unknown function attribute {other}")),
             }
         }
         let mut depth = 1;
@@ -296,6 +296,12 @@ impl<'a> Parser<'a> {
                 }
                 ".v2" => lanes = 2,
                 ".v4" => lanes = 4,
+                // `.attribute(.managed)`
+                ".attribute" => {
+                    while !self.take(b')') {
+                        self.next()?;
+                    }
+                }
                 ".managed" | ".unified" => {}
                 word if word.starts_with('.') => {
                     element = type_bytes(word)

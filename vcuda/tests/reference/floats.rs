@@ -126,6 +126,8 @@ pub fn forms() -> Vec<Form> {
     let mut all = Vec::new();
     basic(&mut all);
     halves(&mut all);
+    pairs(&mut all);
+    bytes(&mut all);
     comparisons(&mut all);
     conversions(&mut all);
     all
@@ -311,6 +313,115 @@ fn basic(all: &mut Vec<Form>) {
     }));
 }
 
+/// An exact result, and two numbers whose sum it is.
+type Sum = fn(&[f64]) -> (Exact, f64, f64);
+
+/// Two singles in 64 bits.
+fn pairs(all: &mut Vec<Form>) {
+    let part = |v: &[u64], k: u32| -> Vec<f64> {
+        v.iter().map(|x| value("f32", x >> (32 * k) & 0xffff_ffff)).collect()
+    };
+    for mode in ["rn", "rz", "rm", "rp"] {
+        let each = move |v: &[u64], f: Sum| {
+            Want::Bits(
+                (0..2)
+                    .map(|k| {
+                        let (exact, a, b) = f(&part(v, k));
+                        zero_sign(exact.round("f32", mode), "f32", mode, a, b) << (32 * k)
+                    })
+                    .sum(),
+            )
+        };
+        let two = ["f32x2", "f32x2"];
+        all.push(form(&format!("add.{mode}.f32x2"), "f32x2", &two, move |v| {
+            each(v, |x| (Exact::sum(x[0], x[1]), x[0], x[1]))
+        }));
+        all.push(form(&format!("sub.{mode}.f32x2"), "f32x2", &two, move |v| {
+            each(v, |x| (Exact::sum(x[0], -x[1]), x[0], -x[1]))
+        }));
+        all.push(form(&format!("mul.{mode}.f32x2"), "f32x2", &two, move |v| {
+            each(v, |x| (product(x[0], x[1]), 1.0, 1.0))
+        }));
+        all.push(form(
+            &format!("fma.{mode}.f32x2"),
+            "f32x2",
+            &["f32x2", "f32x2", "f32x2"],
+            move |v| each(v, |x| (fused(x[0], x[1], x[2]), x[0] * x[1], x[2])),
+        ));
+    }
+    all.push(form("mul.ftz.f32x2", "f32x2", &["f32x2", "f32x2"], |v| {
+        let half = |k: u32| {
+            let [a, b] =
+                [v[0], v[1]].map(|x| f32::from_bits(flush(x >> (32 * k) & 0xffff_ffff) as u32));
+            flush((a * b).to_bits().into()) << (32 * k)
+        };
+        Want::Bits(half(0) | half(1))
+    }));
+    // The least and the greatest of three.
+    for (name, pick) in [("min", f32::min as fn(f32, f32) -> f32), ("max", f32::max)] {
+        all.push(form(&format!("{name}.f32"), "f32", &["f32", "f32", "f32"], move |v| {
+            let x: Vec<f32> = v.iter().map(|&x| f32::from_bits(x as u32)).collect();
+            let best = x.iter().copied().fold(f32::NAN, pick);
+            // Which zero the host prefers is open.
+            if best == 0.0 { Want::Near(0.0) } else { Want::Bits(best.to_bits().into()) }
+        }));
+    }
+}
+
+/// Pairs of eight-bit floats: a number becomes the nearest of the 127 there are, an even one if two are.
+fn bytes(all: &mut Vec<Form>) {
+    let tiny = |kind: &str, v: u64| {
+        let (m, bias) = if kind == "e4m3" { (3, 7) } else { (2, 15) };
+        let (field, fraction) = ((v & 0x7f) >> m, (v & ((1 << m) - 1)) as f64 / f64::from(1 << m));
+        let x = match (kind, v & 0x7f) {
+            ("e4m3", 0x7f) | ("e5m2", 0x7d..) => f64::NAN,
+            ("e5m2", 0x7c) => f64::INFINITY,
+            _ if field == 0 => fraction * 2f64.powi(1 - bias),
+            _ => (1.0 + fraction) * 2f64.powi(field as i32 - bias),
+        };
+        if v & 0x80 != 0 { -x } else { x }
+    };
+    for (kind, pair, most) in [("e4m3", "e4m3x2", 0x7eu64), ("e5m2", "e5m2x2", 0x7b)] {
+        let nearest = move |x: f64| {
+            if x.is_nan() {
+                return 0x7f;
+            }
+            let distance = |v: u64| (tiny(kind, v) - x.abs()).abs();
+            let best = if x.abs() >= tiny(kind, most) {
+                most
+            } else {
+                (0..=most)
+                    .min_by(|&a, &b| {
+                        distance(a).total_cmp(&distance(b)).then((a & 1).cmp(&(b & 1)))
+                    })
+                    .unwrap_or(0)
+            };
+            best | u64::from(x.is_sign_negative()) << 7
+        };
+        all.push(form(&format!("cvt.rn.satfinite.{pair}.f32"), "b16", &["f32", "f32"], move |v| {
+            Want::Bits(nearest(value("f32", v[0])) << 8 | nearest(value("f32", v[1])))
+        }));
+        all.push(form(
+            &format!("cvt.rn.satfinite.relu.{pair}.f32"),
+            "b16",
+            &["f32", "f32"],
+            move |v| {
+                let one = |x: f64| nearest(if x < 0.0 { 0.0 } else { x });
+                Want::Bits(one(value("f32", v[0])) << 8 | one(value("f32", v[1])))
+            },
+        ));
+        all.push(form(&format!("cvt.rn.satfinite.{pair}.f16x2"), "b16", &["f16x2"], move |v| {
+            Want::Bits(
+                nearest(value("f16", v[0] >> 16)) << 8 | nearest(value("f16", v[0] & 0xffff)),
+            )
+        }));
+        all.push(form(&format!("cvt.rn.f16x2.{pair}"), "f16x2", &["u16"], move |v| {
+            let one = |v: u64| Exact(tiny(kind, v), 0.0).round("f16", "rn");
+            Want::Bits(one(v[0] >> 8) << 16 | one(v[0] & 0xff))
+        }));
+    }
+}
+
 fn halves(all: &mut Vec<Form>) {
     for (t, pair) in [("f16", "f16x2"), ("bf16", "bf16x2")] {
         let canonical = 0x7fffu64;
@@ -461,8 +572,9 @@ fn halves(all: &mut Vec<Form>) {
     }
 }
 
+type Test = fn(f64, f64) -> bool;
+
 fn comparisons(all: &mut Vec<Form>) {
-    type Test = fn(f64, f64) -> bool;
     let ordered: [(&str, Test); 6] = [
         ("eq", |a, b| a == b),
         ("ne", |a, b| a != b),
@@ -494,11 +606,14 @@ fn comparisons(all: &mut Vec<Form>) {
     }
 }
 
+/// Whether something holds of two halves.
+type Holds = Box<dyn Fn(&[u64]) -> bool>;
+
 /// Comparisons of pairs, and comparisons of halves as numbers and as masks.
-fn halves_compared(all: &mut Vec<Form>, t: &'static str, ordered: &[(&str, fn(f64, f64) -> bool)]) {
+fn halves_compared(all: &mut Vec<Form>, t: &'static str, ordered: &[(&str, Test)]) {
     let (pair, one) = if t == "f16" { ("f16x2", 0x3c00) } else { ("bf16x2", 0x3f80) };
     let nan = move |v: &[u64]| value(t, v[0]).is_nan() || value(t, v[1]).is_nan();
-    let mut tests: Vec<(String, Box<dyn Fn(&[u64]) -> bool>)> =
+    let mut tests: Vec<(String, Holds)> =
         vec![("nan".into(), Box::new(nan)), ("num".into(), Box::new(move |v| !nan(v)))];
     for &(name, f) in ordered {
         let holds = move |v: &[u64]| f(value(t, v[0]), value(t, v[1]));

@@ -12,7 +12,7 @@ pub fn bits(kind: &str) -> u32 {
         "8" => 8,
         "16" => 16,
         "32" | "16x2" => 32,
-        "64" => 64,
+        "64" | "32x2" => 64,
         _ => 1,
     }
 }
@@ -125,6 +125,11 @@ pub fn edges(kind: &str) -> Vec<u64> {
             0x1234_5678,
             0x7fc0_0400,
         ],
+        "f32x2" => {
+            let parts = edges("f32");
+            let turned = parts.iter().rev();
+            parts.iter().zip(turned).map(|(low, high)| low | high << 32).collect()
+        }
         kind => {
             let n = bits(kind);
             let mut v = vec![
@@ -199,6 +204,9 @@ pub fn same(kind: &str, got: u64, want: u64) -> bool {
     };
     match kind {
         "f16x2" => same("f16", got & 0xffff, want & 0xffff) && same("f16", got >> 16, want >> 16),
+        "f32x2" => {
+            same("f32", got & 0xffff_ffff, want & 0xffff_ffff) && same("f32", got >> 32, want >> 32)
+        }
         "bf16x2" => {
             same("bf16", got & 0xffff, want & 0xffff) && same("bf16", got >> 16, want >> 16)
         }

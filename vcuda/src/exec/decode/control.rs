@@ -3,7 +3,7 @@
 use super::names::Symbol;
 use super::{Decoded, Decoder, Jump};
 use crate::error::{ERROR_ASSERT, ERROR_LAUNCH_FAILED};
-use crate::exec::program::{Barrier, Op};
+use crate::exec::program::{Access, Barrier, Op};
 use crate::isa::lane::Operands;
 use crate::ptx::ast::{Arg, Class, Instruction, Space};
 
@@ -115,9 +115,31 @@ impl Decoder<'_> {
                 self.emit(Op::Trap(ERROR_ASSERT, "an assertion failed"), Operands::default());
                 return Ok(());
             }
-            // Printing is not done; the count of arguments it answers with is never looked at.
+            // Printing is not done, and the answer is that no arguments were printed.
             "vprintf" => {
-                self.emit(Op::Nothing, Operands::default());
+                let mut o = Operands::default();
+                let Some(Arg::Name(answer)) = results.first() else {
+                    self.emit(Op::Nothing, o);
+                    return Ok(());
+                };
+                let Some(Symbol::Memory(space @ Space::Local, address)) = self.scopes.find(answer)
+                else {
+                    return Err(format!("{answer} is not a parameter variable"));
+                };
+                o.s[0] = self.constant(Class::Wide, address);
+                o.d[0] = self.constant(Class::Word, 0);
+                let access = Access {
+                    space,
+                    bytes: 4,
+                    count: 1,
+                    signed: false,
+                    readonly: false,
+                    strong: false,
+                    fence: false,
+                    moved: 0,
+                    class: Class::Word,
+                };
+                self.emit(Op::Store(access), o);
                 return Ok(());
             }
             _ => {}
@@ -126,10 +148,12 @@ impl Decoder<'_> {
             return Err(format!("{name} calls itself, which is not supported"));
         }
         let module = self.module;
-        let function =
-            module.functions.iter().find(|f| f.name == *name && !f.entry).ok_or_else(|| {
-                format!("unknown function {name} (calls through pointers are not supported)")
-            })?;
+        let function = module.functions.iter().find(|f| f.name == *name && !f.entry).ok_or_else(
+            || match self.scopes.find(name) {
+                Some(_) => "calls through pointers are not supported".to_string(),
+                None => format!("unknown function {name}: it has no body in this module"),
+            },
+        )?;
         if function.results.len() != results.len() || function.params.len() != given.len() {
             return Err(format!("{name} takes other parameters"));
         }

@@ -19,6 +19,11 @@ fn type_of(name: &str) -> Option<(u8, bool)> {
 
 impl Decoder<'_> {
     pub(super) fn memory(&mut self, parts: &[&str], i: &Instruction) -> Decoded<()> {
+        let mut args = i.args.clone();
+        if parts.contains(&"L2::cache_hint") {
+            // A hint about caches comes last, and there are none.
+            args.pop();
+        }
         let entry = self.frames.last().is_some_and(|f| f.entry);
         let mut access = Access {
             space: Space::Generic,
@@ -70,9 +75,9 @@ impl Decoder<'_> {
         }
         access.class = if access.bytes == 8 { Class::Wide } else { Class::Word };
         match parts[0] {
-            "ld" | "ldu" => self.load(access, i),
-            "st" => self.store(access, i),
-            _ => self.atomic(access, &operation.join("."), parts[0] == "red", i),
+            "ld" | "ldu" => self.load(access, &args, i.used),
+            "st" => self.store(access, &args),
+            _ => self.atomic(access, &operation.join("."), parts[0] == "red", args),
         }
     }
 
@@ -91,8 +96,8 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn load(&mut self, mut access: Access, i: &Instruction) -> Decoded<()> {
-        let [to, from] = &i.args[..] else { return Err("two operands are expected".into()) };
+    fn load(&mut self, mut access: Access, args: &[Arg], used: Option<u64>) -> Decoded<()> {
+        let [to, from] = args else { return Err("two operands are expected".into()) };
         let mut o = Operands::default();
         self.addressed(&mut access, from, &mut o)?;
         let results: Vec<Arg> =
@@ -110,7 +115,7 @@ impl Decoder<'_> {
             }
         }
         self.first = true;
-        match i.used {
+        match used {
             Some(used) => self.load_used(access, o, used),
             None => {
                 self.emit(Op::Load(access), o);
@@ -139,8 +144,8 @@ impl Decoder<'_> {
         }
     }
 
-    fn store(&mut self, mut access: Access, i: &Instruction) -> Decoded<()> {
-        let [to, from] = &i.args[..] else { return Err("two operands are expected".into()) };
+    fn store(&mut self, mut access: Access, args: &[Arg]) -> Decoded<()> {
+        let [to, from] = args else { return Err("two operands are expected".into()) };
         let mut o = Operands::default();
         if access.space == Space::Param {
             access.space = Space::Local;
@@ -164,13 +169,12 @@ impl Decoder<'_> {
         mut access: Access,
         operation: &str,
         reduction: bool,
-        i: &Instruction,
+        mut args: Vec<Arg>,
     ) -> Decoded<()> {
-        if access.count != 1 {
-            return Err("unknown instruction: vector atomics".into());
-        }
         let change = atomic::change(operation).ok_or("unknown instruction")?;
-        let mut args = i.args.clone();
+        if access.count != 1 {
+            return self.atomics(access, operation, reduction, &args);
+        }
         if reduction {
             args.insert(0, Arg::Name("_".into()));
         }
@@ -190,5 +194,33 @@ impl Decoder<'_> {
         self.first = true;
         self.emit(Op::Atomic(access, change), o);
         self.resize(resize)
+    }
+
+    /// A vector of atomics: each element is one by itself.
+    fn atomics(
+        &mut self,
+        access: Access,
+        operation: &str,
+        reduction: bool,
+        args: &[Arg],
+    ) -> Decoded<()> {
+        let count = usize::from(access.count);
+        let (to, rest) = match args {
+            [Arg::Vector(to), rest @ ..] if !reduction => (Some(to), rest),
+            rest => (None, rest),
+        };
+        let [Arg::Memory(base, offset), Arg::Vector(values)] = rest else {
+            return Err("an address and a vector are expected".into());
+        };
+        if values.len() != count || to.is_some_and(|to| to.len() != count) {
+            return Err("the vector's length does not match".into());
+        }
+        for (k, value) in values.iter().enumerate() {
+            let at = Arg::Memory(base.clone(), offset + (k * usize::from(access.bytes)) as i64);
+            let one: Vec<Arg> =
+                to.map(|to| to[k].clone()).into_iter().chain([at, value.clone()]).collect();
+            self.atomic(Access { count: 1, ..access }, operation, to.is_none(), one)?;
+        }
+        Ok(())
     }
 }

@@ -36,6 +36,7 @@ pub fn decode(
         constants: HashMap::new(),
         specials: HashMap::new(),
         calls: Vec::new(),
+        statics: HashMap::new(),
         frames: Vec::new(),
         guard: (ALWAYS, false),
         line: 0,
@@ -75,6 +76,8 @@ pub(super) struct Decoder<'m> {
     specials: HashMap<Special, u32>,
     /// The functions being expanded.
     calls: Vec<String>,
+    /// Shared variables of functions, which all calls of one have in common: by function, braces and name.
+    statics: HashMap<(String, u32, String), u64>,
     /// Labels and open jumps of the functions being expanded.
     frames: Vec<Frame>,
     guard: (u32, bool),
@@ -119,27 +122,26 @@ impl Decoder<'_> {
     fn shared_variables(&mut self) -> Decoded<()> {
         for variable in &self.module.variables {
             if variable.space == Space::Shared {
-                self.shared_variable(variable);
+                let offset = self.shared_variable(variable);
+                self.scopes.insert(&variable.name, Symbol::Memory(Space::Shared, offset));
             }
         }
         Ok(())
     }
 
-    fn shared_variable(&mut self, variable: &Variable) {
+    fn shared_variable(&mut self, variable: &Variable) -> u64 {
         // Dynamic shared memory begins where the static part ends: known only at the end, hence a fixed place
         // far above what static memory may use.
-        let offset = if variable.unsized_array {
-            super::block::DYNAMIC_SHARED
-        } else {
-            let packed = self.program.shared_bytes.next_multiple_of(variable.align);
-            self.program.shared_bytes = packed + variable.size;
-            let end = self.program.shared.last().map_or(0, |v| v.offset + v.size + SHARED_GAP);
-            let offset = end.next_multiple_of(variable.align.max(16));
-            let (name, size) = (variable.name.clone(), variable.size);
-            self.program.shared.push(SharedVariable { name, offset, size });
-            offset
-        };
-        self.scopes.insert(&variable.name, Symbol::Memory(Space::Shared, offset));
+        if variable.unsized_array {
+            return super::block::DYNAMIC_SHARED;
+        }
+        let packed = self.program.shared_bytes.next_multiple_of(variable.align.max(1));
+        self.program.shared_bytes = packed + variable.size;
+        let end = self.program.shared.last().map_or(0, |v| v.offset + v.size + SHARED_GAP);
+        let offset = end.next_multiple_of(variable.align.max(16));
+        let (name, size) = (variable.name.clone(), variable.size);
+        self.program.shared.push(SharedVariable { name, offset, size });
+        offset
     }
 
     fn local_variable(&mut self, variable: &Variable) -> u64 {
@@ -209,7 +211,20 @@ impl Decoder<'_> {
                 }
             }
             Statement::Variable(variable) => match variable.space {
-                Space::Shared => self.shared_variable(variable),
+                Space::Shared => {
+                    let function = self.calls.last().cloned().unwrap_or_default();
+                    let braces = self.frames.last().map_or(0, Frame::inside);
+                    let key = (function, braces, variable.name.clone());
+                    let offset = match self.statics.get(&key) {
+                        Some(&offset) => offset,
+                        None => {
+                            let offset = self.shared_variable(variable);
+                            self.statics.insert(key, offset);
+                            offset
+                        }
+                    };
+                    self.scopes.insert(&variable.name, Symbol::Memory(Space::Shared, offset));
+                }
                 Space::Local | Space::Param => {
                     let offset = self.local_variable(variable);
                     self.scopes.insert(&variable.name, Symbol::Memory(Space::Local, offset));
@@ -275,7 +290,9 @@ impl Decoder<'_> {
             "ld" | "ldu" | "st" | "atom" | "red" => self.memory(&parts, i),
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "bar" | "barrier"
             | "membar" | "fence" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu"
-            | "griddepcontrol" | "applypriority" | "discard" => self.control(&parts, i),
+            | "griddepcontrol" | "applypriority" | "discard" | "createpolicy" => {
+                self.control(&parts, i)
+            }
             _ => self.table(&parts, i),
         }
     }

@@ -153,12 +153,21 @@ impl Decoder<'_> {
                 _ => return Err("an address where a value is expected".into()),
             },
             Arg::Name(name) if name == "WARP_SZ" => self.constant(class, 32),
+            // Memory that a device keeps for itself: outside of what there is here.
+            Arg::Name(name) if name.starts_with("%reserved_smem_offset") => {
+                self.constant(class, 0xffff_0000)
+            }
             Arg::Name(name) => {
                 if let Some(Symbol::Memory(_, address)) = self.scopes.find(name) {
                     return Ok(self.constant(class, address));
                 }
-                let (found, slot) =
-                    self.register(name).ok_or_else(|| format!("unknown name {name}"))?;
+                let (found, slot) = self.register(name).ok_or_else(|| {
+                    if self.module.functions.iter().any(|f| f.name == *name) {
+                        format!("{name} is a function: calls through pointers are not supported")
+                    } else {
+                        format!("unknown name {name}")
+                    }
+                })?;
                 match (found, class) {
                     (a, b) if a == b => slot,
                     (Class::Wide, Class::Word) => {

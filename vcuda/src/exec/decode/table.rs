@@ -151,6 +151,15 @@ impl Decoder<'_> {
         }
         let form = form(parts);
         let row = form.row.ok_or("unknown instruction")?;
+        if let ("min" | "max", [to, a, b, c]) = (parts[0], &i.args[..]) {
+            // The least of three is that of the lesser of two and the third.
+            let slot = self.slots(row.d[0], 1);
+            let name = "%of.two";
+            self.scopes.insert(name, super::names::Symbol::Register(row.d[0], slot));
+            let two = Arg::Name(name.into());
+            self.apply(row, &form, parts, &[two.clone(), a.clone(), b.clone()])?;
+            return self.apply(row, &form, parts, &[to.clone(), two, c.clone()]);
+        }
         self.apply(row, &form, parts, &i.args)
     }
 
@@ -189,8 +198,8 @@ impl Decoder<'_> {
         }
         for (k, (arg, &class)) in args.iter().zip(row.s).enumerate() {
             let slot = self.source(arg, class)?;
-            o.s[k] = if form.flush && class == Class::Word && self.flushes(parts, k) {
-                self.flushed(slot, kind)?
+            o.s[k] = if form.flush && self.flushes(parts, k) {
+                self.flushed(slot, kind, class)?
             } else {
                 slot
             };
@@ -210,8 +219,12 @@ impl Decoder<'_> {
         self.first = true;
         self.emit(if form.together { Op::Together(row.body) } else { Op::Row(row.body) }, o);
         let result_kind = if parts[0] == "cvt" { parts[parts.len() - 2] } else { kind };
-        let flushed = result_kind == "f32" || result_kind.contains("f16") && parts[0] != "cvt";
-        if form.flush && flushed && row.d[0] == Class::Word {
+        let flushed = match result_kind {
+            "f32" => true,
+            "f32x2" | "f16" | "f16x2" | "bf16" | "bf16x2" => parts[0] != "cvt",
+            _ => false,
+        };
+        if form.flush && flushed && row.d[0] != Class::Pred {
             self.row(&format!("flush.{result_kind}"), &[o.d[0]], &[o.d[0]], 0)?;
         }
         if form.saturate {
@@ -226,12 +239,17 @@ impl Decoder<'_> {
             // A conversion flushes singles only.
             "cvt" => parts.last() == Some(&"f32"),
             "slct" => operand == 2,
-            _ => matches!(parts.last(), Some(&("f32" | "f16" | "f16x2" | "bf16" | "bf16x2"))),
+            // The third operand of a comparison is a predicate.
+            "setp" if operand == 2 => false,
+            _ => matches!(
+                parts.last(),
+                Some(&("f32" | "f32x2" | "f16" | "f16x2" | "bf16" | "bf16x2"))
+            ),
         }
     }
 
-    fn flushed(&mut self, slot: u32, kind: &str) -> Decoded<u32> {
-        let to = self.slots(Class::Word, 1);
+    fn flushed(&mut self, slot: u32, kind: &str, class: Class) -> Decoded<u32> {
+        let to = self.slots(class, 1);
         self.row(&format!("flush.{kind}"), &[to], &[slot], 0)?;
         Ok(to)
     }
