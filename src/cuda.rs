@@ -21,6 +21,10 @@
 //!
 //! Work is queued, never waited for, and ordered as cudarc orders its own: a slice that is used on
 //! several streams needs the context's event tracking, which is on by default.
+//!
+//! Operations can be captured into a CUDA graph. The graph holds addresses, not tensors: as with
+//! cudarc's own slices, every tensor that it reads or writes must be kept for as long as it is
+//! launched.
 
 use std::sync::Arc;
 
@@ -100,8 +104,8 @@ pub fn tensor_from_slice<T: Element>(slice: CudaSlice<T>, shape: impl IntoShape)
 /// # Errors
 ///
 /// [`Error::InvalidArgument`] if the elements are not of this type, are empty, are not the whole of
-/// their storage in row-major order ([`Tensor::contiguous`] and [`Tensor::to_device`] make copies
-/// that are), or if the storage is shared with another tensor or not on a CUDA device.
+/// their storage in row-major order ([`Tensor::copy`] makes one that is), or if the storage is shared
+/// with another tensor or not on a CUDA device.
 pub fn slice_from_tensor<T: Element>(tensor: Tensor) -> Result<CudaSlice<T>> {
     let refused = |reason: String| Error::InvalidArgument { op: "slice_from_tensor", reason };
     if tensor.dtype() != T::DTYPE {

@@ -147,7 +147,10 @@ pub enum Error {
         remedy: String,
     },
     /// NVRTC refused a kernel.
-    #[error("cannot compile {kernel} ({options}): {log}")]
+    #[error(
+        "cannot compile {kernel} ({options}): {}; name another NVRTC in BITLANE_NVRTC",
+        gist(log)
+    )]
     Compile {
         /// The module, as `operation_dtype`.
         kernel: String,
@@ -169,7 +172,7 @@ pub enum Error {
         text: String,
     },
     /// Memory ran out.
-    #[error("{device}: cannot allocate {bytes} bytes")]
+    #[error("{device}: cannot allocate {bytes} bytes; drop tensors, or use smaller ones")]
     OutOfMemory {
         /// The device whose memory ran out.
         device: String,
@@ -214,8 +217,14 @@ error_kinds! {
 
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
+        f.pad(&format!("{self:?}"))
     }
+}
+
+/// The line of a compiler's log that says what is wrong.
+fn gist(log: &str) -> &str {
+    let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines().find(|line| line.contains("error")).or(lines().next()).unwrap_or("it does not say why")
 }
 
 /// Names the first dimension, counted from the left of the longer shape, that does not broadcast.
@@ -229,4 +238,24 @@ fn clash(lhs: &[usize], rhs: &[usize]) -> String {
         .find(|&(_, l, r)| l != r && l != 1 && r != 1)
         .map(|(axis, l, r)| format!(" (dimension {axis}: {l} vs {r})"))
         .unwrap_or_else(|| " (the shape to broadcast to must not be smaller)".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compilers_log_becomes_one_line() {
+        let log = "k.cu(1): warning: unused\n\nk.cu(7): error: no such type\n  float33 x;\n";
+        let error = |log: &str| {
+            let (kernel, options) = ("add_f32".into(), "-O3".into());
+            Error::Compile { kernel, options, log: log.into() }.to_string()
+        };
+        assert_eq!(
+            error(log),
+            "cannot compile add_f32 (-O3): k.cu(7): error: no such type; \
+             name another NVRTC in BITLANE_NVRTC"
+        );
+        assert!(error("\n").contains("it does not say why"));
+    }
 }

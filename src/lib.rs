@@ -23,6 +23,7 @@
 //! - A [`DType`] is one of fifteen element types, from `bool` to complex numbers of 128 bits.
 //! - An [`Operand`] is what stands beside a tensor: another tensor, a Rust number, or with the feature
 //!   `ndarray` an array of the host.
+//!   A literal on the left of an operator needs its type, as in `1i32 << &x`.
 //! - A [`BinaryOp`] names an operation. Each has a method ([`Tensor::add`]), most an operator (`&x + &y`,
 //!   which gives a `Result`), an in-place method ([`Tensor::add_assign`]) and the long form:
 //!
@@ -52,14 +53,23 @@
 //!
 //! Results differ from the libraries whose rulebooks are offered in a few places, on purpose:
 //!
-//! - A scalar shift amount is never wrapped into the dtype (`i8 << 257` is 0), and a scalar gives `copysign`
-//!   the sign it has before it is converted.
-//! - Integer comparisons are exact across dtypes, float comparisons too (Paddle tolerates an ulp).
-//! - −0 is below +0 in `maximum`, `minimum`, `fmax` and `fmin`.
-//! - `bool` is refused by `subtract`, and complex numbers by everything that needs an order.
-//! - A destination keeps its dtype and shape; a result that does not fit it is an error.
+//! - A scalar shift amount is never wrapped into the dtype (`i8 << 257` is 0, where Paddle shifts by 1); a
+//!   scalar that is shifted must fit the dtype (Torch and JAX wrap it). An arithmetic right shift by too
+//!   much leaves −1 or 0.
+//! - A scalar gives `copysign` the sign it has before it is converted, that of a NaN too; under Paddle's
+//!   rules integers keep their dtype and are never computed as floats, `i64` neither.
+//! - `bool` divided by `bool` is `f32` under Paddle's rules, as for integers. Promotion is symmetric: `c64`
+//!   with `f64` is `c128`, `c64` with `i64` is `c64`, whichever is on the left.
+//! - Integer comparisons are exact across dtypes, float comparisons too (Paddle tolerates an ulp and
+//!   flushes subnormals). Integer `fmax` and `fmin` stay in integers.
+//! - −0 is below +0 in `maximum`, `minimum`, `fmax` and `fmin`, under every rulebook.
+//! - `bool` is refused by `subtract`, and complex numbers by everything that needs an order; equality and
+//!   logical operations take them.
+//! - A destination keeps its dtype and shape; a result that does not fit it is an error, also where NumPy
+//!   would repeat it or Paddle change the dtype.
 //! - The gradient of `copysign` is ± the incoming one at infinities and NaN, and 0 at ±0.
 //! - `atleast_1d`, `atleast_2d` and `atleast_3d` always give views, and never stack.
+//! - Subnormals are kept in conversions (JAX flushes them).
 //!
 //! # Threads
 //!

@@ -111,6 +111,12 @@ impl From<Tensor> for Operand<'_> {
     }
 }
 
+impl<'a> From<&Operand<'a>> for Operand<'a> {
+    fn from(operand: &Operand<'a>) -> Self {
+        operand.clone()
+    }
+}
+
 impl From<Scalar> for Operand<'_> {
     fn from(scalar: Scalar) -> Self {
         Operand(Inner::Scalar(scalar))

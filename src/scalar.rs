@@ -54,7 +54,8 @@ impl Scalar {
         match self {
             Scalar::Bool(_) => DType::Bool,
             Scalar::Int(_) => DType::I64,
-            Scalar::UInt(_) => DType::U64,
+            Scalar::UInt(value) if *value > i64::MAX.unsigned_abs() => DType::U64,
+            Scalar::UInt(_) => DType::I64,
             Scalar::Float(_) => DType::F32,
             Scalar::Complex(_) => DType::C64,
         }

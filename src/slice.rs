@@ -1,6 +1,6 @@
 //! Which elements of an axis a slice takes.
 
-use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use crate::{Error, Result};
 
@@ -12,6 +12,7 @@ use crate::{Error, Result};
 /// let x = Tensor::arange(6, DType::I32, &Device::cpu())?;
 /// assert_eq!(x.slice(0, 1..4)?.to_vec::<i32>()?, [1, 2, 3]);
 /// assert_eq!(x.slice(0, -2..)?.to_vec::<i32>()?, [4, 5]);
+/// assert_eq!(x.slice(0, 2..=-2)?.to_vec::<i32>()?, [2, 3, 4]);
 /// assert_eq!(x.slice(0, Slice::from(..).step(-2))?.to_vec::<i32>()?, [5, 3, 1]);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
@@ -19,13 +20,15 @@ use crate::{Error, Result};
 pub struct Slice {
     start: Option<isize>,
     end: Option<isize>,
+    /// The end itself is taken too.
+    inclusive: bool,
     step: isize,
 }
 
 impl Slice {
     /// From `start` (or the first in the direction of the step) to before `end` (or the last).
     pub const fn new(start: Option<isize>, end: Option<isize>, step: isize) -> Slice {
-        Slice { start, end, step }
+        Slice { start, end, inclusive: false, step }
     }
 
     /// The same ends with another step; negative steps walk backwards.
@@ -49,39 +52,82 @@ impl Slice {
         let backwards = self.step < 0;
         // Walking backwards, the positions run from the last element to one before the first.
         let (lowest, highest) = if backwards { (-1, size - 1) } else { (0, size) };
-        let place = |end: Option<isize>, default: isize| match end {
+        let place = |index: Option<isize>, beyond: isize, default: isize| match index {
             None => default,
-            Some(index) if index < 0 => index.saturating_add(size).clamp(lowest, highest),
-            Some(index) => index.clamp(lowest, highest),
+            Some(index) => {
+                let index = if index < 0 { index.saturating_add(size) } else { index };
+                index.saturating_add(beyond).clamp(lowest, highest)
+            }
         };
-        let start = place(self.start, if backwards { highest } else { lowest });
-        let end = place(self.end, if backwards { lowest } else { highest });
+        let beyond = if self.inclusive { self.step.signum() } else { 0 };
+        let start = place(self.start, 0, if backwards { highest } else { lowest });
+        let end = place(self.end, beyond, if backwards { lowest } else { highest });
         let distance = if backwards { start - end } else { end - start };
         let len = usize::try_from(distance).map_or(0, |d| d.div_ceil(self.step.unsigned_abs()));
         Ok((usize::try_from(start).unwrap_or(0), len))
     }
 }
 
-impl From<Range<isize>> for Slice {
-    fn from(range: Range<isize>) -> Self {
-        Slice::new(Some(range.start), Some(range.end), 1)
-    }
+/// The types of ends: what a literal is by itself, what [`Tensor::shape`](crate::Tensor::shape)
+/// gives, and what can be negative and as large.
+macro_rules! slice_from_ranges {
+    ($($index:ty)*) => {$(
+        slice_from_ranges! { $index:
+            Range<$index>: range => (Some(range.start), Some(range.end), false);
+            RangeInclusive<$index>: range => (Some(*range.start()), Some(*range.end()), true);
+            RangeFrom<$index>: range => (Some(range.start), None, false);
+            RangeTo<$index>: range => (None, Some(range.end), false);
+            RangeToInclusive<$index>: range => (None, Some(range.end), true);
+        }
+    )*};
+    ($index:ty: $($range:ty: $name:ident => $parts:expr;)*) => {$(
+        impl From<$range> for Slice {
+            fn from($name: $range) -> Self {
+                // No axis is longer than the largest index.
+                let index = |end: $index| isize::try_from(end).unwrap_or(isize::MAX);
+                let (start, end, inclusive) = $parts;
+                Slice { start: start.map(index), end: end.map(index), inclusive, step: 1 }
+            }
+        }
+    )*};
 }
 
-impl From<RangeFrom<isize>> for Slice {
-    fn from(range: RangeFrom<isize>) -> Self {
-        Slice::new(Some(range.start), None, 1)
-    }
-}
-
-impl From<RangeTo<isize>> for Slice {
-    fn from(range: RangeTo<isize>) -> Self {
-        Slice::new(None, Some(range.end), 1)
-    }
-}
+slice_from_ranges! { i32 isize usize }
 
 impl From<RangeFull> for Slice {
     fn from(_: RangeFull) -> Self {
         Slice::new(None, None, 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(slice: Slice, size: usize) -> Vec<usize> {
+        let (start, len) = slice.resolve(size).unwrap();
+        let place = |k: usize| start.wrapping_add_signed(slice.stride() * k as isize);
+        (0..len).map(place).collect()
+    }
+
+    #[test]
+    fn ends_that_are_taken_too() {
+        assert_eq!(taken((1..=3).into(), 6), [1, 2, 3]);
+        assert_eq!(taken((..=-2).into(), 4), [0, 1, 2]);
+        assert_eq!(taken((..=-1).into(), 3), [0, 1, 2]);
+        assert_eq!(taken((-9..=-5).into(), 4), [0; 0]);
+        assert_eq!(taken((0..=usize::MAX).into(), 3), [0, 1, 2]);
+        let (last, first) = (4, 0);
+        assert_eq!(taken(Slice::from(last..=first).step(-2), 6), [4, 2, 0]);
+        assert_eq!(taken(Slice::from(..=1).step(-1), 4), [3, 2, 1]);
+        assert_eq!(taken((0..=isize::MAX).into(), 2), [0, 1]);
+    }
+
+    #[test]
+    fn ends_of_every_type() {
+        let (from, to) = (1usize, 3usize);
+        assert_eq!(taken((from..to).into(), 6), [1, 2]);
+        assert_eq!(taken((usize::MAX..).into(), 6), [0; 0]);
+        assert_eq!(taken((..-4isize).into(), 6), [0, 1]);
     }
 }

@@ -5,7 +5,7 @@ mod devices;
 mod model;
 
 use approx::assert_relative_eq;
-use bitlane::{Device, ErrorKind, Tensor, bf16, f16};
+use bitlane::{Complex, DType, Device, ErrorKind, Tensor, bf16, f16};
 use devices::devices;
 use model::random::Random;
 
@@ -165,8 +165,36 @@ fn what_does_not_fit_is_refused() {
             "copysign_grad: shape [3]: the gradient must have the shape of the result, [2]"
         );
         assert_eq!(refused(x.copysign_grad(&ints, &x)).kind(), ErrorKind::Promotion);
-        let wide = x.cast(bitlane::DType::F64).unwrap();
-        let error = refused(x.copysign_grad(&wide, &x)).to_string();
-        assert!(error.ends_with("cast them to one dtype"), "{error}");
+        let wide = x.cast(DType::F64).unwrap();
+        assert_eq!(
+            refused(x.copysign_grad(&wide, &x)).to_string(),
+            "copysign_grad: the gradient is f32, but the result of copysign is f64; cast it"
+        );
+        let complex = refused(x.copysign_grad(Complex::new(-1f32, 0.0), &x));
+        assert_eq!(complex.kind(), ErrorKind::UnsupportedDType);
+        assert!(complex.to_string().starts_with("copysign_grad: c64 is"), "{complex}");
+        let int = Tensor::from_slice(&[1], (), &device).unwrap();
+        assert_eq!(refused(x.copysign_grad(&int, &x)).kind(), ErrorKind::UnsupportedDType);
+    }
+}
+
+#[test]
+fn operands_of_different_floats() {
+    for device in devices() {
+        let x = Tensor::from_slice(&[f16::from_f32(2.0), f16::from_f32(-3.0)], [2, 1], &device);
+        let x = x.unwrap();
+        let y = Tensor::from_slice(&[-1.0f32, -0.0, 5.0], [3], &device).unwrap();
+        // The result is f32, and so is its gradient; each operand's has its own dtype.
+        let g = Tensor::full([2, 3], 1.0 + f64::powi(2.0, -11), DType::F32, &device).unwrap();
+        let (gx, gy) = x.copysign_grad(&y, &g).unwrap();
+        // −g − g + g and g + g − g, in f32, rounded once: a tie, to even.
+        let expected = [-1.0, 1.0].map(f16::from_f32);
+        assert_eq!(gx.to_vec::<f16>().unwrap(), expected);
+        assert_eq!((gx.shape(), gy.shape(), gy.dtype()), (&[2, 1][..], &[3][..], DType::F32));
+        // A tensor without dimensions follows the other, as in copysign itself.
+        let y = Tensor::from_slice(&[-1.0f64], (), &device).unwrap();
+        let (gx, gy) = x.copysign_grad(&y, &x).unwrap();
+        assert_eq!(gx.to_vec::<f16>().unwrap(), [-2.0, -3.0].map(f16::from_f32));
+        assert_eq!((gx.dtype(), gy.dtype(), gy.rank()), (DType::F16, DType::F64, 0));
     }
 }

@@ -81,3 +81,32 @@ fn what_does_not_fit_is_an_error() {
     assert_eq!(x.add(&deep).unwrap_err().kind(), ErrorKind::InvalidShape);
     assert_eq!(x.to_ndarray::<i8>().unwrap_err().kind(), ErrorKind::InvalidArgument);
 }
+
+#[test]
+fn an_axis_of_size_one_may_have_any_stride() {
+    let x = Tensor::from_slice(&[1, 2, 3], [3], &Device::cpu()).unwrap();
+    for stride in [isize::MIN, isize::MIN + 1, -1, 0, isize::MAX] {
+        let view = x.as_strided(&[3, 1], &[1, stride], 0).unwrap();
+        assert_eq!(view.to_ndarray::<i32>().unwrap(), array![[1], [2], [3]].into_dyn());
+    }
+}
+
+#[test]
+fn owned_tensors_take_arrays_too() {
+    let x = Tensor::from_slice(&[1, 2], [2], &Device::cpu()).unwrap();
+    let y = array![10, 20];
+    let expected = [11, 22];
+    assert_eq!((x.clone() + &y).unwrap().to_vec::<i32>().unwrap(), expected);
+    assert_eq!((x.clone() + y.view()).unwrap().to_vec::<i32>().unwrap(), expected);
+    assert_eq!((x.clone() + y).unwrap().to_vec::<i32>().unwrap(), expected);
+}
+
+#[test]
+fn another_type_is_refused_by_the_name_of_the_call() {
+    let x = Tensor::from_slice(&[1, 2], [2], &Device::cpu()).unwrap();
+    let error = x.to_ndarray::<f32>().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "to_ndarray: elements of i32 were asked for as f32; cast them first"
+    );
+}

@@ -10,6 +10,8 @@ pub(crate) mod cuda;
 
 use std::ops::Range;
 
+use bytemuck::AnyBitPattern;
+
 use crate::device::Kind;
 use crate::op::{BinaryOp, UnaryOp};
 use crate::plan::Plan;
@@ -112,8 +114,8 @@ impl Memory {
         }
     }
 
-    /// Copies a range of bytes to the host, waiting for the device.
-    pub(crate) fn download(&self, range: Range<usize>) -> Result<Vec<u8>> {
+    /// Copies a range of bytes to the host, as numbers whose size divides it, waiting for the device.
+    pub(crate) fn download<B: AnyBitPattern>(&self, range: Range<usize>) -> Result<Vec<B>> {
         match self {
             #[cfg(feature = "cpu")]
             Memory::Cpu(memory) => memory.read(range),
@@ -129,7 +131,7 @@ impl Memory {
             #[cfg(feature = "cuda")]
             (Memory::Cuda(memory), Memory::Cuda(source)) => memory.copy_from_peer(source, range),
             #[cfg(feature = "cpu")]
-            (memory, source) => memory.upload(&source.download(range)?),
+            (memory, source) => memory.upload(&source.download::<u8>(range)?),
         }
     }
 

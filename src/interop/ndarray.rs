@@ -129,20 +129,23 @@ impl Tensor {
     ///
     /// As for [`Tensor::to_vec`].
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
+        let op = "to_ndarray";
         let mut order: Vec<usize> = (0..self.rank()).collect();
         order.sort_by_key(|&axis| std::cmp::Reverse(self.strides()[axis]));
         let in_memory_order = self.permute(&order)?;
         let wrong_shape = |error: ndarray::ShapeError| Error::InvalidShape {
-            op: "to_ndarray",
+            op,
             shape: self.shape().into(),
             reason: error.to_string(),
         };
         if !in_memory_order.is_contiguous() || self.is_empty() {
-            return ArrayD::from_shape_vec(self.shape(), self.to_vec()?).map_err(wrong_shape);
+            return ArrayD::from_shape_vec(self.shape(), self.elements(op)?).map_err(wrong_shape);
         }
-        let strides = self.strides().iter().map(|&stride| stride.unsigned_abs());
+        // An axis of size 1 may have any stride, also one that `ndarray` cannot take.
+        let largest = isize::MAX.unsigned_abs();
+        let strides = self.strides().iter().map(|&stride| stride.unsigned_abs().min(largest));
         let strides = IxDyn(&strides.collect::<Vec<_>>());
-        ArrayD::from_shape_vec(IxDyn(self.shape()).strides(strides), in_memory_order.to_vec()?)
-            .map_err(wrong_shape)
+        let elements = in_memory_order.elements(op)?;
+        ArrayD::from_shape_vec(IxDyn(self.shape()).strides(strides), elements).map_err(wrong_shape)
     }
 }

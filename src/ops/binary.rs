@@ -1,7 +1,7 @@
 //! The long form behind every binary operation.
 
 use crate::backend::{self, BinaryCall, Source};
-use crate::layout::{Layout, Shape, boxed, broadcast, checked_len};
+use crate::layout::{Layout, Shape, boxed, broadcast};
 use crate::op::BinaryOp;
 use crate::operand::{Operand, Placed};
 use crate::overlap::{Alias, alias};
@@ -77,11 +77,16 @@ impl<'a> Binary<'a> {
     /// dtypes, [`Error::Broadcast`] if the shapes do not fit, [`Error::ScalarOverflow`] for a number
     /// that does not fit, [`Error::DeviceMismatch`] for operands on different devices, and for the
     /// destination [`Error::InplaceShape`], [`Error::InplaceDtype`],
-    /// [`Error::OverlappingDestination`]. The destination is then as it was.
+    /// [`Error::OverlappingDestination`]; [`Error::InvalidArgument`] for two numbers, or for a mask
+    /// that is not bool or has no destination; [`Error::InvalidShape`] or [`Error::OutOfMemory`] for
+    /// a result that is too large; and on CUDA [`Error::Compile`] or [`Error::Driver`]. The
+    /// destination is then as it was.
     pub fn run(self) -> Result<Tensor> {
         let Binary { op, lhs, rhs, rules, out, mask } = self;
         let name = op.name();
-        let device = match lhs.device().or(rhs.device()) {
+        // Numbers and arrays go to where a tensor is.
+        let others = out.or(mask).map(Tensor::device);
+        let device = match lhs.device().or(rhs.device()).or(others) {
             Some(device) => device.clone(),
             None => Device::best()?,
         };
@@ -221,7 +226,7 @@ impl Prepared<'_> {
             let reason = format!("the mask is {}, not bool; cast or compare it", mask.dtype());
             return Err(Error::InvalidArgument { op, reason });
         }
-        Ok(mask.with_layout(mask.layout().broadcast_to(op, &self.shape)?))
+        Ok(mask.with_layout(mask.layout().broadcast_to("mask", &self.shape)?))
     }
 
     /// Writes a new tensor.
@@ -233,8 +238,7 @@ impl Prepared<'_> {
 
     /// A tensor of the result's shape, to be written.
     fn undefined(&self, dtype: DType) -> Result<Tensor> {
-        checked_len(self.op.name(), &self.shape, dtype.size())?;
-        Tensor::undefined(self.device, &self.shape, dtype)
+        Tensor::undefined(self.op.name(), self.device, &self.shape, dtype)
     }
 
     /// Writes a given tensor, through a temporary if it partly overlaps what is read.

@@ -64,7 +64,7 @@ macro_rules! right_sides {
 }
 
 for_each_number!(right_sides);
-right_sides! { Tensor &Tensor Scalar }
+right_sides! { Tensor &Tensor &mut Tensor Scalar Operand<'_> }
 
 #[cfg(feature = "ndarray")]
 impl<T, S, D> RightSide for &ndarray::ArrayBase<S, D>
@@ -75,6 +75,18 @@ where
 {
     fn run(self, op: BinaryOp, lhs: &Tensor) -> Result<Tensor> {
         binary(op, lhs, self).run()
+    }
+}
+
+#[cfg(feature = "ndarray")]
+impl<T, S, D> RightSide for ndarray::ArrayBase<S, D>
+where
+    T: crate::Element,
+    S: ndarray::Data<Elem = T> + Send + Sync,
+    D: ndarray::Dimension,
+{
+    fn run(self, op: BinaryOp, lhs: &Tensor) -> Result<Tensor> {
+        (&self).run(op, lhs)
     }
 }
 

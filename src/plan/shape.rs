@@ -200,9 +200,10 @@ impl Plan {
         self.len < NARROW && roles.iter().all(is_narrow)
     }
 
-    /// Two halves of the outermost loop, for a nest with too many elements for one launch.
+    /// Two halves of the outermost loop that can be halved, for a nest with too many elements for
+    /// one launch. `None`: there is just one element.
     pub(crate) fn split(&self) -> Option<(Plan, Plan)> {
-        let outer = self.rank.checked_sub(1)?;
+        let outer = (0..self.rank).rev().find(|&level| self.sizes[level] > 1)?;
         let half = self.sizes[outer] / 2;
         let (mut front, mut back) = (self.clone(), self.clone());
         front.sizes[outer] = half;
@@ -212,7 +213,7 @@ impl Plan {
         for (offset, strides) in back.offsets.iter_mut().zip(&self.strides) {
             *offset = offset.wrapping_add_signed(strides[outer] * half as isize);
         }
-        (half > 0).then_some((front, back))
+        Some((front, back))
     }
 }
 
@@ -356,5 +357,15 @@ mod tests {
         let (front, back) = whole.split().unwrap();
         assert_eq!((front.len, back.len), (16, 24));
         assert_eq!(back.offsets, [16, 16, 0, 0]);
+        // Down to single elements, from whichever loop is left.
+        let mut parts = vec![whole];
+        while let Some((front, back)) = parts.pop_if(|part| part.len > 1).and_then(|p| p.split()) {
+            assert!(front.len > 0 && back.len > 0);
+            parts.extend([back, front]);
+            parts.sort_by_key(|part| part.len);
+        }
+        let mut places: Vec<usize> = parts.iter().map(|part| part.offsets[0]).collect();
+        places.sort_unstable();
+        assert!(places.into_iter().eq(0..40) && parts.iter().all(|part| part.split().is_none()));
     }
 }

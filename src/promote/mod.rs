@@ -138,19 +138,19 @@ impl From<&Tensor> for Kind {
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Kind::Tensor(dtype) => write!(f, "{dtype} tensor"),
-            Kind::ZeroD(dtype) => write!(f, "0-d {dtype} tensor"),
-            Kind::Scalar(category) => write!(f, "{category} scalar"),
-        }
+        f.pad(&match self {
+            Kind::Tensor(dtype) => format!("{dtype} tensor"),
+            Kind::ZeroD(dtype) => format!("0-d {dtype} tensor"),
+            Kind::Scalar(category) => format!("{category} scalar"),
+        })
     }
 }
 
 /// The dtype of `op`'s result under `rules`.
 ///
-/// Fails exactly where the operation itself would: with [`Error::Promotion`] if the rules give the
-/// operands no common dtype, with [`Error::UnsupportedDType`] if the operation is not defined in
-/// the one they give.
+/// Fails where the operation itself would for its dtypes: with [`Error::Promotion`] if the rules
+/// give the operands no common dtype, with [`Error::UnsupportedDType`] if the operation is not
+/// defined in the one they give. (Shapes, and whether a number fits, are another matter.)
 ///
 /// ```
 /// use bitlane::promote::{Kind, Op, result_type};

@@ -157,8 +157,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let value = value.into().to_element("full", dtype)?;
         shape.with_shape(|shape| {
-            checked_len("full", shape, dtype.size())?;
-            let tensor = Tensor::undefined(device, shape, dtype)?;
+            let tensor = Tensor::undefined("full", device, shape, dtype)?;
             let plan = Plan::new(shape, [Some(tensor.layout()), None, None, None]);
             let (op, lhs) = (UnaryOp::Copy, Source::Scalar(value));
             let call = UnaryCall { op, lhs, out: dtype, masked: false, plan: &plan };

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use self::create::IntoShape;
-use crate::layout::Layout;
+use crate::layout::{Layout, checked_len};
 use crate::storage::Storage;
 use crate::{DType, Device, Result};
 
@@ -44,9 +44,13 @@ impl Tensor {
     }
 
     /// A tensor whose elements are undefined; the caller writes them all before handing it out.
-    /// The shape must have been checked.
-    pub(crate) fn undefined(device: &Device, shape: &[usize], dtype: DType) -> Result<Tensor> {
-        let bytes = shape.iter().product::<usize>() * dtype.size();
+    pub(crate) fn undefined(
+        op: &'static str,
+        device: &Device,
+        shape: &[usize],
+        dtype: DType,
+    ) -> Result<Tensor> {
+        let bytes = checked_len(op, shape, dtype.size())? * dtype.size();
         Ok(Tensor::row_major(Storage::allocate(device, bytes)?, shape, dtype))
     }
 

@@ -1,10 +1,12 @@
 //! Reading elements back, and copies in another form.
 
+use std::mem::ManuallyDrop;
 use std::ops::Range;
+
+use bytemuck::AnyBitPattern;
 
 use super::Tensor;
 use crate::backend::{self, Source, UnaryCall};
-use crate::layout::checked_len;
 use crate::op::UnaryOp;
 use crate::plan::Plan;
 use crate::storage::{Access, Storage};
@@ -25,26 +27,26 @@ impl Tensor {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        let op = "to_vec";
+        self.elements("to_vec")
+    }
+
+    /// As [`Tensor::to_vec`], on behalf of another operation.
+    pub(crate) fn elements<T: Element>(&self, op: &'static str) -> Result<Vec<T>> {
         if T::DTYPE != self.dtype {
             let (asked, own) = (T::DTYPE, self.dtype);
             let reason = format!("elements of {own} were asked for as {asked}; cast them first");
             return Err(Error::InvalidArgument { op, reason });
         }
-        let bytes = self.to_bytes()?;
-        let mut elements = Vec::new();
-        elements
-            .try_reserve_exact(self.len())
-            .map_err(|_| Error::OutOfMemory { device: "host".into(), bytes: bytes.len() })?;
-        for element in bytes.chunks_exact(size_of::<T>()) {
-            elements.push(bytemuck::checked::try_pod_read_unaligned(element).map_err(|_| {
-                Error::InvalidArgument {
-                    op,
-                    reason: "the storage holds a bool beyond 0 and 1".into(),
-                }
-            })?);
+        let bits = self.download::<T::Bits>()?;
+        // Only bools can be wrong, in memory that the user's own kernels have written.
+        if !bits.iter().all(T::is_valid_bit_pattern) {
+            let reason = "the storage holds a bool beyond 0 and 1".into();
+            return Err(Error::InvalidArgument { op, reason });
         }
-        Ok(elements)
+        let mut bits = ManuallyDrop::new(bits);
+        // SAFETY: the vector is given up, its elements are valid as `T`, and `Bits` has the same
+        // size and alignment, as `CheckedBitPattern` promises.
+        Ok(unsafe { Vec::from_raw_parts(bits.as_mut_ptr().cast(), bits.len(), bits.capacity()) })
     }
 
     /// The elements as native-endian bytes, in row-major order. Waits for the device.
@@ -60,6 +62,11 @@ impl Tensor {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.download()
+    }
+
+    /// The bits of the elements in row-major order, as numbers of any size that divides theirs.
+    fn download<B: AnyBitPattern>(&self) -> Result<Vec<B>> {
         let dense = self.contiguous()?;
         let range = dense.byte_range();
         let memory = dense.storage.read();
@@ -140,10 +147,27 @@ impl Tensor {
         }
     }
 
+    /// A copy in storage of its own, in row-major order without gaps; [`Clone`] shares the storage.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1, 2], [2], &Device::cpu())?;
+    /// let mut y = x.copy()?;
+    /// y.add_assign(10)?;
+    /// assert_eq!(x.to_vec::<i32>()?, [1, 2]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn copy(&self) -> Result<Tensor> {
+        self.copied_as("copy", self.dtype)
+    }
+
     /// A row-major copy in fresh storage.
-    pub(crate) fn copied_as(&self, op: &'static str, dtype: DType) -> Result<Tensor> {
-        checked_len(op, self.shape(), dtype.size())?;
-        let copy = Tensor::undefined(self.device(), self.shape(), dtype)?;
+    fn copied_as(&self, op: &'static str, dtype: DType) -> Result<Tensor> {
+        let copy = Tensor::undefined(op, self.device(), self.shape(), dtype)?;
         let access = Access::new([Some(&copy.storage), Some(&self.storage), None, None]);
         copy.copy_from(self, None, &access)?;
         drop(access);

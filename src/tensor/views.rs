@@ -4,7 +4,7 @@ use super::{IntoShape, Tensor};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
-use crate::layout::Layout;
+use crate::layout::{Layout, checked_len};
 use crate::slice::Slice;
 
 impl Tensor {
@@ -85,11 +85,11 @@ impl Tensor {
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
     /// let x = Tensor::zeros([2, 3, 4], DType::I32, &Device::cpu())?;
-    /// assert_eq!(x.permute(&[2, 0, 1])?.shape(), [4, 2, 3]);
+    /// assert_eq!(x.permute([2, 0, 1])?.shape(), [4, 2, 3]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn permute(&self, order: &[usize]) -> Result<Tensor> {
-        Ok(self.with_layout(self.layout.permute(order)?))
+    pub fn permute(&self, order: impl AsRef<[usize]>) -> Result<Tensor> {
+        Ok(self.with_layout(self.layout.permute(order.as_ref())?))
     }
 
     /// Part of a dimension, by start, end and step; see [`Slice`].
@@ -147,7 +147,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Broadcast`] if another size differs.
+    /// [`Error::Broadcast`] if another size differs, [`Error::InvalidShape`] above rank 8 or if the
+    /// bytes of such a shape cannot be counted.
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -156,8 +157,10 @@ impl Tensor {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn broadcast_to(&self, shape: impl IntoShape) -> Result<Tensor> {
+        let op = "broadcast_to";
         shape.with_shape(|shape| {
-            Ok(self.with_layout(self.layout.broadcast_to("broadcast_to", shape)?))
+            checked_len(op, shape, self.dtype.size())?;
+            Ok(self.with_layout(self.layout.broadcast_to(op, shape)?))
         })
     }
 
@@ -165,7 +168,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] if an element would lie outside the storage.
+    /// [`Error::OutOfBounds`] if an element would lie outside the storage, [`Error::InvalidShape`]
+    /// if there are not as many strides as sizes, above rank 8, or if the bytes of such a shape
+    /// cannot be counted.
     ///
     /// ```
     /// # use bitlane::{DType, Device, ErrorKind, Tensor};
@@ -177,8 +182,9 @@ impl Tensor {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn as_strided(&self, shape: &[usize], strides: &[isize], offset: usize) -> Result<Tensor> {
+        let op = "as_strided";
+        checked_len(op, shape, self.dtype.size())?;
         let capacity = self.storage.bytes() / self.dtype.size();
-        Layout::strided("as_strided", shape, strides, offset, capacity)
-            .map(|layout| self.with_layout(layout))
+        Layout::strided(op, shape, strides, offset, capacity).map(|layout| self.with_layout(layout))
     }
 }

@@ -142,3 +142,73 @@ fn a_context_of_theirs_is_a_device() {
         assert_eq!(per_thread.kind(), ErrorKind::InvalidArgument);
     });
 }
+
+#[test]
+fn what_is_lent_goes_back_whatever_was_put_in_its_place() {
+    let name = "what_is_lent_goes_back_whatever_was_put_in_its_place";
+    isolated(module_path!(), name, &[], |driver| {
+        let device = Device::cuda(0).unwrap();
+        let stream = CudaContext::new(0).unwrap().new_stream().unwrap();
+        let mut slice = stream.clone_htod(&[1i64; 100]).unwrap();
+        let mut kept = Tensor::zeros([100], DType::I64, &device).unwrap();
+        let mine = kept.clone();
+        cuda::with_view_mut(&mut slice, [100], |x| {
+            std::mem::swap(x, &mut kept);
+            Ok(())
+        })
+        .unwrap();
+        drop(slice);
+        // The tensor that was lent is of no use any more; the one in its place is as it was.
+        let error = kept.add_assign(7).unwrap_err();
+        assert!(error.to_string().contains("gone back to its owner"), "{error}");
+        assert_eq!(mine.to_vec::<i64>().unwrap(), [0; 100]);
+        drop((mine, kept));
+        device.synchronize().unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(driver.allocations(), 0);
+    });
+}
+
+#[test]
+fn cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor() {
+    let name = "cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor";
+    for order in ["lazy", "seed:1", "seed:2", "seed:3"] {
+        isolated(module_path!(), name, &[("VCUDA_ASYNC", order)], |_| {
+            let device = Device::cuda(0).unwrap();
+            let other = cuda::context(&device).unwrap().new_stream().unwrap();
+            for _ in 0..20 {
+                let x = (&Tensor::zeros([500], DType::F32, &device).unwrap() + 1).unwrap();
+                let slice = cuda::slice_from_tensor::<f32>(x).unwrap();
+                let values = other.clone_dtoh(&slice).unwrap();
+                other.synchronize().unwrap();
+                assert_eq!(values, [1.0; 500]);
+            }
+        });
+    }
+}
+
+#[test]
+fn an_order_that_cudarc_cannot_have_is_an_error() {
+    let name = "an_order_that_cudarc_cannot_have_is_an_error";
+    isolated(module_path!(), name, &[], |driver| {
+        let context = CudaContext::new(0).unwrap();
+        let (home, other) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+        let mut slice = home.clone_htod(&[1i32; 40]).unwrap();
+        context.synchronize().unwrap();
+        let _ = cuda::device(&context).unwrap();
+        for write in [false, true] {
+            other.memcpy_htod(&[5i32; 40], &mut slice).unwrap();
+            driver.set("fail", "cuStreamWaitEvent:1:999");
+            let error = if write {
+                cuda::with_view_mut(&mut slice, [40], |x| x.add_assign(1)).unwrap_err()
+            } else {
+                cuda::with_view(&slice, [40], |x| x + 1).map(drop).unwrap_err()
+            };
+            assert!(error.to_string().contains("cuStreamWaitEvent"), "{error}");
+            driver.set("fail", "");
+        }
+        context.synchronize().unwrap();
+        let sum = cuda::with_view(&slice, [40], |x| x + 1).unwrap();
+        assert_eq!(sum.to_vec::<i32>().unwrap(), [6; 40]);
+    });
+}

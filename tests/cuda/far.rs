@@ -1,7 +1,7 @@
 //! Memory that 32 bits do not count: offsets beyond 2³¹ and 2³² elements.
 
 use bitlane::cuda::cudarc::driver::CudaContext;
-use bitlane::{BinaryOp, DType, Tensor, binary, cuda};
+use bitlane::{BinaryOp, DType, Device, Tensor, binary, cuda};
 
 use crate::virtual_driver::isolated;
 
@@ -42,5 +42,22 @@ fn elements_further_apart_than_32_bits_count() {
         let ones = Tensor::ones([2], DType::U8, written.device()).unwrap();
         written.add_assign(&ones).unwrap();
         assert_eq!(view(&[3], &[step], 1).to_vec::<u8>().unwrap(), [12, 21, 32]);
+    });
+}
+
+#[test]
+fn gradients_of_more_elements_than_one_launch_counts() {
+    let name = "gradients_of_more_elements_than_one_launch_counts";
+    // So many elements are not computed, only asked for.
+    let settings = &[("VCUDA_STUB", "1"), ("VCUDA_MEMORY", "64g")];
+    isolated(module_path!(), name, settings, |_| {
+        let device = Device::cuda(0).unwrap();
+        for n in [(1usize << 31) + 5, (1 << 32) + 1] {
+            let one = Tensor::ones([1, 1], DType::F16, &device).unwrap();
+            let x = one.broadcast_to([2, n]).unwrap();
+            let y = Tensor::ones([2, 1], DType::F16, &device).unwrap();
+            let (gx, gy) = x.copysign_grad(&y, &x).unwrap();
+            assert_eq!((gx.shape(), gy.shape()), (&[2, n][..], &[2, 1][..]));
+        }
     });
 }

@@ -18,22 +18,25 @@ const COSTLY: [&str; 6] = [
 
 #[test]
 fn one_stream_needs_no_events_and_no_waiting() {
-    isolated(module_path!(), "one_stream_needs_no_events_and_no_waiting", &[], |driver| {
+    // Without memory pools, freeing waits.
+    let pools = &[("VCUDA_NO_POOLS", "0")];
+    isolated(module_path!(), "one_stream_needs_no_events_and_no_waiting", pools, |driver| {
         let device = Device::cuda(0).unwrap();
         let x = Tensor::arange(1000, DType::I32, &device).unwrap();
         let mut out = Tensor::zeros([1000], DType::I32, &device).unwrap();
         let run = |out: &mut Tensor| binary(BinaryOp::Add, &x, &x).out(out).run().unwrap();
         run(&mut out);
         let count = || COSTLY.map(|call| driver.calls_of(call));
-        let (before, allocated) = (count(), driver.calls_of("cuMemAllocAsync"));
+        let allocations = || driver.calls_of("cuMemAllocAsync");
+        let (before, allocated) = (count(), allocations());
         for _ in 0..10 {
             run(&mut out);
         }
-        assert_eq!(driver.calls_of("cuMemAllocAsync"), allocated);
+        assert_eq!(allocations(), allocated);
         for _ in 0..10 {
             (&x + &x).unwrap();
         }
-        assert_eq!(driver.calls_of("cuMemAllocAsync"), allocated + 10);
+        assert_eq!(allocations(), allocated + 10);
         assert_eq!(count(), before);
         assert_eq!(out.to_vec::<i32>().unwrap()[999], 1998);
     });
@@ -187,4 +190,51 @@ fn a_thread_that_has_never_seen_the_device_launches() {
             }
         },
     );
+}
+
+#[test]
+fn a_stream_per_request_over_the_same_memory() {
+    isolated(module_path!(), "a_stream_per_request_over_the_same_memory", &[], |driver| {
+        let device = Device::cuda(0).unwrap();
+        let mut weights =
+            [1, 2].map(|value| Tensor::full([100], value, DType::I32, &device).unwrap());
+        for request in 0..200 {
+            let device = device.with_new_stream().unwrap();
+            let [x, y] = weights.each_ref().map(|weight| weight.to_device(&device).unwrap());
+            let sum = ((&x + &y).unwrap() + request).unwrap();
+            assert_eq!(sum.to_vec::<i32>().unwrap(), [3 + request; 100]);
+        }
+        let alive = driver.calls_of("cuStreamCreate") - driver.calls_of("cuStreamDestroy_v2");
+        assert!(alive < 80, "{alive} streams of finished requests are kept");
+        // What is written comes after the reads of all streams, also of those long forgotten.
+        let sums: Vec<_> = (0..100)
+            .map(|request| {
+                let weight = weights[0].to_device(&device.with_new_stream().unwrap()).unwrap();
+                (weight + request).unwrap()
+            })
+            .collect();
+        weights[0].add_assign(1).unwrap();
+        assert_eq!(weights[0].to_vec::<i32>().unwrap(), [2; 100]);
+        for (sum, request) in sums.iter().zip(0..) {
+            assert_eq!(sum.to_vec::<i32>().unwrap(), [1 + request; 100]);
+        }
+    });
+}
+
+#[cfg(feature = "ndarray")]
+#[test]
+fn arrays_go_to_where_the_destination_is() {
+    isolated(module_path!(), "arrays_go_to_where_the_destination_is", &[], |driver| {
+        let gpu = Device::cuda(0).unwrap();
+        let array = ndarray::array![1, 2, 3];
+        for device in [Device::cpu(), gpu] {
+            let mut out = Tensor::zeros([3], DType::I32, &device).unwrap();
+            let mask = Tensor::from_slice(&[true, false, true], [3], &device).unwrap();
+            binary(BinaryOp::Add, &array, 1).out(&mut out).run().unwrap();
+            binary(BinaryOp::Add, 10, &array).out(&mut out).mask(&mask).run().unwrap();
+            assert_eq!(out.to_vec::<i32>().unwrap(), [11, 3, 13]);
+            assert_eq!(out.device(), &device);
+        }
+        assert_eq!(driver.kernels().len(), 2, "the CPU's work stays there");
+    });
 }

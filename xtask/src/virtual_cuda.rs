@@ -14,14 +14,15 @@ use crate::{Command, Failure, Outcome, wheels};
 pub const COMMAND: Command = Command { name: "cuda-env", usage: "[--nvrtc 12|13]", run };
 
 fn run(mut arguments: Arguments) -> Outcome {
-    let nvrtc = match arguments.value("--nvrtc")?.as_deref() {
-        None | Some("12") => wheels::NVRTC_12.path()?,
-        Some("13") => wheels::NVRTC_13.path()?,
-        Some(other) => return Err(format!("--nvrtc {other}: there are 12 and 13").into()),
+    let version = arguments.value("--nvrtc")?.unwrap_or("12".into());
+    let nvrtc = match &*version {
+        "12" => wheels::NVRTC_12.path()?,
+        "13" => wheels::NVRTC_13.path()?,
+        other => return Err(format!("--nvrtc {other}: there are 12 and 13").into()),
     };
     arguments.finish()?;
     let driver = build()?;
-    let folder = root().join("target/virtual-cuda");
+    let folder = target().join(format!("virtual-cuda-{version}"));
     fs::create_dir_all(&folder)?;
     // Programs look for the libraries by these names. The folder is on nobody's way unless it is asked for, so
     // the names cannot come between a program and a real driver.
@@ -42,8 +43,12 @@ fn run(mut arguments: Arguments) -> Outcome {
 /// Builds the virtual driver, and says where it is.
 pub fn build() -> Result<PathBuf, Failure> {
     finish(&mut cargo("build --quiet -p vcuda"))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
-    Ok(target.join("debug/libvcuda.so").canonicalize()?)
+    Ok(target().join("debug/libvcuda.so").canonicalize()?)
+}
+
+/// Where cargo builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), |path| root().join(path))
 }
 
 /// What the test suite and the crate read from the environment.

@@ -4,6 +4,8 @@ use std::alloc::{self, Layout};
 use std::ops::Range;
 use std::ptr::NonNull;
 
+use bytemuck::AnyBitPattern;
+
 use crate::{Error, Result};
 
 /// Blocks start on a cache line, which is also the widest vector.
@@ -58,17 +60,18 @@ impl CpuMemory {
     }
 
     /// A copy of a range of bytes, which must have been written before.
-    pub(crate) fn read(&self, range: Range<usize>) -> Result<Vec<u8>> {
-        debug_assert!(range.end <= self.bytes);
-        let mut copy = Vec::new();
-        copy.try_reserve_exact(range.len())
+    pub(crate) fn read<B: AnyBitPattern>(&self, range: Range<usize>) -> Result<Vec<B>> {
+        debug_assert!(range.end <= self.bytes && range.len().is_multiple_of(size_of::<B>()));
+        let mut copy = Vec::<B>::new();
+        copy.try_reserve_exact(range.len() / size_of::<B>())
             .map_err(|_| Error::OutOfMemory { device: "cpu".into(), bytes: range.len() })?;
         // SAFETY: views reach only bytes inside the block, and storage is written in full before
-        // it is shared; the vector has room for the range, and is another allocation.
+        // it is shared; the vector has room for the range, and is another allocation; any bits
+        // are a `B`.
         unsafe {
             let source = self.as_ptr().add(range.start);
-            source.copy_to_nonoverlapping(copy.as_mut_ptr(), range.len());
-            copy.set_len(range.len());
+            source.copy_to_nonoverlapping(copy.as_mut_ptr().cast(), range.len());
+            copy.set_len(range.len() / size_of::<B>());
         }
         Ok(copy)
     }

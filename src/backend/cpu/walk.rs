@@ -97,7 +97,10 @@ impl Walk<'_> {
     pub(super) unsafe fn run(&self) {
         let len = self.plan.len;
         let bytes = len.saturating_mul(self.sizes.iter().sum());
-        let Some(threads) = (bytes >= PARALLEL_BYTES).then(threads).flatten() else {
+        // A worker of somebody's pool would do other work of that pool while it waits here, and
+        // that work may want the locks that are held.
+        let alone = bytes < PARALLEL_BYTES || rayon::current_thread_index().is_some();
+        let Some(threads) = (!alone).then(threads).flatten() else {
             // SAFETY: the caller's promise, for all elements.
             return unsafe { self.range(0..len) };
         };

@@ -27,6 +27,9 @@ const LIMIT: u64 = 256 << 20;
 /// The length of a checksum, which comes before the code.
 const CHECKSUM: usize = blake3::OUT_LEN;
 
+/// How the names of files begin that are being written.
+const UNFINISHED: &str = ".bitlane-unfinished-";
+
 /// A folder of compiled kernels.
 pub(super) struct Cache {
     folder: PathBuf,
@@ -80,13 +83,13 @@ impl Cache {
         // What others may write, others could have the device run.
         #[cfg(unix)]
         {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(&folder)?.permissions().mode();
-            if mode & 0o002 != 0 {
-                return Err(io::Error::new(
-                    io::ErrorKind::PermissionDenied,
-                    "writable by everyone",
-                ));
+            use std::os::unix::fs::MetadataExt;
+            let data = fs::metadata(&folder)?;
+            // What this process makes belongs to its user.
+            let user = temporary(&folder)?.as_file().metadata()?.uid();
+            if data.uid() != user || data.mode() & 0o022 != 0 {
+                let reason = "others than its user may write to it";
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
             }
         }
         Ok(Cache { folder, limit })
@@ -99,7 +102,7 @@ impl Cache {
         let mut content = Vec::new();
         file.read_to_end(&mut content).ok()?;
         let (checksum, code) = content.split_at_checked(CHECKSUM)?;
-        if code.is_empty() || blake3::hash(code).as_bytes() != checksum {
+        if code.is_empty() || checksum_of(key, code).as_bytes() != checksum {
             trace_debug!(key, "a damaged kernel in the cache is compiled again");
             let _ = fs::remove_file(path);
             return None;
@@ -112,8 +115,8 @@ impl Cache {
 
     /// Stores code under a key, whole or not at all.
     pub(super) fn store(&self, key: &str, code: &[u8]) -> io::Result<()> {
-        let mut file = NamedTempFile::new_in(&self.folder)?;
-        file.write_all(blake3::hash(code).as_bytes())?;
+        let mut file = temporary(&self.folder)?;
+        file.write_all(checksum_of(key, code).as_bytes())?;
         file.write_all(code)?;
         file.persist(self.folder.join(key))?;
         self.trim()
@@ -125,7 +128,7 @@ impl Cache {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             let data = entry.metadata()?;
-            if data.is_file() {
+            if data.is_file() && is_ours(&entry.file_name()) {
                 files.push((data.modified()?, data.len(), entry.path()));
             }
         }
@@ -143,6 +146,26 @@ impl Cache {
         }
         Ok(())
     }
+}
+
+/// A file that is gone when it is dropped.
+fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)
+}
+
+/// Whether a file is one of the cache's: whatever else is in the folder is none of its business.
+fn is_ours(name: &OsStr) -> bool {
+    let is_hex =
+        |name: &str| name.len() == 2 * CHECKSUM && name.bytes().all(|b| b.is_ascii_hexdigit());
+    let name = name.to_str().unwrap_or("");
+    name.starts_with(UNFINISHED) || name.strip_suffix(".bin").is_some_and(is_hex)
+}
+
+/// Of the code and of its name, so that no file can stand in for another.
+fn checksum_of(key: &str, code: &[u8]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(key.as_bytes()).update(code);
+    hasher.finalize()
 }
 
 /// Another process may have been quicker.
@@ -170,6 +193,8 @@ mod tests {
         cache.store("a.bin", b"code").unwrap();
         cache.store("a.bin", b"other code").unwrap();
         assert_eq!(cache.load("a.bin").as_deref(), Some(&b"other code"[..]));
+        fs::copy(cache.folder.join("a.bin"), cache.folder.join("b.bin")).unwrap();
+        assert_eq!(cache.load("b.bin"), None, "a file under another's name");
     }
 
     #[test]
@@ -190,15 +215,26 @@ mod tests {
     #[test]
     fn the_oldest_make_room() {
         let (_folder, cache) = cache(1000);
-        for (number, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        let names = ["a", "b", "c", "d"].map(|digit| format!("{}.bin", digit.repeat(64)));
+        // Files of others are neither counted nor removed.
+        let theirs = ["thesis.dat", "a.bin", ".tmp123"].map(|name| cache.folder.join(name));
+        for path in &theirs {
+            fs::write(path, [7; 5000]).unwrap();
+        }
+        for (number, name) in names.iter().enumerate() {
             cache.store(name, &[0; 300 - CHECKSUM]).unwrap();
             let file = File::options().write(true).open(cache.folder.join(name)).unwrap();
             let seconds = 1_000_000 + number as u64;
             file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds))
                 .unwrap();
         }
-        let left = ["a", "b", "c", "d"].map(|name| cache.load(name).is_some());
+        let left = names.each_ref().map(|name| cache.load(name).is_some());
         assert_eq!(left, [false, false, true, true]);
+        assert!(theirs.iter().all(|path| path.exists()));
+        // A file that was never finished is old one day.
+        fs::write(cache.folder.join(format!("{UNFINISHED}x")), [7; 5000]).unwrap();
+        cache.trim().unwrap();
+        assert!(!cache.folder.join(format!("{UNFINISHED}x")).exists());
     }
 
     #[cfg(unix)]
@@ -208,8 +244,10 @@ mod tests {
         let (folder, cache) = cache(LIMIT);
         let mode = fs::metadata(&cache.folder).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(Cache::open(folder.path().into(), LIMIT).is_err());
+        for open in [0o777, 0o702, 0o720] {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(open)).unwrap();
+            assert!(Cache::open(folder.path().into(), LIMIT).is_err());
+        }
     }
 
     #[test]

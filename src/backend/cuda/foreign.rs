@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 
 use super::context::twice;
 use super::driver::failed;
@@ -27,6 +27,7 @@ pub(crate) fn adopt<T: Element>(slice: CudaSlice<T>) -> Result<Storage> {
     // SAFETY: the slice owned this block, allocated by cudarc as this crate does it, and has given
     // it up; its elements are initialised, as cudarc demands of whoever makes a slice.
     let memory = unsafe { CudaMemory::from_raw(&device.lane, address, bytes, Tenure::Owned) };
+    in_order(device.lane.stream())?;
     Ok(Storage::new(&Device::from_cuda(device), bytes, Memory::Cuda(memory)))
 }
 
@@ -37,7 +38,18 @@ pub(crate) fn release<T: Element>(memory: CudaMemory, len: usize) -> Result<Cuda
     probe.map_err(|error| failed("cuEventCreate", error.0))?;
     let (lane, address) = memory.into_raw()?;
     // SAFETY: the block holds `len` elements and belongs to nobody else any more.
-    Ok(unsafe { lane.stream().upgrade_device_ptr(address, len) })
+    let mut slice = unsafe { lane.stream().upgrade_device_ptr(address, len) };
+    // To cudarc the slice is new and nobody has written it; this tells it of the work so far, so
+    // that its other streams wait for that.
+    drop(slice.device_ptr_mut(lane.stream()));
+    in_order(lane.stream())?;
+    Ok(slice)
+}
+
+/// Whether cudarc has put its streams in order: what it could not do it keeps to itself.
+fn in_order(stream: &CudaStream) -> Result<()> {
+    let outcome = stream.context().check_err();
+    outcome.map_err(|error| failed("cuStreamWaitEvent or cuEventRecord", error.0))
 }
 
 /// Lends a view to a function, as a tensor that `wrap` makes of it and that can be read.
@@ -50,11 +62,12 @@ pub(crate) fn lend<T: Element, V: DevicePtr<T>, R>(
     let device = CudaDevice::on_stream(&stream)?;
     // Dropped after the loan: tells cudarc of the reads.
     let (address, _record) = view.device_ptr(&stream);
+    in_order(&stream)?;
     // SAFETY: the view has its elements at this address, in order for its stream, and is borrowed
     // for longer than the loan lasts; nothing writes to memory that is lent for reading.
     let loan =
         unsafe { Loan::new::<T>(device, address, view.len(), Tenure::LentForReading, wrap) }?;
-    function(&loan.0)
+    function(&loan.tensor)
 }
 
 /// Lends a view to a function, as a tensor that `wrap` makes of it and that can be written.
@@ -68,14 +81,19 @@ pub(crate) fn lend_mut<T: Element, V: DevicePtrMut<T>, R>(
     let len = view.len();
     // Dropped after the loan: tells cudarc of the writes.
     let (address, _record) = view.device_ptr_mut(&stream);
+    in_order(&stream)?;
     // SAFETY: the view has its elements at this address, in order for its stream, and is borrowed
     // exclusively for longer than the loan lasts.
     let mut loan = unsafe { Loan::new::<T>(device, address, len, Tenure::LentForWriting, wrap) }?;
-    function(&mut loan.0)
+    function(&mut loan.tensor)
 }
 
 /// A tensor on memory that goes back to its owner when this is dropped.
-struct Loan(Tensor);
+struct Loan {
+    tensor: Tensor,
+    /// The memory itself: whoever is lent the tensor can put another in its place.
+    storage: Arc<Storage>,
+}
 
 impl Loan {
     /// # Safety
@@ -98,13 +116,14 @@ impl Loan {
         // SAFETY: the caller's own promise; the loan ends when this value is dropped.
         let memory = unsafe { CudaMemory::from_raw(&device.lane, address, bytes, tenure) };
         let storage = Storage::new(&Device::from_cuda(device), bytes, Memory::Cuda(memory));
-        Ok(Loan(wrap(storage)))
+        let tensor = wrap(storage);
+        Ok(Loan { storage: Arc::clone(tensor.storage()), tensor })
     }
 }
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        match &mut *self.0.storage().write() {
+        match &mut *self.storage.write() {
             Memory::Cuda(memory) => memory.give_back(),
             #[cfg(feature = "cpu")]
             Memory::Cpu(_) => {}

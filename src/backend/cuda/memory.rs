@@ -4,6 +4,7 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytemuck::AnyBitPattern;
 use cudarc::driver::sys::{CUdeviceptr, CUresult};
 
 use super::driver::{driver, is_code};
@@ -167,10 +168,10 @@ impl CudaMemory {
     }
 
     /// Copies a range of bytes to the host, waiting for the device.
-    pub(crate) fn download(&self, range: Range<usize>) -> Result<Vec<u8>> {
-        debug_assert!(range.end <= self.bytes);
-        let mut copy = Vec::<u8>::new();
-        copy.try_reserve_exact(range.len())
+    pub(crate) fn download<B: AnyBitPattern>(&self, range: Range<usize>) -> Result<Vec<B>> {
+        debug_assert!(range.end <= self.bytes && range.len().is_multiple_of(size_of::<B>()));
+        let mut copy = Vec::<B>::new();
+        copy.try_reserve_exact(range.len() / size_of::<B>())
             .map_err(|_| Error::OutOfMemory { device: "host".into(), bytes: range.len() })?;
         if range.is_empty() {
             return Ok(copy);
@@ -191,8 +192,8 @@ impl CudaMemory {
             return Err(error);
         }
         copied?;
-        // SAFETY: both succeeded, so all of the range has been written.
-        unsafe { copy.set_len(range.len()) };
+        // SAFETY: both succeeded, so all of the range has been written; any bits are a `B`.
+        unsafe { copy.set_len(range.len() / size_of::<B>()) };
         Ok(copy)
     }
 

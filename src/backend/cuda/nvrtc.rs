@@ -108,7 +108,8 @@ fn too_old(symbol: &str) -> Error {
 /// The library, loaded at the first call that succeeds, with what it can compile for.
 pub(super) fn library() -> Result<&'static Compiler> {
     static COMPILER: OnceCell<Compiler> = OnceCell::new();
-    COMPILER.get_or_try_init(|| Compiler::load(env::var_os(PATH_VARIABLE)))
+    let path = || env::var_os(PATH_VARIABLE).filter(|path| !path.is_empty());
+    COMPILER.get_or_try_init(|| Compiler::load(path()))
 }
 
 /// NVRTC, and what it says of itself.

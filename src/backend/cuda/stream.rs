@@ -68,6 +68,10 @@ impl Lane {
     }
 }
 
+/// As many streams are remembered as readers of one block of memory, and kept alive by that. A
+/// program that takes a stream per request and reads the same memory in all of them goes on.
+const MOST_READERS: usize = 32;
+
 /// On which streams memory was used since it was last written.
 pub(super) struct Usage {
     /// The only lane that has used the memory; null once there are several. Only compared.
@@ -107,6 +111,9 @@ impl Usage {
             return Ok(());
         }
         lane.wait_for(&lanes.writer)?;
+        if lanes.readers.len() >= MOST_READERS {
+            lanes.gather_readers_on(lane)?;
+        }
         lanes.readers.push(Arc::clone(lane));
         self.sole.store(ptr::null_mut(), Ordering::Relaxed);
         Ok(())
@@ -135,13 +142,20 @@ impl Usage {
 impl Lanes {
     /// Makes a lane wait for all others and take the writer's place.
     fn gather_on(&mut self, lane: &Arc<Lane>) -> Result<()> {
-        for other in self.readers.iter().chain([&self.writer]) {
-            if !Arc::ptr_eq(other, lane) {
-                lane.wait_for(other)?;
-            }
+        self.gather_readers_on(lane)?;
+        if !Arc::ptr_eq(&self.writer, lane) {
+            lane.wait_for(&self.writer)?;
+            self.writer = Arc::clone(lane);
+        }
+        Ok(())
+    }
+
+    /// Makes a lane wait for the readers, so that whoever waits for it waits for them.
+    fn gather_readers_on(&mut self, lane: &Arc<Lane>) -> Result<()> {
+        for reader in self.readers.iter().filter(|reader| !Arc::ptr_eq(reader, lane)) {
+            lane.wait_for(reader)?;
         }
         self.readers.clear();
-        self.writer = Arc::clone(lane);
         Ok(())
     }
 }
