@@ -120,12 +120,14 @@ fn what_was_written_in_part() {
         "mad.wide.u32 %rd3, %r5, 8, %rd1; st.global.u8 [%rd3], 1; st.global.u32 [%rd3+4], 2;";
     let load = "mad.wide.u32 %rd3, %r5, 8, %rd1; ld.global.v2.u32 {%r6,%r7}, [%rd3];";
     let moved = format!("{load} st.global.v2.u32 [%rd3+512], {{%r6,%r7}};");
+    let half = format!("{load} st.global.u32 [%rd3+516], %r7;");
     let used = format!("{load} add.u32 %r6, %r6, 1; st.global.u32 [%rd3+512], %r6;");
-    let [make, moved, used] =
-        [make, &moved, &used].map(|body| gpu.function(gpu.load(&kernel(body)), "k"));
+    let [make, moved, half, used] =
+        [make, &moved, &half, &used].map(|body| gpu.function(gpu.load(&kernel(body)), "k"));
     let memory = gpu.alloc(1024);
     gpu.run(make, 1, 32, &[memory, 0]);
     gpu.run(moved, 1, 32, &[memory, 0]);
+    gpu.run(half, 1, 32, &[memory, 0]);
     assert_eq!(report(), "[]");
     assert_eq!(gpu.launch(used, 1, 32, &[memory, 0]), 0);
     assert_eq!(gpu.sync(), 719, "{}", report());

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 const MOVES: [&str; 10] = ["mov", "and", "or", "xor", "lop3", "shl", "shr", "bfi", "prmt", "cvt"];
 
 /// The registers of a function that anything but a store depends on: a sum, a comparison, an address, a branch.
-/// One that is never used is among them.
+/// One that is never used is among them, unless it is an element of a vector.
 pub(super) fn looked_at(function: &Function) -> HashSet<String> {
     let (mut results, mut moved, mut left) = (HashSet::new(), HashSet::new(), Vec::new());
     // By register, those its contents come from.
@@ -51,7 +51,13 @@ fn uses(i: &Instruction) -> Uses {
     let float = parts.iter().any(|part| part.starts_with('f') && part.len() > 1);
     for (k, arg) in i.args.iter().enumerate() {
         let kind = match parts[0] {
-            "ld" if k == 0 => &mut uses.results,
+            "ld" if k == 0 => {
+                // An element that nobody needs came along with the others.
+                if matches!(arg, Arg::Vector(_)) {
+                    names(arg, &mut uses.stored);
+                }
+                &mut uses.results
+            }
             "st" if k == 1 => &mut uses.stored,
             name if MOVES.contains(&name) && k == 0 => &mut uses.results,
             "cvt" if float => &mut uses.looked,
