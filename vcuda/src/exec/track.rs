@@ -124,16 +124,21 @@ pub struct BlockTrack {
     clock: u32,
     /// The number that means "several threads of this block".
     several: u32,
-    /// The number of each thread.
-    numbers: Vec<u32>,
+    threads: Vec<Thread>,
     /// The latest draw of each warp that was for all its lanes, and the number for several of them.
     whole: Vec<(usize, u32)>,
     /// When numbers were given up by some lanes of a draw only.
     ended: HashMap<u32, u32>,
-    /// Up to when each thread has taken over what the block gave up,
-    taken: Vec<u32>,
+}
+
+/// A thread of the block.
+#[derive(Debug, Clone, Copy, Default)]
+struct Thread {
+    number: u32,
+    /// Up to when it has taken over what the block gave up,
+    taken: u32,
     /// and what its warp gave up.
-    met: Vec<u32>,
+    met: u32,
 }
 
 const NO_WARP: u32 = u32::MAX;
@@ -149,11 +154,9 @@ impl BlockTrack {
             phase: 0,
             clock: 0,
             several: 0,
-            numbers: vec![0; warps * LANES],
+            threads: vec![Thread::default(); warps * LANES],
             whole: vec![(0, 0); warps],
             ended: HashMap::new(),
-            taken: vec![0; warps * LANES],
-            met: vec![0; warps * LANES],
         };
         track.renew_several()?;
         (0..warps).try_for_each(|warp| track.renew(warp, u32::MAX))?;
@@ -172,8 +175,8 @@ impl BlockTrack {
         let first = draw(DRAW)?;
         let at = self.draws.len();
         self.draws.push(Draw { first, warp: warp as u32, phase: self.phase, ended: NEVER });
-        let numbers = &mut self.numbers[warp * LANES..][..LANES];
-        lanes(mask).for_each(|lane| numbers[lane] = first + lane as u32);
+        let threads = &mut self.threads[warp * LANES..][..LANES];
+        lanes(mask).for_each(|lane| threads[lane].number = first + lane as u32);
         let whole = if mask == u32::MAX { at } else { self.whole[warp].0 };
         self.whole[warp] = (whole, first + LANES as u32);
         Some(())
@@ -188,7 +191,7 @@ impl BlockTrack {
             self.draws[whole].ended = self.clock;
         }
         for lane in lanes(mask) {
-            let number = self.numbers[warp * LANES + lane];
+            let number = self.threads[warp * LANES + lane].number;
             if mask != u32::MAX || number != first + lane as u32 {
                 self.ended.insert(number, self.clock);
             }
@@ -209,10 +212,10 @@ impl BlockTrack {
     /// These lanes of a warp have met; ones that have ended count as being there.
     pub fn lanes_met(&mut self, warp: usize, mask: u32) -> Option<()> {
         self.give_up(warp, mask)?;
-        let taken = lanes(mask).map(|lane| self.taken[warp * LANES + lane]).max().unwrap_or(0);
+        let threads = &mut self.threads[warp * LANES..][..LANES];
+        let taken = lanes(mask).map(|lane| threads[lane].taken).max().unwrap_or(0);
         for lane in lanes(mask) {
-            self.met[warp * LANES + lane] = self.clock;
-            self.taken[warp * LANES + lane] = taken;
+            threads[lane] = Thread { taken, met: self.clock, ..threads[lane] };
         }
         Some(())
     }
@@ -232,8 +235,9 @@ impl BlockTrack {
     /// Lanes of a warp leave a barrier of some threads, or look at what may be a flag: what was given up until
     /// then happened before what they do now.
     pub fn take_over(&mut self, warp: usize, mask: u32, until: u32) -> Option<()> {
-        for thread in lanes(mask).map(|lane| warp * LANES + lane) {
-            self.taken[thread] = self.taken[thread].max(until);
+        for lane in lanes(mask) {
+            let thread = &mut self.threads[warp * LANES + lane];
+            thread.taken = thread.taken.max(until);
         }
         Some(())
     }
@@ -242,7 +246,7 @@ impl BlockTrack {
     #[inline(always)]
     pub fn me(&self, warp: usize, lane: usize) -> Me {
         let thread = warp * LANES + lane;
-        Me { number: self.numbers[thread], thread }
+        Me { number: self.threads[thread].number, thread }
     }
 
     fn find(&self, number: u32) -> Option<&Draw> {
@@ -258,8 +262,8 @@ impl BlockTrack {
         };
         let ended = || self.ended.get(&number).copied().unwrap_or(draw.ended);
         draw.phase < self.phase
-            || ended() <= self.taken[me.thread]
-            || draw.warp as usize == me.thread / LANES && ended() <= self.met[me.thread]
+            || ended() <= self.threads[me.thread].taken
+            || draw.warp as usize == me.thread / LANES && ended() <= self.threads[me.thread].met
     }
 
     fn who(&self, number: u32) -> Option<(u32, u32)> {

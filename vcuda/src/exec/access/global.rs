@@ -2,6 +2,8 @@
 
 use super::{Fault, Job, Way};
 use crate::exec::block::BlockState;
+use crate::exec::launch::Region;
+use crate::exec::track::{BlockTrack, Touch};
 use crate::exec::warp::Warp;
 use crate::isa::lane::{LANES, lanes};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -58,7 +60,7 @@ fn exchange(addr: u64, bytes: u8, f: impl Fn(u64) -> u64) -> u64 {
 }
 
 impl Warp {
-    /// Checks the bytes of a lane and notes who touches them. `way` is that of the job, as a constant.
+    /// Checks the bytes of a lane, and notes who touches them. `way` is that of the job, as a constant.
     #[inline(always)]
     fn check(
         &self,
@@ -75,16 +77,36 @@ impl Warp {
                 Way::Read | Way::Both => own.arena.all_data(addr, job.size),
             };
         let region = if fine { Some(own) } else { self.allow(block, job, lane, addr)? };
-        if let (Some(region), Some(track)) = (region, &block.track) {
-            let (me, touch) = (track.me(self.index, lane), job.touch(way, false));
-            for at in addr..addr + job.size {
-                let cell = region.arena.cell(at);
-                let old = cell.load(Relaxed);
-                match track.touch(&touch, old, me) {
-                    Ok(new) if new != old => cell.store(new, Relaxed),
-                    Ok(_) => {}
-                    Err(conflict) => return Err(self.conflict(block, job, lane, at, conflict)),
-                }
+        match (region, &block.track) {
+            (Some(region), Some(track)) if job.a.strong => {
+                self.note(block, job, job.touch(way, true, false), lane, addr, (region, track))
+            }
+            (Some(region), Some(track)) => {
+                self.note(block, job, job.touch(way, false, false), lane, addr, (region, track))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes in the cells who touches the bytes of a lane.
+    #[inline(always)]
+    fn note(
+        &self,
+        block: &BlockState<'_>,
+        job: &Job<'_>,
+        touch: Touch,
+        lane: usize,
+        addr: u64,
+        (region, track): (&Region, &BlockTrack),
+    ) -> Result<(), Fault> {
+        let me = track.me(self.index, lane);
+        for at in addr..addr + job.size {
+            let cell = region.arena.cell(at);
+            let old = cell.load(Relaxed);
+            match track.touch(&touch, old, me) {
+                Ok(new) if touch.way == Way::Write || new != old => cell.store(new, Relaxed),
+                Ok(_) => {}
+                Err(conflict) => return Err(self.conflict(block, job, lane, at, conflict)),
             }
         }
         Ok(())

@@ -50,10 +50,10 @@ struct Job<'i> {
 }
 
 impl Job<'_> {
-    /// The access as the race check sees it; the way again, as a constant.
+    /// The access as the race check sees it; what is known where it is called is a constant there.
     #[inline(always)]
-    fn touch(&self, way: Way, shared: bool) -> Touch {
-        Touch { way, strong: self.a.strong, readonly: self.a.readonly, shared }
+    fn touch(&self, way: Way, strong: bool, shared: bool) -> Touch {
+        Touch { way, strong, readonly: self.a.readonly, shared }
     }
 
     /// Whether bytes that nobody wrote are the padding of structures that are moved: the program looks at none

@@ -26,7 +26,7 @@ impl Warp {
         addresses: &[u64; LANES],
     ) -> Result<(), Fault> {
         let size = job.size as usize;
-        let touch = job.touch(job.way, true);
+        let touch = job.touch(job.way, job.a.strong, true);
         for lane in lanes(mask) {
             let addr = addresses[lane];
             let Some(at) = block.shared.index(addr, job.size) else {
