@@ -163,13 +163,13 @@ fn masks_that_cannot_be_used() {
         watched.refused(
             binary(BinaryOp::Add, &x, 1).out(&mut out).mask(&long).run(),
             ErrorKind::Broadcast,
-            "add: cannot broadcast [4] with [3] (dimension 0: 4 vs 3)",
+            "mask: cannot broadcast [4] with [3] (dimension 0: 4 vs 3)",
         );
         let larger = Tensor::ones([2, 3], DType::Bool, &device).unwrap();
         watched.refused(
             binary(BinaryOp::Add, &x, 1).out(&mut out).mask(&larger).run(),
             ErrorKind::Broadcast,
-            "add: cannot broadcast [2, 3] with [3] (the shape to broadcast to must not be smaller)",
+            "mask: cannot broadcast [2, 3] with [3] (the shape to broadcast to must not be smaller)",
         );
         binary(BinaryOp::Add, &x, 1).out(&mut out).mask(&mask).run().unwrap();
         assert_eq!(out.to_vec::<i32>().unwrap(), [2, 8, 4]);
