@@ -22,13 +22,15 @@ const THREADS: usize = 8;
 
 /// Fails if the work takes longer than anything but a deadlock would.
 fn without_a_deadlock(name: &str, work: impl FnOnce() + Send + 'static) {
+    // To find them may take a while, too: the virtual driver is built if need be.
+    devices();
     let (done, wait) = mpsc::channel();
     let worker = thread::spawn(move || {
         work();
         // Nobody listens any more if the wait was over before.
         let _ = done.send(());
     });
-    match wait.recv_timeout(Duration::from_secs(600)) {
+    match wait.recv_timeout(Duration::from_secs(100)) {
         Ok(()) => worker.join().unwrap(),
         Err(mpsc::RecvTimeoutError::Timeout) => panic!("{name}: threads wait for each other"),
         Err(mpsc::RecvTimeoutError::Disconnected) => {
