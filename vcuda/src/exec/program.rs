@@ -170,5 +170,22 @@ pub struct Access {
     pub class: Class,
 }
 
+impl Access {
+    /// A plain access to one word.
+    pub fn word(space: Space) -> Access {
+        Access {
+            space,
+            bytes: 4,
+            count: 1,
+            signed: false,
+            readonly: false,
+            strong: false,
+            fence: false,
+            moved: 0,
+            class: Class::Word,
+        }
+    }
+}
+
 /// What an atomic makes of the old value and its operands.
 pub type Change = fn(u64, u64, u64) -> u64;

@@ -128,18 +128,7 @@ impl Decoder<'_> {
                 };
                 o.s[0] = self.constant(Class::Wide, address);
                 o.d[0] = self.constant(Class::Word, 0);
-                let access = Access {
-                    space,
-                    bytes: 4,
-                    count: 1,
-                    signed: false,
-                    readonly: false,
-                    strong: false,
-                    fence: false,
-                    moved: 0,
-                    class: Class::Word,
-                };
-                self.emit(Op::Store(access), o);
+                self.emit(Op::Store(Access::word(space)), o);
                 return Ok(());
             }
             _ => {}

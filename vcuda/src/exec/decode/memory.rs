@@ -25,17 +25,8 @@ impl Decoder<'_> {
             args.pop();
         }
         let entry = self.frames.last().is_some_and(|f| f.entry);
-        let mut access = Access {
-            space: Space::Generic,
-            bytes: 0,
-            count: 1,
-            signed: false,
-            readonly: false,
-            strong: false,
-            fence: false,
-            moved: 0,
-            class: Class::Word,
-        };
+        // Until a type is seen there are no bytes.
+        let mut access = Access { bytes: 0, ..Access::word(Space::Generic) };
         let atomic = matches!(parts[0], "atom" | "red");
         let mut operation = Vec::new();
         for &part in &parts[1..] {
