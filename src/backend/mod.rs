@@ -8,6 +8,7 @@ pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 
 use bytemuck::AnyBitPattern;
@@ -18,7 +19,7 @@ use crate::plan::Plan;
 use crate::promote::Compute;
 use crate::scalar::ElementBytes;
 use crate::storage::Access;
-use crate::{DType, Device, Result};
+use crate::{DType, Device, Element, Result};
 
 /// A block of a device's memory.
 pub(crate) enum Memory {
@@ -147,4 +148,15 @@ impl Memory {
             Memory::Cuda(memory) => memory.clear(),
         }
     }
+}
+
+/// Downloaded bits as elements, without a copy, if every one of them is valid.
+pub(crate) fn elements<T: Element>(bits: Vec<T::Bits>) -> Option<Vec<T>> {
+    if !bits.iter().all(T::is_valid_bit_pattern) {
+        return None;
+    }
+    let mut bits = ManuallyDrop::new(bits);
+    // SAFETY: the vector is given up, its elements are valid as `T`, and `Bits` has the same size
+    // and alignment, as `CheckedBitPattern` promises.
+    Some(unsafe { Vec::from_raw_parts(bits.as_mut_ptr().cast(), bits.len(), bits.capacity()) })
 }

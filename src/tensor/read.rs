@@ -1,6 +1,5 @@
 //! Reading elements back, and copies in another form.
 
-use std::mem::ManuallyDrop;
 use std::ops::Range;
 
 use bytemuck::AnyBitPattern;
@@ -37,16 +36,11 @@ impl Tensor {
             let reason = format!("elements of {own} were asked for as {asked}; cast them first");
             return Err(Error::InvalidArgument { op, reason });
         }
-        let bits = self.download::<T::Bits>()?;
         // Only bools can be wrong, in memory that the user's own kernels have written.
-        if !bits.iter().all(T::is_valid_bit_pattern) {
+        backend::elements(self.download()?).ok_or_else(|| {
             let reason = "the storage holds a bool beyond 0 and 1".into();
-            return Err(Error::InvalidArgument { op, reason });
-        }
-        let mut bits = ManuallyDrop::new(bits);
-        // SAFETY: the vector is given up, its elements are valid as `T`, and `Bits` has the same
-        // size and alignment, as `CheckedBitPattern` promises.
-        Ok(unsafe { Vec::from_raw_parts(bits.as_mut_ptr().cast(), bits.len(), bits.capacity()) })
+            Error::InvalidArgument { op, reason }
+        })
     }
 
     /// The elements as native-endian bytes, in row-major order. Waits for the device.
