@@ -122,6 +122,7 @@ mod operand;
 mod ops;
 mod overlap;
 mod plan;
+mod program;
 pub mod promote;
 mod scalar;
 mod slice;

@@ -1,37 +1,25 @@
-//! From operands to a loop nest: which dimensions are left to walk, in which order, and how.
+//! From layouts to a loop nest: which dimensions are left to walk, and in which order.
 //!
 //! A plan is a value that can be printed and tested; both backends run it, and neither sees a
 //! shape to broadcast or a dtype to promote.
 
-#[cfg(any(feature = "cuda", test))]
-#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "only the CUDA backend asks"))]
-mod shape;
+use smallvec::SmallVec;
 
 use crate::layout::{Layout, MAX_RANK};
 
-#[cfg(feature = "cuda")]
-pub(crate) use self::shape::{Fit, Shape, tile_log2};
+/// The slot of the destination.
+pub(crate) const OUT: usize = 0;
 
-/// The parts that memory plays in an operation.
+/// How a loop nest walks one piece of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// The destination.
-    Out,
-    /// The left (or only) operand.
-    Lhs,
-    /// The right operand.
-    Rhs,
-    /// The mask: elements of the destination whose mask is false are left alone.
-    Mask,
+pub(crate) struct Slot {
+    /// The first element.
+    pub(crate) offset: usize,
+    /// The step of each loop in elements, innermost first; 0 from the plan's rank on.
+    pub(crate) strides: [isize; MAX_RANK],
 }
 
-/// How many roles there are.
-pub(crate) const ROLES: usize = 4;
-
-/// A loop nest over up to four pieces of memory, collapsed to as few loops as their strides allow.
-///
-/// Loops are ordered by the destination's strides, the innermost first, and the destination's
-/// strides are positive; so a destination without gaps is written from front to back.
+/// A loop nest over several pieces of memory, collapsed to as few loops as their strides allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// How many elements there are.
@@ -40,110 +28,122 @@ pub(crate) struct Plan {
     pub(crate) rank: usize,
     /// The lengths of the loops, innermost first; 1 from `rank` on.
     pub(crate) sizes: [usize; MAX_RANK],
-    /// The step of each loop in elements, per role; 0 for a role that is absent.
-    pub(crate) strides: [[isize; MAX_RANK]; ROLES],
-    /// The first element, per role.
-    pub(crate) offsets: [usize; ROLES],
+    /// What each piece of memory does; the first is the destination.
+    pub(crate) slots: SmallVec<[Slot; 4]>,
+}
+
+/// What decides the order of the loops.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Destination,
+    RowMajor,
 }
 
 impl Plan {
-    /// Plans a walk over `shape`. Each layout must be broadcast to that shape already.
-    pub(crate) fn new(shape: &[usize], roles: [Option<&Layout>; ROLES]) -> Plan {
+    /// Plans a walk over `shape`, to which each layout must be broadcast already; the first is the
+    /// destination's.
+    ///
+    /// The loops are ordered by the destination's strides, the innermost first, and the destination is
+    /// walked forwards; so a destination without gaps is written from front to back.
+    pub(crate) fn new<'a>(shape: &[usize], layouts: impl IntoIterator<Item = &'a Layout>) -> Plan {
+        Plan::build(shape, layouts, Order::Destination)
+    }
+
+    /// Plans a walk in row-major order, the last dimension innermost, whatever the strides.
+    pub(crate) fn in_order<'a>(
+        shape: &[usize],
+        layouts: impl IntoIterator<Item = &'a Layout>,
+    ) -> Plan {
+        Plan::build(shape, layouts, Order::RowMajor)
+    }
+
+    fn build<'a>(
+        shape: &[usize],
+        layouts: impl IntoIterator<Item = &'a Layout>,
+        order: Order,
+    ) -> Plan {
+        let layouts: SmallVec<[&Layout; 4]> = layouts.into_iter().collect();
+        debug_assert!(layouts.iter().all(|layout| layout.shape() == shape));
+        let start = |layout: &&Layout| Slot { offset: layout.offset(), strides: [0; MAX_RANK] };
         let mut plan = Plan {
             len: shape.iter().product(),
             rank: 0,
             sizes: [1; MAX_RANK],
-            strides: [[0; MAX_RANK]; ROLES],
-            offsets: [0; ROLES],
+            slots: layouts.iter().map(start).collect(),
         };
-        for (role, layout) in roles.iter().enumerate() {
-            if let Some(layout) = layout {
-                debug_assert_eq!(layout.shape(), shape);
-                plan.offsets[role] = layout.offset();
-            }
-        }
         if plan.len == 0 {
             return plan;
         }
         for (axis, &size) in shape.iter().enumerate().rev() {
             if size != 1 {
-                let strides = roles.map(|role| role.map_or(0, |layout| layout.strides()[axis]));
-                plan.push(size, strides);
+                plan.insert(size, &layouts, axis, order);
             }
         }
         plan.collapse();
         plan
     }
 
-    /// Inserts a loop where the destination's stride puts it, walking that stride forwards.
-    fn push(&mut self, size: usize, mut strides: [isize; ROLES]) {
-        if strides[Role::Out as usize] < 0 {
-            for (role, stride) in strides.iter_mut().enumerate() {
-                let last = *stride * (size as isize - 1);
-                self.offsets[role] = self.offsets[role].wrapping_add_signed(last);
-                *stride = -*stride;
-            }
-        }
+    /// Inserts a loop where the order puts it.
+    fn insert(&mut self, size: usize, layouts: &[&Layout], axis: usize, order: Order) {
         let mut place = self.rank;
-        while place > 0 && self.strides[Role::Out as usize][place - 1] > strides[Role::Out as usize]
-        {
-            place -= 1;
+        let mut direction = 1;
+        if order == Order::Destination {
+            let stride = layouts[OUT].strides()[axis];
+            direction = if stride < 0 { -1 } else { 1 };
+            while place > 0 && self.slots[OUT].strides[place - 1] > stride * direction {
+                place -= 1;
+            }
         }
         self.sizes.copy_within(place..self.rank, place + 1);
         self.sizes[place] = size;
-        for (all, stride) in self.strides.iter_mut().zip(strides) {
-            all.copy_within(place..self.rank, place + 1);
-            all[place] = stride;
+        for (slot, layout) in self.slots.iter_mut().zip(layouts) {
+            let stride = layout.strides()[axis];
+            if direction < 0 {
+                slot.offset = slot.offset.wrapping_add_signed(stride * (size as isize - 1));
+            }
+            slot.strides.copy_within(place..self.rank, place + 1);
+            slot.strides[place] = stride * direction;
         }
         self.rank += 1;
     }
 
-    /// Joins neighbouring loops that every role walks as one.
+    /// Joins neighbouring loops that every slot walks as one.
     fn collapse(&mut self) {
         let mut kept = 0;
         for next in 1..self.rank {
             let size = self.sizes[kept] as isize;
-            let joins = self.strides.iter().all(|stride| stride[next] == stride[kept] * size);
-            if joins {
+            let joins = |slot: &Slot| slot.strides[next] == slot.strides[kept].wrapping_mul(size);
+            if self.slots.iter().all(joins) {
                 self.sizes[kept] *= self.sizes[next];
             } else {
                 kept += 1;
                 self.sizes[kept] = self.sizes[next];
-                for stride in &mut self.strides {
-                    stride[kept] = stride[next];
+                for slot in &mut self.slots {
+                    slot.strides[kept] = slot.strides[next];
                 }
             }
         }
         self.rank = self.rank.min(kept + 1);
-        for loop_ in self.rank..MAX_RANK {
-            self.sizes[loop_] = 1;
-            for stride in &mut self.strides {
-                stride[loop_] = 0;
-            }
+        self.sizes[self.rank..].fill(1);
+        for slot in &mut self.slots {
+            slot.strides[self.rank..].fill(0);
         }
     }
 
-    /// The steps of one role's loops, innermost first.
-    pub(crate) fn strides_of(&self, role: Role) -> &[isize; MAX_RANK] {
-        &self.strides[role as usize]
-    }
-
-    /// Whether the role walks its memory from front to back without gaps.
-    #[cfg(any(feature = "cuda", test))]
-    pub(crate) fn is_dense(&self, role: Role) -> bool {
-        let strides = self.strides_of(role);
+    /// Whether a slot walks its memory from front to back without gaps.
+    pub(crate) fn is_dense(&self, slot: usize) -> bool {
+        let strides = &self.slots[slot].strides;
         let mut expected = 1;
-        (0..self.rank).all(|loop_| {
-            let dense = strides[loop_] == expected;
-            expected *= self.sizes[loop_] as isize;
+        (0..self.rank).all(|level| {
+            let dense = strides[level] == expected;
+            expected *= self.sizes[level] as isize;
             dense
         })
     }
 
-    /// Whether the role stands still: the same element everywhere.
-    #[cfg(any(feature = "cuda", test))]
-    pub(crate) fn is_constant(&self, role: Role) -> bool {
-        self.strides_of(role).iter().all(|&stride| stride == 0)
+    /// Whether a slot stands still: the same element everywhere.
+    pub(crate) fn is_constant(&self, slot: usize) -> bool {
+        self.slots[slot].strides.iter().all(|&stride| stride == 0)
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
 
     fn plan(shape: &[usize], out: &Layout, lhs: &Layout) -> Plan {
         let lhs = lhs.broadcast_to("test", shape).unwrap();
-        Plan::new(shape, [Some(out), Some(&lhs), None, None])
+        Plan::new(shape, [out, &lhs])
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
         let layout = Layout::row_major(&[2, 3, 1, 4]);
         let plan = plan(&[2, 3, 1, 4], &layout, &layout);
         assert_eq!((plan.rank, plan.sizes[0], plan.len), (1, 24, 24));
-        assert!(plan.is_dense(Role::Out) && plan.is_dense(Role::Lhs));
+        assert!(plan.is_dense(OUT) && plan.is_dense(1));
     }
 
     #[test]
@@ -169,11 +169,11 @@ mod tests {
         let out = Layout::row_major(&[5, 7]);
         let row = plan(&[5, 7], &out, &Layout::row_major(&[7]));
         assert_eq!(
-            (row.rank, &row.sizes[..2], &row.strides[1][..2]),
+            (row.rank, &row.sizes[..2], &row.slots[1].strides[..2]),
             (2, &[7, 5][..], &[1, 0][..])
         );
         let column = plan(&[5, 7], &out, &Layout::row_major(&[5, 1]));
-        assert_eq!(&column.strides[1][..2], &[0, 1]);
+        assert_eq!(&column.slots[1].strides[..2], &[0, 1]);
     }
 
     #[test]
@@ -187,8 +187,20 @@ mod tests {
     fn a_backward_destination_is_walked_forwards() {
         let out = Layout::row_major(&[6]).flip(0).unwrap();
         let plan = plan(&[6], &out, &Layout::row_major(&[6]));
-        assert_eq!(plan.offsets[..2], [0, 5]);
-        assert_eq!((plan.strides[0][0], plan.strides[1][0]), (1, -1));
+        assert_eq!([plan.slots[OUT].offset, plan.slots[1].offset], [0, 5]);
+        assert_eq!((plan.slots[OUT].strides[0], plan.slots[1].strides[0]), (1, -1));
+    }
+
+    #[test]
+    fn row_major_order_is_kept_where_it_is_asked_for() {
+        let still = Layout::row_major(&[]).broadcast_to("test", &[2, 3]).unwrap();
+        let terms = Layout::row_major(&[3, 2]).transpose(0, 1).unwrap().flip(0).unwrap();
+        let plan = Plan::in_order(&[2, 3], [&still, &terms]);
+        assert_eq!((plan.rank, &plan.sizes[..2]), (2, &[3, 2][..]));
+        assert_eq!(&plan.slots[1].strides[..2], &[2, -1]);
+        assert_eq!(plan.slots[1].offset, 1);
+        let dense = Layout::row_major(&[2, 3]);
+        assert_eq!(Plan::in_order(&[2, 3], [&still, &dense]).rank, 1);
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use smallvec::SmallVec;
+
 use crate::backend::Memory;
-use crate::plan::{ROLES, Role};
+use crate::plan::OUT;
 use crate::{Device, Result};
 
 /// Memory of a device, shared by every clone and view of the tensor it was made for.
@@ -62,9 +64,12 @@ impl Storage {
 
 /// The locks of one operation: each storage once, the destination's for writing, taken in the
 /// order of their addresses so that no two operations can wait for each other.
+///
+/// Memory is found by slot, as in a [`Plan`](crate::plan::Plan): slot 0 is the destination.
 pub(crate) struct Access<'a> {
-    guards: [Option<Guard<'a>>; ROLES],
-    guard_of_role: [Option<usize>; ROLES],
+    guards: SmallVec<[Guard<'a>; 4]>,
+    /// The guard of each slot.
+    slots: SmallVec<[u8; 8]>,
 }
 
 enum Guard<'a> {
@@ -74,81 +79,55 @@ enum Guard<'a> {
     Lent(&'a Memory),
 }
 
-/// Where one of several calls under the same locks finds the memory of a role.
+/// Where one of several calls under the same locks finds the memory of a slot.
 #[derive(Clone, Copy)]
 pub(crate) enum Part<'a> {
-    /// In this role of the access that holds the locks.
-    Held(Role),
+    /// In this slot of the access that holds the locks.
+    Held(usize),
     /// In storage that nobody else has seen yet.
     Private(&'a Storage),
 }
 
 impl<'a> Access<'a> {
-    /// Locks the storages of the roles that have one; the first role is the one written to.
-    pub(crate) fn new(storages: [Option<&'a Arc<Storage>>; ROLES]) -> Access<'a> {
-        let mut order: [Option<(usize, &'a Arc<Storage>)>; ROLES] = [None; ROLES];
-        for (slot, storage) in order.iter_mut().zip(storages) {
-            *slot = storage.map(|storage| (Arc::as_ptr(storage).addr(), storage));
-        }
-        order.sort_unstable_by_key(|entry| entry.map_or(usize::MAX, |(address, _)| address));
-        let written = storages[Role::Out as usize].map(|storage| Arc::as_ptr(storage).addr());
-
-        let mut access = Access { guards: [const { None }; ROLES], guard_of_role: [None; ROLES] };
-        let mut last = None;
-        let mut used = 0;
-        for (address, storage) in order.into_iter().flatten() {
-            if last == Some(address) {
-                continue;
-            }
-            last = Some(address);
-            access.guards[used] = Some(if written == Some(address) {
-                Guard::Write(storage.write())
-            } else {
-                Guard::Read(storage.read())
-            });
-            for (role, candidate) in storages.iter().enumerate() {
-                if candidate.is_some_and(|candidate| Arc::ptr_eq(candidate, storage)) {
-                    access.guard_of_role[role] = Some(used);
-                }
-            }
-            used += 1;
-        }
-        access
+    /// Locks storages, one per slot; the first is the one written to.
+    pub(crate) fn new(storages: impl IntoIterator<Item = &'a Arc<Storage>>) -> Access<'a> {
+        let storages: SmallVec<[&Arc<Storage>; 4]> = storages.into_iter().collect();
+        let mut order: SmallVec<[&Arc<Storage>; 4]> = storages.clone();
+        order.sort_unstable_by_key(|storage| Arc::as_ptr(storage).addr());
+        order.dedup_by(|second, first| Arc::ptr_eq(first, second));
+        let lock = |storage: &&'a Arc<Storage>| match storages.first() {
+            Some(written) if Arc::ptr_eq(written, storage) => Guard::Write(storage.write()),
+            _ => Guard::Read(storage.read()),
+        };
+        let place = |storage: &&Arc<Storage>| {
+            order.iter().position(|other| Arc::ptr_eq(other, storage)).unwrap_or(0) as u8
+        };
+        Access { slots: storages.iter().map(place).collect(), guards: order.iter().map(lock).collect() }
     }
 
     /// An access for one of several calls that together are one step to everybody else: memory that
-    /// is locked here, in other roles, and private storage. No lock is let go of in between.
-    pub(crate) fn for_part<'b>(&'b self, parts: [Option<Part<'b>>; ROLES]) -> Access<'b> {
-        let mut access = Access { guards: [const { None }; ROLES], guard_of_role: [None; ROLES] };
-        for (role, part) in parts.into_iter().enumerate() {
-            access.guards[role] = match part {
-                Some(Part::Held(held)) => self.memory(held).map(Guard::Lent),
-                Some(Part::Private(storage)) if role == Role::Out as usize => {
-                    Some(Guard::Write(storage.write()))
-                }
-                Some(Part::Private(storage)) => Some(Guard::Read(storage.read())),
-                None => None,
-            };
-            access.guard_of_role[role] = access.guards[role].is_some().then_some(role);
-        }
-        access
+    /// is locked here, in other slots, and private storage. No lock is let go of in between.
+    pub(crate) fn for_part<'b>(&'b self, parts: impl IntoIterator<Item = Part<'b>>) -> Access<'b> {
+        let guard = |(slot, part)| match part {
+            Part::Held(held) => Guard::Lent(self.memory(held)),
+            Part::Private(storage) if slot == OUT => Guard::Write(storage.write()),
+            Part::Private(storage) => Guard::Read(storage.read()),
+        };
+        let guards: SmallVec<[Guard<'b>; 4]> = parts.into_iter().enumerate().map(guard).collect();
+        Access { slots: (0..guards.len() as u8).collect(), guards }
     }
 
-    /// The memory in a role, if that role was given any.
-    pub(crate) fn memory(&self, role: Role) -> Option<&Memory> {
-        let guard = self.guard_of_role[role as usize]?;
-        self.guards[guard].as_ref().map(|guard| match guard {
-            Guard::Read(memory) => &**memory,
-            Guard::Write(memory) => &**memory,
+    /// The memory of a slot.
+    pub(crate) fn memory(&self, slot: usize) -> &Memory {
+        match &self.guards[usize::from(self.slots[slot])] {
+            Guard::Read(memory) => memory,
+            Guard::Write(memory) => memory,
             Guard::Lent(memory) => memory,
-        })
+        }
     }
 
-    /// Whether a role's memory is the destination's own.
-    pub(crate) fn is_written(&self, role: Role) -> bool {
-        match (self.memory(role), self.memory(Role::Out)) {
-            (Some(memory), Some(written)) => std::ptr::eq(memory, written),
-            _ => false,
-        }
+    /// Whether a slot's memory is the destination's own.
+    pub(crate) fn is_written(&self, slot: usize) -> bool {
+        std::ptr::eq(self.memory(slot), self.memory(OUT))
     }
 }

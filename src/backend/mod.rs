@@ -1,7 +1,7 @@
 //! What the backends are asked to do, and the memory they do it on.
 //!
-//! A backend is given a [`Plan`], dtypes and locked memory. It never broadcasts, promotes, or
-//! chooses a destination: that has been done.
+//! A backend is given a [`Request`] and locked memory. It never broadcasts, promotes, converts of its own accord
+//! or chooses a destination: that has been done.
 
 #[cfg(feature = "cpu")]
 pub(crate) mod cpu;
@@ -14,12 +14,9 @@ use std::ops::Range;
 use bytemuck::AnyBitPattern;
 
 use crate::device::Kind;
-use crate::op::{BinaryOp, UnaryOp};
-use crate::plan::Plan;
-use crate::promote::Compute;
-use crate::scalar::ElementBytes;
+use crate::program::Request;
 use crate::storage::Access;
-use crate::{DType, Device, Element, Result};
+use crate::{Device, Element, Result};
 
 /// A block of a device's memory.
 pub(crate) enum Memory {
@@ -29,76 +26,14 @@ pub(crate) enum Memory {
     Cuda(cuda::CudaMemory),
 }
 
-/// Where an operand's elements come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// The memory of the operand's role, holding elements of this dtype.
-    Memory(DType),
-    /// One number for all elements, already in the dtype of the computation.
-    Scalar(ElementBytes),
-}
-
-/// A binary operation: convert both operands to `compute`, apply `op`, convert the `result` to the
-/// destination's dtype `out`.
-#[derive(Clone, Debug)]
-pub(crate) struct BinaryCall<'a> {
-    pub(crate) op: BinaryOp,
-    pub(crate) compute: Compute,
-    pub(crate) result: DType,
-    pub(crate) lhs: Source,
-    pub(crate) rhs: Source,
-    pub(crate) out: DType,
-    pub(crate) masked: bool,
-    pub(crate) plan: &'a Plan,
-}
-
-/// A unary operation on the elements of `lhs`, converted to the destination's dtype `out`.
-#[derive(Clone, Debug)]
-pub(crate) struct UnaryCall<'a> {
-    pub(crate) op: UnaryOp,
-    pub(crate) lhs: Source,
-    pub(crate) out: DType,
-    pub(crate) masked: bool,
-    pub(crate) plan: &'a Plan,
-}
-
-/// The gradient of `copysign` by its left operand, summed over the dimensions in which that was
-/// broadcast. `kept` walks the destination's elements and the first element of each sum, `summed`
-/// the elements of one sum; in both the roles are destination, left operand, right operand and, in
-/// the place of the mask, the gradient that comes in.
-#[derive(Clone, Debug)]
-pub(crate) struct CopysignGradCall<'a> {
-    pub(crate) dtype: DType,
-    pub(crate) kept: &'a Plan,
-    pub(crate) summed: &'a Plan,
-}
-
-/// Runs a call on the device that all of the access' memory belongs to.
-macro_rules! dispatch {
-    ($device:expr, $access:expr, $call:expr, $function:ident) => {
-        match $device.kind() {
-            #[cfg(feature = "cpu")]
-            Kind::Cpu => cpu::$function($call, $access),
-            #[cfg(feature = "cuda")]
-            Kind::Cuda(device) => device.$function($call, $access),
-        }
-    };
-}
-
-pub(crate) fn binary(device: &Device, call: &BinaryCall<'_>, access: &Access<'_>) -> Result<()> {
-    dispatch!(device, access, call, binary)
-}
-
-pub(crate) fn unary(device: &Device, call: &UnaryCall<'_>, access: &Access<'_>) -> Result<()> {
-    dispatch!(device, access, call, unary)
-}
-
-pub(crate) fn copysign_grad(
-    device: &Device,
-    call: &CopysignGradCall<'_>,
-    access: &Access<'_>,
-) -> Result<()> {
-    dispatch!(device, access, call, copysign_grad)
+/// Runs a request on the device that all of the access' memory belongs to.
+pub(crate) fn run(device: &Device, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
+    match device.kind() {
+        #[cfg(feature = "cpu")]
+        Kind::Cpu => cpu::run(request, access),
+        #[cfg(feature = "cuda")]
+        Kind::Cuda(device) => device.run(request, access),
+    }
 }
 
 impl Memory {

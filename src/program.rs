@@ -1,0 +1,397 @@
+//! What a backend is asked to compute: a few steps from inputs to a result, element by element.
+//!
+//! A [`Program`] says nothing of shapes or memory; those are in the [`Plan`]. Every decision has been made: the
+//! dtype of each step, where a value is converted, which number stands for which operand. An ordinary call
+//! is a program of one or two steps, an expression one of many. Programs print themselves:
+//!
+//! ```text
+//! x0: f16, x1: f32
+//! t0: f32 = cast(x0)
+//! t1: f32 = add(t0, x1)
+//! -> t1
+//! ```
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::DType;
+use crate::op::ElementOp;
+use crate::plan::Plan;
+use crate::scalar::ElementBytes;
+
+/// One thing that a step takes or the program gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Value {
+    /// An input, by its place in [`Program::inputs`].
+    Input(u16),
+    /// The result of an earlier step, by its place in [`Program::steps`].
+    Step(u16),
+}
+
+/// Where elements come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// Elements of this dtype in the memory of a slot of the plan and of the access.
+    Memory(DType, usize),
+    /// One number for all elements, as an element of this dtype.
+    Number(DType, ElementBytes),
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Action {
+    /// Converts its argument, as [`Tensor::cast`](crate::Tensor::cast) does, to another dtype.
+    Cast,
+    /// Applies a function of elements.
+    Apply(ElementOp),
+}
+
+/// One operation on elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Step {
+    pub(crate) action: Action,
+    /// The dtype of the arguments; the condition of a `Select` is bool besides.
+    pub(crate) dtype: DType,
+    /// The dtype of the result.
+    pub(crate) result: DType,
+    /// The arguments; those beyond the arity repeat the first.
+    arguments: [Value; 3],
+}
+
+impl Step {
+    /// How many arguments there are.
+    pub(crate) const fn arity(&self) -> usize {
+        match self.action {
+            Action::Cast => 1,
+            Action::Apply(op) => op.arity(),
+        }
+    }
+
+    /// The arguments.
+    pub(crate) fn arguments(&self) -> &[Value] {
+        &self.arguments[..self.arity()]
+    }
+
+    /// The dtype of an argument.
+    pub(crate) fn argument_dtype(&self, index: usize) -> DType {
+        match self.action {
+            Action::Apply(ElementOp::Select) if index == 0 => DType::Bool,
+            _ => self.dtype,
+        }
+    }
+}
+
+/// Steps from inputs to a result. The result has the dtype of the destination, or of the terms that a
+/// [`Reduction`] sums. Programs without a step copy an input, or fill with a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    inputs: SmallVec<[Input; 4]>,
+    steps: SmallVec<[Step; 4]>,
+    result: Value,
+    /// The slot of the next input in memory; slot 0 is the destination's.
+    next_slot: usize,
+}
+
+impl Program {
+    /// A program without inputs, to be built up from the first input on.
+    pub(crate) fn new() -> Program {
+        Program {
+            inputs: SmallVec::new(),
+            steps: SmallVec::new(),
+            result: Value::Input(0),
+            next_slot: 1,
+        }
+    }
+
+    /// Adds elements in memory, in the next slot.
+    pub(crate) fn memory(&mut self, dtype: DType) -> Value {
+        let input = Input::Memory(dtype, self.next_slot);
+        self.next_slot += 1;
+        self.input(input)
+    }
+
+    /// Adds a number.
+    pub(crate) fn number(&mut self, dtype: DType, bytes: ElementBytes) -> Value {
+        self.input(Input::Number(dtype, bytes))
+    }
+
+    fn input(&mut self, input: Input) -> Value {
+        self.inputs.push(input);
+        self.result = Value::Input(self.inputs.len() as u16 - 1);
+        self.result
+    }
+
+    /// Adds a conversion, if one is needed.
+    pub(crate) fn cast(&mut self, value: Value, to: DType) -> Value {
+        let dtype = self.dtype(value);
+        if dtype == to {
+            self.result = value;
+            return value;
+        }
+        self.step(Action::Cast, dtype, to, [value; 3])
+    }
+
+    /// Adds a function of values that have the dtype of the computation already.
+    pub(crate) fn apply<const N: usize>(&mut self, op: ElementOp, arguments: [Value; N]) -> Value {
+        debug_assert_eq!(N, op.arity());
+        let dtype = self.dtype(arguments[N - 1]);
+        let mut all = [arguments[0]; 3];
+        all[..N].copy_from_slice(&arguments);
+        let step = self.step(Action::Apply(op), dtype, op.result(dtype), all);
+        debug_assert!(
+            (0..N).all(|k| self.dtype(arguments[k]) == self.steps[self.steps.len() - 1].argument_dtype(k))
+        );
+        step
+    }
+
+    fn step(&mut self, action: Action, dtype: DType, result: DType, arguments: [Value; 3]) -> Value {
+        self.steps.push(Step { action, dtype, result, arguments });
+        self.result = Value::Step(self.steps.len() as u16 - 1);
+        self.result
+    }
+
+    /// Compares integers of dtypes that no third one holds, `u64` and a signed one, exactly: a negative
+    /// number is below all of `u64`, and any other is compared there.
+    pub(crate) fn compare_integers(&mut self, op: ElementOp, lhs: Value, rhs: Value) -> Value {
+        use ElementOp::{GreaterEqual, GreaterThan, LogicalAnd, LogicalOr, NotEqual};
+        let signed_is_left = self.dtype(lhs).is_signed_int();
+        let signed = if signed_is_left { lhs } else { rhs };
+        let negative = self.apply(ElementOp::Signbit, [signed]);
+        let wrapped = self.cast(signed, DType::U64);
+        let (lhs, rhs) = if signed_is_left { (wrapped, rhs) } else { (lhs, wrapped) };
+        let compared = self.apply(op, [lhs, rhs]);
+        // What holds whenever the signed one is negative.
+        let is_greater = matches!(op, GreaterThan | GreaterEqual);
+        let is_less = matches!(op, ElementOp::LessThan | ElementOp::LessEqual);
+        if op == NotEqual || (is_less && signed_is_left) || (is_greater && !signed_is_left) {
+            return self.apply(LogicalOr, [negative, compared]);
+        }
+        let natural = self.apply(ElementOp::LogicalNot, [negative]);
+        self.apply(LogicalAnd, [natural, compared])
+    }
+
+    /// The dtype of a value.
+    pub(crate) fn dtype(&self, value: Value) -> DType {
+        match value {
+            Value::Input(index) => self.inputs[usize::from(index)].dtype(),
+            Value::Step(index) => self.steps[usize::from(index)].result,
+        }
+    }
+
+    pub(crate) fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The steps, each after those whose results it takes.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// What the program gives: the value added last.
+    pub(crate) fn result(&self) -> Value {
+        self.result
+    }
+
+    /// How many slots the program touches: the destination, and its inputs in memory.
+    pub(crate) fn slots(&self) -> usize {
+        self.next_slot
+    }
+}
+
+impl Input {
+    pub(crate) const fn dtype(&self) -> DType {
+        match self {
+            Input::Memory(dtype, _) | Input::Number(dtype, _) => *dtype,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Input(index) => write!(f, "x{index}"),
+            Value::Step(index) => write!(f, "t{index}"),
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, input) in self.inputs.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            let number = if matches!(input, Input::Number(..)) { " number" } else { "" };
+            write!(f, "{separator}x{index}: {}{number}", input.dtype())?;
+        }
+        writeln!(f)?;
+        for (index, step) in self.steps.iter().enumerate() {
+            let name = match step.action {
+                Action::Cast => "cast",
+                Action::Apply(op) => op.name(),
+            };
+            write!(f, "t{index}: {} = {name}(", step.result)?;
+            for (place, argument) in step.arguments().iter().enumerate() {
+                write!(f, "{}{argument}", if place == 0 { "" } else { ", " })?;
+            }
+            writeln!(f, ")")?;
+        }
+        write!(f, "-> {}", self.result)
+    }
+}
+
+/// What becomes of the terms of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Fold {
+    /// They are added up.
+    Sum,
+    /// They are added up and divided by their number.
+    Mean,
+}
+
+/// What sums are kept in, by the dtype of their terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Accumulator {
+    /// 64 bits that wrap: bools and integers.
+    Integer,
+    /// An `f64`: floats.
+    Float,
+    /// Two `f64`: complex numbers.
+    Complex,
+}
+
+impl Accumulator {
+    pub(crate) const fn of(terms: DType) -> Accumulator {
+        if terms.is_complex() {
+            Accumulator::Complex
+        } else if terms.is_float() {
+            Accumulator::Float
+        } else {
+            Accumulator::Integer
+        }
+    }
+}
+
+/// A sum over some loops of the results of a program.
+///
+/// The order of the additions is fixed: the terms, in row-major order of the summed dimensions, are the leaves of a
+/// perfect binary tree, and every node is the sum of its two children, the left one first. Leaves beyond the last
+/// term count as −0, which changes nothing that is added to it. The order depends on the number of terms alone,
+/// and any aligned run of 2^k terms is a subtree, so vectors, threads and blocks can each take one. Floats are
+/// added in `f64` and rounded once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reduction<'a> {
+    pub(crate) fold: Fold,
+    /// The loops over the terms of one sum, in row-major order. The destination stands still along them. There is
+    /// at least one term.
+    pub(crate) terms: &'a Plan,
+}
+
+/// Everything a backend needs to know of a computation but the memory itself.
+///
+/// The slots of the plan and of the access are: the destination, the inputs in memory in the order of the program,
+/// and the mask if there is one. The destination's elements are distinct, its dtype is `out`, and there is at least one
+/// of them. An input that shares its storage is either the very same view or apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'a> {
+    /// The operation, for messages.
+    pub(crate) op: &'static str,
+    pub(crate) program: &'a Program,
+    /// The loops over the destination.
+    pub(crate) plan: &'a Plan,
+    /// The dtype of the destination: the program's result, or for a sum the dtype it is rounded to.
+    pub(crate) out: DType,
+    /// Whether the last slot is a mask: elements whose mask is false are left alone. Sums have none.
+    pub(crate) masked: bool,
+    pub(crate) reduction: Option<Reduction<'a>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scalar;
+
+    #[test]
+    fn programs_print_their_steps() {
+        let mut program = Program::new();
+        let (x, y) = (program.memory(DType::F16), program.memory(DType::F32));
+        let x = program.cast(x, DType::F32);
+        program.apply(ElementOp::Add, [x, y]);
+        let text = "x0: f16, x1: f32\nt0: f32 = cast(x0)\nt1: f32 = add(t0, x1)\n-> t1";
+        assert_eq!(program.to_string(), text);
+        assert_eq!(program.slots(), 3);
+    }
+
+    #[test]
+    fn conversions_to_the_same_dtype_are_left_out() {
+        let mut program = Program::new();
+        let x = program.memory(DType::I8);
+        assert_eq!(program.cast(x, DType::I8), x);
+        assert!(program.steps().is_empty());
+    }
+
+    /// Runs a program of integers on one element.
+    fn evaluate(program: &Program, inputs: [i128; 2]) -> i128 {
+        let mut values = Vec::new();
+        let wrap = |value: i128, dtype: DType| match dtype {
+            DType::U64 => i128::from(value as u64),
+            _ => value,
+        };
+        for step in program.steps() {
+            let argument = |k: usize| match step.arguments()[k] {
+                Value::Input(index) => inputs[usize::from(index)],
+                Value::Step(index) => values[usize::from(index)],
+            };
+            values.push(match step.action {
+                Action::Cast => wrap(argument(0), step.result),
+                Action::Apply(ElementOp::Signbit) => (argument(0) < 0).into(),
+                Action::Apply(ElementOp::LogicalNot) => (argument(0) == 0).into(),
+                Action::Apply(ElementOp::LogicalAnd) => argument(0) & argument(1),
+                Action::Apply(ElementOp::LogicalOr) => argument(0) | argument(1),
+                Action::Apply(op) => compare(op, argument(0), argument(1)).into(),
+            });
+        }
+        values[values.len() - 1]
+    }
+
+    fn compare(op: ElementOp, x: i128, y: i128) -> bool {
+        match op {
+            ElementOp::Equal => x == y,
+            ElementOp::NotEqual => x != y,
+            ElementOp::LessThan => x < y,
+            ElementOp::LessEqual => x <= y,
+            ElementOp::GreaterThan => x > y,
+            ElementOp::GreaterEqual => x >= y,
+            other => panic!("{other:?} is no comparison"),
+        }
+    }
+
+    #[test]
+    fn integers_without_a_common_dtype_compare_exactly() {
+        use ElementOp::{Equal, GreaterEqual, GreaterThan, LessEqual, LessThan, NotEqual};
+        let signed = [i64::MIN, -2, -1, 0, 1, i64::MAX].map(i128::from);
+        let unsigned = [0, 1, 1 << 63, u64::MAX - 1, u64::MAX].map(i128::from);
+        for op in [Equal, NotEqual, LessThan, LessEqual, GreaterThan, GreaterEqual] {
+            for (s, u) in signed.iter().flat_map(|&s| unsigned.map(|u| (s, u))) {
+                for (dtypes, inputs) in
+                    [([DType::I64, DType::U64], [s, u]), ([DType::U64, DType::I64], [u, s])]
+                {
+                    let mut program = Program::new();
+                    let [x, y] = dtypes.map(|dtype| program.memory(dtype));
+                    program.compare_integers(op, x, y);
+                    let expected = compare(op, inputs[0], inputs[1]).into();
+                    assert_eq!(evaluate(&program, inputs), expected, "{op:?} {inputs:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_inputs_without_a_slot() {
+        let mut program = Program::new();
+        let x = program.memory(DType::I32);
+        let two = program.number(DType::I32, Scalar::Int(2).wrap_to_element(DType::I32));
+        program.apply(ElementOp::Multiply, [x, two]);
+        assert_eq!(program.slots(), 2);
+        assert!(program.to_string().starts_with("x0: i32, x1: i32 number\n"));
+    }
+}
