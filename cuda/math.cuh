@@ -27,18 +27,17 @@ BL_FN f64 upper(f64 x) { return from_bits<f64>(bits_of(x) & ~((1ull << 27) - 1))
 // x with the sign of `sign` on top of its own.
 BL_FN f64 flip(f64 x, f64 sign) { return from_bits<f64>(bits_of(x) ^ (bits_of(sign) & 0x8000000000000000ull)); }
 
-// x = significand * 2^exponent, and the row of LOG for it. Of a positive normal number.
+// x = significand * 2^exponent, and the row of the table for it. Of a positive normal number.
 struct Split {
     f64 significand, exponent;
-    u32 row;
+    const u64 (&row)[4];
 };
 BL_FN Split split(f64 x) {
     const u64 offset = bits_of(x) - BL_LOG_START;
     const u64 biased = (offset + (2048ull << 52)) >> 52;
     return Split{from_bits<f64>(bits_of(x) - (offset & (0xfffull << 52))),
-                 from_bits<f64>(0x4330000000000000ull | biased) - 4503599627372544.0, u32(offset >> 45) & 127};
+                 from_bits<f64>(0x4330000000000000ull | biased) - 4503599627372544.0, log_row(u32(offset >> 45) & 127)};
 }
-BL_FN f64 log_table(u32 row, int column) { return from_bits<f64>(LOG[row][column]); }
 
 // ---- Special cases -----------------------------------------------------------------------------------------------
 
@@ -101,16 +100,16 @@ BL_FN f64 exp2(f64 t) {
     const f64 shifted = t * 128.0 + BL_ROUND;
     const u64 steps = bits_of(shifted);
     const f64 r = (t - (shifted - BL_ROUND) * (1.0 / 128.0)) * BL_LN2;
-    const f64 near = from_bits<f64>(EXP[u32(steps) & 127][0] + ((steps & ~127ull) << 45));
+    const f64 near = from_bits<f64>(exp_row(u32(steps) & 127)[0] + ((steps & ~127ull) << 45));
     return near + near * (r + r * r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0))));
 }
 
 // The binary logarithm of a positive finite number.
 BL_FN f64 log2(f64 x) {
     const Split s = split(x);
-    const f64 r = s.significand * log_table(s.row, 0) - 1.0;
+    const f64 r = s.significand * from_bits<f64>(s.row[0]) - 1.0;
     const f64 series = -0.5 + r * (1.0 / 3.0 + r * (-0.25 + r * (0.2 + r * (-1.0 / 6.0))));
-    return (s.exponent + log_table(s.row, 3)) + (r + r * r * series) * BL_LOG2_E;
+    return (s.exponent + from_bits<f64>(s.row[3])) + (r + r * r * series) * BL_LOG2_E;
 }
 
 // The nearest number of 29 bits, if it is so near that the power may be that number exactly.
@@ -143,7 +142,7 @@ BL_FN f64 atan2(f64 y, f64 x) {
     const f64 t = (shorter - near * longer) / (longer + near * shorter);
     const f64 t2 = t * t;
     const f64 series = -1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (-1.0 / 7.0));
-    const f64 angle = from_bits<f64>(ATAN[row < 64 ? row : 64][0]) + (t + t * (t2 * series));
+    const f64 angle = from_bits<f64>(atan_row(row < 64 ? row : 64)[0]) + (t + t * (t2 * series));
     return atan2_cases(y, x, start(sides, BL_HALF_PI_HI, BL_PI_HI) + turn(sides, angle));
 }
 
@@ -175,7 +174,7 @@ BL_FN Power power(f64 x, f64 rest) {
     const f64 lower = rest - steps * BL_STEP_LO;
     const f64 r = upper + lower;
     const f64 r_rest = (upper - r) + lower;
-    const f64 table = from_bits<f64>(EXP[count & 127][0]), table_error = from_bits<f64>(EXP[count & 127][1]);
+    const f64 table = from_bits<f64>(exp_row(count & 127)[0]), table_error = from_bits<f64>(exp_row(count & 127)[1]);
     const f64 series = 0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r * (1.0 / 720.0))));
     const f64 added = table * (r + (r * r * series + (r_rest + table_error)));
     const f64 near = table + added;
@@ -201,7 +200,7 @@ BL_FN Sum log_sum(f64 x) {
     const bool subnormal = x < 2.2250738585072014e-308;
     const Split s = split(subnormal ? x * 18014398509481984.0 : x);
     const f64 exponent = subnormal ? s.exponent - 54.0 : s.exponent;
-    const f64 inverse = log_table(s.row, 0), log_hi = log_table(s.row, 1), log_lo = log_table(s.row, 2);
+    const f64 inverse = from_bits<f64>(s.row[0]), log_hi = from_bits<f64>(s.row[1]), log_lo = from_bits<f64>(s.row[2]);
     const f64 significand_upper = from_bits<f64>((bits_of(s.significand) + 0x80000000ull) & ~0xffffffffull);
     const f64 r_upper = significand_upper * inverse - 1.0;
     const f64 r_lower = (s.significand - significand_upper) * inverse;
@@ -248,7 +247,7 @@ BL_FN Sum atan_sum(f64 shorter, f64 longer, f64 quotient) {
     const f64 t2 = t * t;
     const f64 series = -1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (-1.0 / 7.0 + t2 * (1.0 / 9.0 + t2 * (-1.0 / 11.0))));
     const f64 cube = t * (t2 * series);
-    const f64 table = from_bits<f64>(ATAN[row][0]), table_rest = from_bits<f64>(ATAN[row][1]);
+    const f64 table = from_bits<f64>(atan_row(row)[0]), table_rest = from_bits<f64>(atan_row(row)[1]);
     const f64 angle = table + t_upper;
     return Sum{angle, ((table - angle) + t_upper) + ((table_rest + t_lower) + cube)};
 }

@@ -109,15 +109,17 @@ def rust():
 
 def cuda():
     out = ["// The tables and constants of math.cuh, as bits: those of src/math/tables.rs. Written by tests/math/tables.py.", ""]
-    out += ["namespace bl {", "namespace math {", "", "// In global memory, where each thread may read a row of its own; left out where none is read."]
-    out += ["#if BL_DEVICE", "#define BL_TABLE alignas(16) static __device__ const", "#else", "#define BL_TABLE static const", "#endif", ""]
-    out += ["// The bits at which the first interval of LOG starts.", f"#define BL_LOG_START {LOG_START:#018x}ull"]
+    out += ["namespace bl {", "namespace math {", ""]
+    out += ["// The bits at which the first interval of log_row starts.", f"#define BL_LOG_START {LOG_START:#018x}ull"]
     for name, value, doc in constants():
         out += [f"// {doc}", f"#define BL_{name} from_bits<f64>({bits(value):#018x}ull)"]
     for name, rows, doc in TABLES:
         rows = rows()
-        out += ["", f"// {doc}", f"BL_TABLE u64 {name}[{len(rows)}][{len(rows[0])}] = {{"]
-        out += ["    {" + ", ".join(f"{bits(x):#018x}ull" for x in row) + "}," for row in rows] + ["};"]
+        # Inside a function, and so in no module that does not call it.
+        out += ["", f"// {doc}", f"BL_FN const u64 (&{name.lower()}_row(u32 row))[{len(rows[0])}] {{"]
+        out += [f"    alignas(16) static const u64 rows[{len(rows)}][{len(rows[0])}] = {{"]
+        out += ["        {" + ", ".join(f"{bits(x):#018x}ull" for x in row) + "}," for row in rows]
+        out += ["    };", "    return rows[row];", "}"]
     return "\n".join(out + ["", "}  // namespace math", "}  // namespace bl"]) + "\n"
 
 
