@@ -125,7 +125,7 @@ fn check<T: Term>(x: &Tensor, axes: &[usize]) {
         let expected = expected::<T>(x, axes, is_mean);
         let dtype = <T::Result as Element>::DTYPE;
         assert_eq!(given.dtype(), dtype);
-        let expected = from_bytes(dtype, bytemuck_bytes(&expected));
+        let expected = from_bytes(dtype, bytemuck::cast_slice(&expected));
         let given = download(&given);
         assert_eq!(given.len(), expected.len());
         for (index, (&given, &expected)) in given.iter().zip(&expected).enumerate() {
@@ -138,12 +138,6 @@ fn check<T: Term>(x: &Tensor, axes: &[usize]) {
             );
         }
     }
-}
-
-fn bytemuck_bytes<T: Element>(elements: &[T]) -> &[u8] {
-    let len = size_of_val(elements);
-    // SAFETY: elements have no padding, as `NoUninit` promises, and live as long as the bytes.
-    unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), len) }
 }
 
 /// Calls a function with the type of a dtype.
