@@ -106,17 +106,21 @@
 compile_error!("bitlane needs a backend: enable the feature `cpu` or `cuda`");
 
 mod backend;
+mod call;
 mod cast;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod device;
 mod dtype;
 mod error;
+mod expr;
 mod interop;
 #[cfg(feature = "cuda")]
 #[doc(hidden)]
 pub mod introspect;
 mod layout;
+#[allow(dead_code, unused_imports)] // until the operations call it
+mod math;
 mod op;
 mod operand;
 mod ops;
@@ -135,9 +139,10 @@ pub use num_complex::Complex;
 pub use device::Device;
 pub use dtype::{Category, DType, Element};
 pub use error::{Error, ErrorKind, Result};
+pub use expr::{Evaluation, Expr};
 pub use op::{BinaryOp, Shift};
 pub use operand::Operand;
-pub use ops::{Binary, atleast_1d, atleast_2d, atleast_3d, binary};
+pub use ops::{Binary, atleast_1d, atleast_2d, atleast_3d, binary, loss, select};
 pub use promote::Rules;
 pub use scalar::Scalar;
 pub use slice::Slice;

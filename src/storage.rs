@@ -102,7 +102,10 @@ impl<'a> Access<'a> {
         let place = |storage: &&Arc<Storage>| {
             order.iter().position(|other| Arc::ptr_eq(other, storage)).unwrap_or(0) as u8
         };
-        Access { slots: storages.iter().map(place).collect(), guards: order.iter().map(lock).collect() }
+        Access {
+            slots: storages.iter().map(place).collect(),
+            guards: order.iter().map(lock).collect(),
+        }
     }
 
     /// An access for one of several calls that together are one step to everybody else: memory that
