@@ -198,7 +198,9 @@ pub fn same(dtype: DType, expected: Bits, given: Bits, nan: Nan) -> bool {
         (Number::Nan { .. }, Number::Nan { .. }, Nan::Any) => true,
         (Number::Nan { negative: l }, Number::Nan { negative: r }, Nan::SameSign) => l == r,
         (.., Nan::Near) if dtype.is_float() => is_near(dtype, expected, given, units(dtype), 0.0),
-        (.., Nan::NearSum) if dtype.is_float() => is_near(dtype, expected, given, units(dtype), 0.5),
+        (.., Nan::NearSum) if dtype.is_float() => {
+            is_near(dtype, expected, given, units(dtype), 0.5)
+        }
         _ => false,
     }
 }

@@ -66,7 +66,13 @@ fn near_means_near() {
     assert!(is_near(DType::F32, one, one + 1, 1, 0.0));
     assert!(!is_near(DType::F32, one, one + 2, 1, 0.0));
     assert!(!is_near(DType::F32, 0, 1 << 31, 1, 0.0));
-    assert!(!is_near(DType::F32, one, encode_float(DType::F32, Number::Nan { negative: false }), 9, 9.0));
+    assert!(!is_near(
+        DType::F32,
+        one,
+        encode_float(DType::F32, Number::Nan { negative: false }),
+        9,
+        9.0
+    ));
     // Near zero the floor counts.
     assert!(is_near(DType::F32, nearest(DType::F32, 1e-9), nearest(DType::F32, -1e-9), 1, 0.5));
     assert!(!is_near(DType::F32, nearest(DType::F32, 1e-6), nearest(DType::F32, -1e-6), 1, 0.5));
