@@ -70,25 +70,21 @@ BL_FN f64 logaddexp_cases(f64 x, f64 y, f64 sum) {
     return is_nan(x) || is_nan(y) ? BL_NAN : sum;
 }
 
-// atan2(y, x) as an angle of a triangle whose sides are positive, the first not larger than the second. It is added to
-// 0, 1 or 2 quarters of a turn, or taken from them.
+// atan2(y, x) as an angle of a triangle with two positive sides, the first not larger than the second. It is measured
+// from the vertical axis if the point is steep, else from the horizontal one. A NaN is one of the sides then.
 struct Triangle {
-    f64 short_side, long_side;
-    u32 quarters;
-    bool backwards;
+    f64 shorter, longer;
+    bool steep, left;
 };
 BL_FN Triangle triangle(f64 y, f64 x) {
     const f64 height = magnitude(y), width = magnitude(x);
-    const bool steep = height > width, left = bits_of(x) >> 63 != 0;
-    f64 short_side = steep ? width : height, long_side = steep ? height : width;
-    long_side = short_side == BL_INFINITY ? 1.0 : long_side;
-    short_side = short_side == BL_INFINITY ? 1.0 : short_side;
-    long_side = long_side == 0.0 ? 1.0 : long_side;
-    return Triangle{short_side, long_side, steep ? 1u : left ? 2u : 0u, steep != left};
+    const bool steep = height > width;
+    const f64 shorter = steep ? width : height, longer = steep ? height : width;
+    return Triangle{shorter == BL_INFINITY ? 1.0 : shorter, shorter == BL_INFINITY || longer == 0.0 ? 1.0 : longer, steep,
+                    bits_of(x) >> 63 != 0};
 }
-BL_FN f64 start(const Triangle& t, f64 half, f64 whole) { return t.quarters == 0 ? 0.0 : t.quarters == 1 ? half : whole; }
-BL_FN f64 turn(const Triangle& t, f64 angle) { return t.backwards ? -angle : angle; }
-BL_FN f64 atan2_cases(f64 y, f64 x, f64 angle) { return is_nan(x) || is_nan(y) ? BL_NAN : flip(angle, y); }
+BL_FN f64 axis(const Triangle& t, f64 half, f64 whole) { return t.steep ? half : t.left ? whole : 0.0; }
+BL_FN f64 turn(const Triangle& t, f64 angle) { return t.steep != t.left ? -angle : angle; }
 
 // ---- For results that are rounded to f32, f16 or bf16 ------------------------------------------------------------
 
@@ -118,10 +114,7 @@ BL_FN f64 settle(f64 power) {
     return (raised & below) <= 2 * near ? from_bits<f64>(raised & ~below) : power;
 }
 
-BL_FN f64 exp(f64 x) {
-    const f64 power = exp2(x * BL_LOG2_E);
-    return is_nan(x) ? x : power;
-}
+BL_FN f64 exp(f64 x) { return exp2(x * BL_LOG2_E); }
 BL_FN f64 log(f64 x) { return log_cases(x, log2(x) * BL_LN2); }
 BL_FN f64 pow(f64 x, f64 y) {
     return pow_cases(x, y, settle(exp2(limited(y, 1099511627776.0) * log2(magnitude(x)))));
@@ -135,7 +128,7 @@ BL_FN f64 logaddexp(f64 x, f64 y) {
 }
 BL_FN f64 atan2(f64 y, f64 x) {
     const Triangle sides = triangle(y, x);
-    const f64 shorter = sides.short_side, longer = sides.long_side;
+    const f64 shorter = sides.shorter, longer = sides.longer;
     const f64 shifted = f64(f32(shorter) / f32(longer)) * 64.0 + BL_ROUND;
     const f64 near = (shifted - BL_ROUND) * (1.0 / 64.0);
     const u32 row = u32(bits_of(shifted)) & 127;
@@ -143,7 +136,7 @@ BL_FN f64 atan2(f64 y, f64 x) {
     const f64 t2 = t * t;
     const f64 series = -1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (-1.0 / 7.0));
     const f64 angle = from_bits<f64>(atan_row(row < 64 ? row : 64)[0]) + (t + t * (t2 * series));
-    return atan2_cases(y, x, start(sides, BL_HALF_PI_HI, BL_PI_HI) + turn(sides, angle));
+    return flip(axis(sides, BL_HALF_PI_HI, BL_PI_HI) + turn(sides, angle), y);
 }
 
 }  // namespace narrow
@@ -252,10 +245,7 @@ BL_FN Sum atan_sum(f64 shorter, f64 longer, f64 quotient) {
     return Sum{angle, ((table - angle) + t_upper) + ((table_rest + t_lower) + cube)};
 }
 
-BL_FN f64 exp(f64 x) {
-    const f64 result = rounded(power(x, 0.0));
-    return is_nan(x) ? x : result;
-}
+BL_FN f64 exp(f64 x) { return rounded(power(x, 0.0)); }
 BL_FN f64 log(f64 x) { return log_cases(x, log_sum(x).value); }
 BL_FN f64 pow(f64 x, f64 y) {
     const f64 exponent = limited(y, 36893488147419103232.0);
@@ -278,14 +268,14 @@ BL_FN f64 logaddexp(f64 x, f64 y) {
 }
 BL_FN f64 atan2(f64 y, f64 x) {
     const Triangle sides = triangle(y, x);
-    const f64 quotient = sides.short_side / sides.long_side;
-    const Sum exact = atan_sum(sides.short_side, sides.long_side, quotient);
+    const f64 quotient = sides.shorter / sides.longer;
+    const Sum exact = atan_sum(sides.shorter, sides.longer, quotient);
     const bool tiny = quotient < 5e-20;
     const f64 angle = turn(sides, tiny ? quotient : exact.value), rest = turn(sides, tiny ? 0.0 : exact.rest);
-    const f64 from = start(sides, BL_HALF_PI_HI, BL_PI_HI);
+    const f64 from = axis(sides, BL_HALF_PI_HI, BL_PI_HI);
     const f64 sum = from + angle;
     const f64 sum_rest = (from - sum) + angle;
-    return atan2_cases(y, x, sum + (sum_rest + (start(sides, BL_HALF_PI_LO, BL_PI_LO) + rest)));
+    return flip(sum + (sum_rest + (axis(sides, BL_HALF_PI_LO, BL_PI_LO) + rest)), y);
 }
 
 }  // namespace wide
