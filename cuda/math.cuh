@@ -41,17 +41,16 @@ BL_FN Split split(f64 x) {
 
 // ---- Special cases -----------------------------------------------------------------------------------------------
 
-BL_FN bool is_integer(f64 x) { return x >= 4503599627370496.0 || (x + 4503599627370496.0) - 4503599627370496.0 == x; }
+// What the exponent of a power is among the integers. Infinity counts as one, an even one.
+struct Parity { bool integer, odd; };
 
 // x^y, given |x|^y for finite x other than 0 and any y.
-BL_FN f64 pow_cases(f64 x, f64 y, f64 power) {
+BL_FN f64 pow_cases(f64 x, f64 y, Parity parity, f64 power) {
     const f64 size = magnitude(x);
-    const bool integer = is_integer(magnitude(y));
-    const bool odd = integer && !is_integer(magnitude(y) * 0.5);
     const f64 at_end = (size == 0.0) == (y > 0.0) ? 0.0 : BL_INFINITY;
     power = size == 0.0 || size == BL_INFINITY ? at_end : power;
-    power = flip(power, odd ? x : 0.0);
-    const bool complex = x < 0.0 && size < BL_INFINITY && !integer;
+    power = flip(power, parity.odd ? x : 0.0);
+    const bool complex = x < 0.0 && size < BL_INFINITY && !parity.integer;
     power = complex || is_nan(x) || is_nan(y) ? BL_NAN : power;
     return y == 0.0 || x == 1.0 ? 1.0 : power;
 }
@@ -116,8 +115,15 @@ BL_FN f64 settle(f64 power) {
 
 BL_FN f64 exp(f64 x) { return exp2(x * BL_LOG2_E); }
 BL_FN f64 log(f64 x) { return log_cases(x, log2(x) * BL_LN2); }
+// Of a number up to 2^40. From 2^52 on the last bit of a number counts units.
+BL_FN Parity parity(f64 x) {
+    const f64 rounded = magnitude(x) + 4503599627370496.0;
+    const bool integer = rounded - 4503599627370496.0 == magnitude(x);
+    return Parity{integer, integer && (bits_of(rounded) & 1)};
+}
 BL_FN f64 pow(f64 x, f64 y) {
-    return pow_cases(x, y, settle(exp2(limited(y, 1099511627776.0) * log2(magnitude(x)))));
+    const f64 exponent = limited(y, 1099511627776.0);
+    return pow_cases(x, y, parity(exponent), settle(exp2(exponent * log2(magnitude(x)))));
 }
 BL_FN f64 logaddexp(f64 x, f64 y) {
     const f64 large = x > y ? x : y, small = x > y ? y : x;
@@ -247,6 +253,8 @@ BL_FN Sum atan_sum(f64 shorter, f64 longer, f64 quotient) {
 
 BL_FN f64 exp(f64 x) { return rounded(power(x, 0.0)); }
 BL_FN f64 log(f64 x) { return log_cases(x, log_sum(x).value); }
+BL_FN bool is_integer(f64 x) { return x >= 4503599627370496.0 || (x + 4503599627370496.0) - 4503599627370496.0 == x; }
+BL_FN Parity parity(f64 x) { return Parity{is_integer(x), is_integer(x) && !is_integer(x * 0.5)}; }
 BL_FN f64 pow(f64 x, f64 y) {
     const f64 exponent = limited(y, 36893488147419103232.0);
     const Sum log = log_sum(magnitude(x));
@@ -254,7 +262,7 @@ BL_FN f64 pow(f64 x, f64 y) {
     const f64 log_lower = (log.value - log_upper) + log.rest;
     const f64 product = exponent_upper * log_upper;
     const f64 product_rest = (exponent - exponent_upper) * log_upper + exponent * log_lower;
-    return pow_cases(x, y, rounded(power(product, product_rest)));
+    return pow_cases(x, y, parity(magnitude(y)), rounded(power(product, product_rest)));
 }
 BL_FN f64 logaddexp(f64 x, f64 y) {
     const f64 large = x > y ? x : y, small = x > y ? y : x;

@@ -5,7 +5,7 @@
 //! narrow format they still round to infinity and 0.
 
 use super::parts::{
-    ROUND, Split, Triangle, flip, limited, log_cases, logaddexp_cases, pow_cases, select,
+    Parity, ROUND, Split, Triangle, flip, limited, log_cases, logaddexp_cases, pow_cases, select,
 };
 use super::tables::{ATAN, EXP, HALF_PI_HI, LN2, LOG2_E, PI_HI};
 
@@ -29,7 +29,17 @@ pub(crate) fn log(x: f64) -> f64 {
 pub(crate) fn pow(x: f64, y: f64) -> f64 {
     // With an exponent of this size all powers but those of 1 are out of range: infinity is no special case.
     const LARGE: f64 = 1_099_511_627_776.0; // 2^40
-    pow_cases(x, y, settle(exp2(limited(y, LARGE) * log2(x.abs()))))
+    let exponent = limited(y, LARGE);
+    pow_cases(x, y, parity(exponent), settle(exp2(exponent * log2(x.abs()))))
+}
+
+/// Of a number up to 2^40.
+#[inline(always)]
+fn parity(x: f64) -> Parity {
+    const UNIT: f64 = 4_503_599_627_370_496.0; // 2^52: from here on the last bit of a number counts units
+    let rounded = x.abs() + UNIT;
+    let integer = rounded - UNIT == x.abs();
+    Parity { integer, odd: integer & (rounded.to_bits() & 1 == 1) }
 }
 
 /// log(e^x + e^y).

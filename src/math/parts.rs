@@ -46,19 +46,18 @@ impl Split {
     }
 }
 
-/// Whether a number that is not negative is an integer. From 2^52 on all are, and infinity counts.
-#[inline(always)]
-fn is_integer(x: f64) -> bool {
-    const LARGE: f64 = 4_503_599_627_370_496.0; // 2^52
-    (x >= LARGE) | ((x + LARGE) - LARGE == x)
+/// What the exponent of a power is among the integers.
+pub(super) struct Parity {
+    /// Infinity counts as one, an even one.
+    pub(super) integer: bool,
+    pub(super) odd: bool,
 }
 
 /// x^y, given `power` = |x|^y for finite x other than 0 and any y.
 #[inline(always)]
-pub(super) fn pow_cases(x: f64, y: f64, power: f64) -> f64 {
+pub(super) fn pow_cases(x: f64, y: f64, parity: Parity, power: f64) -> f64 {
+    let Parity { integer, odd } = parity;
     let size = x.abs();
-    let integer = is_integer(y.abs());
-    let odd = integer & !is_integer(y.abs() * 0.5);
     let at_end = select((size == 0.0) == (y > 0.0), 0.0, f64::INFINITY);
     let power = select((size == 0.0) | (size == f64::INFINITY), at_end, power);
     let power = flip(power, select(odd, x, 0.0));

@@ -4,7 +4,8 @@
 //! product needs a fused multiply-add to be exact: factors are cut to so few bits that it is.
 
 use super::parts::{
-    ROUND, Split, Triangle, flip, limited, log_cases, logaddexp_cases, pow_cases, select, upper,
+    Parity, ROUND, Split, Triangle, flip, limited, log_cases, logaddexp_cases, pow_cases, select,
+    upper,
 };
 use super::tables::{
     ATAN, EXP, HALF_PI_HI, HALF_PI_LO, LN2_HI, LN2_LO, PI_HI, PI_LO, STEP_HI, STEP_LO, STEPS,
@@ -36,7 +37,15 @@ pub(crate) fn pow(x: f64, y: f64) -> f64 {
     let log_lower = (log - log_upper) + rest;
     let product = exponent_upper * log_upper;
     let product_rest = (exponent - exponent_upper) * log_upper + exponent * log_lower;
-    pow_cases(x, y, Power::of(product, product_rest).rounded())
+    pow_cases(x, y, parity(y.abs()), Power::of(product, product_rest).rounded())
+}
+
+/// Of a number that is not negative.
+#[inline(always)]
+fn parity(x: f64) -> Parity {
+    const UNIT: f64 = 4_503_599_627_370_496.0; // 2^52: from here on all numbers are integers
+    let is_integer = |x: f64| (x >= UNIT) | ((x + UNIT) - UNIT == x);
+    Parity { integer: is_integer(x), odd: is_integer(x) & !is_integer(x * 0.5) }
 }
 
 /// log(e^x + e^y).
