@@ -5,6 +5,7 @@ mod element;
 mod grad;
 mod kernels;
 mod memory;
+pub(crate) mod pool;
 mod walk;
 
 pub(crate) use memory::CpuMemory;
