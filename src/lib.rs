@@ -121,6 +121,8 @@ mod interop;
 #[doc(hidden)]
 pub mod introspect;
 mod layout;
+#[allow(dead_code, unused_imports)] // until the operations call it
+mod math;
 mod op;
 mod operand;
 mod ops;
