@@ -1,4 +1,4 @@
-//! Settings of the CPU backend: the memory that it keeps for reuse.
+//! Settings of the CPU backend: the memory that it keeps for reuse, and the threads that it uses.
 //!
 //! # The pool
 //!
@@ -23,7 +23,7 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 
-use crate::backend::cpu::pool;
+use crate::backend::cpu::{pool, threads};
 
 /// What the pool holds, and has done since the program started; see [`pool_statistics`].
 ///
@@ -90,4 +90,30 @@ pub fn set_pool_limit(bytes: usize) {
 /// ```
 pub fn trim_pool() {
     pool::trim();
+}
+
+/// How many threads share a large operation, the calling one included: as many as there are cores, unless
+/// [`set_threads`] has set another number.
+///
+/// ```
+/// assert!(bitlane::cpu::threads() >= 1);
+/// ```
+pub fn threads() -> usize {
+    threads::count()
+}
+
+/// Sets how many threads share a large operation, the calling one included; 0 stands for as many as there are cores.
+///
+/// Operations that run meanwhile go on as they are. The threads are started by the first operation that is large enough
+/// to be shared; a number beyond the cores has to be set before that, and counts as the number that was started
+/// afterwards. The result of an operation never depends on the number of threads.
+///
+/// ```
+/// use bitlane::cpu;
+/// cpu::set_threads(1); // everything runs on the calling thread
+/// assert_eq!(cpu::threads(), 1);
+/// cpu::set_threads(0);
+/// ```
+pub fn set_threads(count: usize) {
+    threads::set_count(count);
 }

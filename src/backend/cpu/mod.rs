@@ -24,7 +24,7 @@ mod sharing;
 mod sum;
 #[cfg(test)]
 mod tests;
-mod threads;
+pub(crate) mod threads;
 mod transfer;
 mod walk;
 

@@ -118,3 +118,47 @@ fn lock_briefly<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_aligned_and_apart() {
+        let sizes =
+            [1, 63, 64, 65, 512, 513, 32 << 10, (32 << 10) + 1, 2 << 20, (2 << 20) + 1, 5 << 20];
+        let mut blocks = Vec::new();
+        for round in 0..3 {
+            for bytes in sizes {
+                let block = acquire(bytes).unwrap();
+                assert!(block.addr().get().is_multiple_of(ALIGNMENT), "{bytes} bytes");
+                if cfg!(all(target_os = "linux", not(miri))) && bytes >= 2 << 20 {
+                    assert!(block.addr().get().is_multiple_of(2 << 20), "{bytes} bytes");
+                }
+                // SAFETY: the block is this test's, and has room for as many bytes.
+                unsafe { block.write_bytes(round, bytes) };
+                blocks.push((block, bytes, round));
+            }
+        }
+        for (block, bytes, round) in blocks {
+            // SAFETY: the block is this test's, was written in full, and is given back once.
+            unsafe {
+                let contents = std::slice::from_raw_parts(block.as_ptr(), bytes);
+                assert!(contents.iter().all(|&byte| byte == round), "{bytes} bytes");
+                release(block, bytes);
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn huge_pages_are_advised_for_large_blocks() {
+        let block = acquire(4 << 20).unwrap();
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let start = maps.find(&format!("{:x}-", block.addr().get())).expect("a mapping of its own");
+        let flags = maps[start..].lines().find(|line| line.starts_with("VmFlags:")).unwrap();
+        assert!(flags.contains(" hg"), "{flags}");
+        // SAFETY: the block is this test's, and is given back once.
+        unsafe { release(block, 4 << 20) };
+    }
+}
