@@ -154,9 +154,18 @@ mod tests {
     #[cfg(all(target_os = "linux", not(miri)))]
     fn huge_pages_are_advised_for_large_blocks() {
         let block = acquire(4 << 20).unwrap();
+        let address = block.addr().get();
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-        let start = maps.find(&format!("{:x}-", block.addr().get())).expect("a mapping of its own");
-        let flags = maps[start..].lines().find(|line| line.starts_with("VmFlags:")).unwrap();
+        let holds_block = |line: &&str| {
+            let range = line.split_once(' ').and_then(|(range, _)| range.split_once('-'));
+            let number = |text| usize::from_str_radix(text, 16).ok();
+            range.is_some_and(|(start, end)| {
+                number(start).is_some_and(|start| start <= address)
+                    && number(end).is_some_and(|end| address < end)
+            })
+        };
+        let lines = maps.lines().skip_while(|line| !holds_block(line));
+        let flags = lines.skip(1).find(|line| line.starts_with("VmFlags:")).unwrap();
         assert!(flags.contains(" hg"), "{flags}");
         // SAFETY: the block is this test's, and is given back once.
         unsafe { release(block, 4 << 20) };
