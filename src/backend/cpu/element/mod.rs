@@ -12,8 +12,8 @@ mod order;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
 use self::complex::Complexes;
-pub(super) use self::functions::*;
 use self::float::{Float, FloatBits};
+pub(super) use self::functions::*;
 use self::integer::{Integer, Signed};
 use self::order::Ordered;
 use crate::cast::Cast;
