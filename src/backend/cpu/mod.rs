@@ -5,6 +5,7 @@ mod element;
 mod grad;
 mod kernels;
 mod memory;
+mod threads;
 mod walk;
 
 pub(crate) use memory::CpuMemory;

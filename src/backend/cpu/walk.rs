@@ -3,11 +3,11 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::convert::{Convert, Scatter};
 use super::kernels::{BinaryLoop, UnaryLoop};
+use super::threads::threads;
 use crate::layout::MAX_RANK;
 use crate::plan::{Plan, ROLES, Role};
 
@@ -288,16 +288,4 @@ impl Row {
             *place = place.wrapping_offset(step * turns);
         }
     }
-}
-
-/// The threads that share large operations; none on a machine with one core, or where they cannot
-/// be started.
-fn threads() -> Option<&'static rayon::ThreadPool> {
-    static THREADS: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
-    let start = || {
-        let name = |index| format!("bitlane-{index}");
-        let pool = rayon::ThreadPoolBuilder::new().thread_name(name).build().ok()?;
-        (pool.current_num_threads() > 1).then_some(pool)
-    };
-    THREADS.get_or_init(start).as_ref()
 }
