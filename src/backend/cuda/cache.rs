@@ -299,6 +299,44 @@ mod tests {
         assert_eq!(cache.load("a.bin").as_deref(), Some(&b"code"[..]));
     }
 
+    /// Root may write everywhere, so the body of the test runs as nobody then.
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_can_only_be_read_is_read() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        use std::os::unix::process::CommandExt;
+        const MARK: &str = "BITLANE_TEST_READ_ONLY_CACHE";
+        const NOBODY: u32 = 65534;
+        if let Some(folder) = env::var_os(MARK) {
+            let cache = Cache::from_setting(Some(&folder)).unwrap();
+            assert_eq!(cache.load("a.bin").as_deref(), Some(&b"code"[..]));
+            assert!(cache.store("b.bin", b"code").is_err());
+            return;
+        }
+        let (folder, cache) = cache(LIMIT);
+        cache.store("a.bin", b"code").unwrap();
+        let set_mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set_mode(folder.path(), 0o755);
+        set_mode(&cache.folder.join("a.bin"), 0o444);
+        set_mode(&cache.folder, 0o555);
+        // The user's own, and one that root has filled for everybody.
+        let owners: &[u32] = if user() == 0 { &[NOBODY, 0] } else { &[user()] };
+        for &owner in owners {
+            let name = "backend::cuda::cache::tests::a_folder_that_can_only_be_read_is_read";
+            let mut test = std::process::Command::new(env::current_exe().unwrap());
+            test.args([name, "--exact"]).env(MARK, &cache.folder);
+            if user() == 0 {
+                chown(&cache.folder, Some(owner), None).unwrap();
+                test.uid(NOBODY);
+            }
+            let output = test.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        }
+        set_mode(&cache.folder, 0o755);
+    }
+
     #[test]
     fn a_file_beyond_the_limit_is_not_read() {
         let (_folder, cache) = cache(1000);

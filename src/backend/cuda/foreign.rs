@@ -23,6 +23,28 @@ mod sealed {
 ///
 /// cudarc's trait [`DevicePtr`] is safe to implement, so an address that it gives proves nothing.
 /// This trait can only be had by cudarc's own types, whose fields no safe code can forge.
+///
+/// ```compile_fail,E0277
+/// use std::sync::Arc;
+/// use bitlane::cuda::{self, cudarc::driver::{CudaStream, DevicePtr, DeviceSlice, SyncOnDrop}};
+///
+/// struct Forged(Arc<CudaStream>);
+///
+/// impl DeviceSlice<i32> for Forged {
+///     fn len(&self) -> usize { 1 << 40 }
+///     fn stream(&self) -> &Arc<CudaStream> { &self.0 }
+/// }
+///
+/// impl DevicePtr<i32> for Forged {
+///     fn device_ptr<'a>(&'a self, _: &'a CudaStream) -> (u64, SyncOnDrop<'a>) {
+///         (1234, SyncOnDrop::Sync(None))
+///     }
+/// }
+///
+/// fn read(forged: &Forged) -> bitlane::Result<Vec<i32>> {
+///     cuda::with_view(forged, [1 << 40], |x| x.to_vec())
+/// }
+/// ```
 pub trait ReadableView<T>: DevicePtr<T> + sealed::Sealed {}
 
 /// Memory of cudarc that can be lent for writing: a [`CudaSlice`], or an exclusive view of one.
