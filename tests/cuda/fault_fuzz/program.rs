@@ -10,8 +10,8 @@ use crate::model::random::Random;
 /// Elements of every tensor, so that any two can meet.
 pub const LEN: usize = 300;
 
-/// Tensors that are alive at a time, at most.
-const MOST: usize = 24;
+/// The kinds of steps that there are.
+const KINDS: usize = 16;
 
 const OPS: [BinaryOp; 4] =
     [BinaryOp::Add, BinaryOp::Subtract, BinaryOp::BitwiseXor, BinaryOp::Maximum];
@@ -50,6 +50,13 @@ pub struct Program {
     /// Elements that all programs read and none writes.
     shared: Vec<Pair>,
     live: Vec<Pair>,
+    /// The most tensors that are alive at a time.
+    most: usize,
+    /// The kinds of steps that are taken. Every program has a taste of its own: what goes wrong after
+    /// a few steps that follow each other is rare where everything is equally likely.
+    kinds: Vec<usize>,
+    /// The tensor that a failed step was to write: the next steps are likely to use it.
+    focus: Option<usize>,
     /// What was done, for whoever looks for the reason of a failure.
     log: Vec<String>,
 }
@@ -60,13 +67,16 @@ impl Program {
         let mut random = Random::new(seed);
         let masks =
             [0, 1].map(|ordinal| Tensor::from_slice(&mask(), [LEN], &streams[ordinal][0]).unwrap());
-        let live = (0..8).map(|at| {
+        let kinds = [3, 15, 15].into_iter().chain((0..4).map(|_| random.below(KINDS))).collect();
+        let most = 4 + random.below(10);
+        let live = (0..4).map(|at| {
             let stream = &streams[at % 2][random.below(streams[at % 2].len())];
             Pair::upload(&elements(&mut random), at % 2, stream).unwrap()
         });
         let live = live.collect();
         let (streams, shared) = (streams.clone(), shared.to_vec());
-        Program { random, streams, masks, shared, live, log: vec![format!("seed {seed}")] }
+        let log = vec![format!("seed {seed}")];
+        Program { random, streams, masks, shared, live, most, kinds, focus: None, log }
     }
 
     fn stream(&mut self, ordinal: usize) -> Device {
@@ -92,6 +102,17 @@ impl Program {
         there[self.random.below(there.len())]
     }
 
+    /// The device and the tensor of the next step.
+    fn next_target(&mut self) -> (usize, usize) {
+        if let Some(focus) = self.focus.filter(|&focus| focus < self.live.len())
+            && self.random.below(4) != 0
+        {
+            return (self.live[focus].ordinal, focus);
+        }
+        let ordinal = self.random.below(2);
+        (ordinal, self.target(ordinal))
+    }
+
     /// Notes a sentence for [`Program::log`].
     pub fn note(&mut self, text: String) {
         self.log.push(text);
@@ -99,13 +120,15 @@ impl Program {
 
     /// Does something. If it fails, nothing has changed on either side.
     pub fn step(&mut self) -> Result<()> {
-        let ordinal = self.random.below(2);
+        let (ordinal, target) = self.next_target();
         let stream = self.stream(ordinal);
-        let x = self.source(ordinal);
+        let x = match self.random.below(2) {
+            0 => self.live[target].clone(),
+            _ => self.source(ordinal),
+        };
         let y = self.source(ordinal);
-        let target = self.target(ordinal);
         let op = OPS[self.random.below(OPS.len())];
-        let kind = self.random.below(16);
+        let kind = self.kinds[self.random.below(self.kinds.len())];
         self.note(format!("{kind} {op} on cuda:{ordinal}, to {target} of {}", self.live.len()));
         let outcome = self.do_step(kind, op, (ordinal, &stream), (&x, &y), target);
         match &outcome {
@@ -114,6 +137,7 @@ impl Program {
                 let kind = error.kind();
                 assert!(matches!(kind, ErrorKind::Driver | ErrorKind::OutOfMemory), "{error}");
                 self.note(format!("  {error}"));
+                self.focus = Some(target);
             }
         }
         outcome
@@ -151,8 +175,8 @@ impl Program {
                 self.put_pair(ordinal, device, x.cpu.flip(0).unwrap().contiguous());
             }
             // A tensor goes, here or on another thread, perhaps while it is in use elsewhere.
-            6 if self.count(ordinal) > 3 => drop(self.live.swap_remove(target)),
-            7 if self.count(ordinal) > 3 => {
+            6 if self.count(ordinal) > 1 => drop(self.live.swap_remove(target)),
+            7 if self.count(ordinal) > 1 => {
                 let gone = self.live.swap_remove(target);
                 thread::scope(|scope| scope.spawn(move || drop(gone)).join()).unwrap();
             }
@@ -211,7 +235,7 @@ impl Program {
 
     /// Adds a tensor, or puts it in the place of one on the same device.
     fn put(&mut self, pair: Pair) {
-        if self.live.len() < MOST {
+        if self.live.len() < self.most {
             self.live.push(pair);
         } else {
             let at = self.target(pair.ordinal);
@@ -225,6 +249,7 @@ impl Program {
         for at in (0..self.live.len()).map(|at| (first + at) % self.live.len()) {
             self.live[at].compare(at);
         }
+        self.focus = None;
         self.note("all compared".into());
     }
 }
