@@ -6,7 +6,7 @@ use super::first_element;
 use super::kernels::Module;
 use super::launch::{THREADS, count, divisor, launch};
 use super::params::{BlGrad, BlGradDim};
-use super::stream::Lane;
+use super::stream::Stream;
 use super::trace::trace_launch;
 use crate::backend::{CopysignGradCall, Memory};
 use crate::layout::{MAX_RANK, boxed};
@@ -26,7 +26,7 @@ const NARROW: usize = 1 << 31;
 
 /// Queues the kernel. The context is current and the memory in order for the lane.
 pub(super) fn run(
-    lane: &Arc<Lane>,
+    lane: &Arc<Stream>,
     module: Module,
     call: &CopysignGradCall<'_>,
     access: &Access<'_>,
@@ -55,7 +55,7 @@ pub(super) fn run(
 }
 
 fn queue(
-    lane: &Arc<Lane>,
+    lane: &Arc<Stream>,
     module: Module,
     kept: &Plan,
     summed: &Plan,

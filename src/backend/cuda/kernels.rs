@@ -242,8 +242,9 @@ impl Kernels {
         let raw = match loaded {
             Err(error) if !cubin && too_new(&error) => {
                 trace_warning!(%error, "the driver is older than NVRTC, which is asked for machine code");
+                let loaded = load_module(context, module, true)?;
                 self.wants_cubin.store(true, Ordering::Relaxed);
-                load_module(context, module, true)
+                Ok(loaded)
             }
             loaded => loaded,
         }?;
@@ -307,7 +308,7 @@ fn load_module(context: &Context, module: Module, cubin: bool) -> Result<sys::CU
     let code = compiler.compile(&module.to_string(), &options, target)?;
     trace_debug!(%module, %target, bytes = code.len(), elapsed = ?started.elapsed(), "kernels compiled");
     if let Some(Err(error)) = cache.map(|cache| cache.store(&key, &code)) {
-        trace_debug!(%error, "compiled kernels could not be written to the disk");
+        trace_warning!(%error, "compiled kernels could not be written to the disk");
         let _ = error;
     }
     load_code(code, target)

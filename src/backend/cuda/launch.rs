@@ -11,7 +11,7 @@ use super::params::{
     BL_SCALAR_VECTORS, BL_SCALAR_VECTORS_WIDE, BL_THREADS, BlDivisor, BlLinear, BlMatrix, BlMixed,
     BlMixedDim, BlStrided, BlStridedDim, BlValue,
 };
-use super::stream::Lane;
+use super::stream::Stream;
 use super::trace::trace_launch;
 use crate::layout::MAX_RANK;
 use crate::plan::{Fit, Plan, ROLES, Role, Shape, tile_log2};
@@ -27,7 +27,7 @@ const LINEAR_VECTORS: usize = 1 << 31;
 
 /// An elementwise operation with all that a kernel needs to know of it.
 pub(super) struct Job<'a> {
-    pub(super) lane: &'a Arc<Lane>,
+    pub(super) lane: &'a Arc<Stream>,
     pub(super) module: Module,
     pub(super) plan: &'a Plan,
     pub(super) fit: Fit,
@@ -281,7 +281,7 @@ impl Job<'_> {
 
 /// Queues a kernel whose only parameter is `params`, by value.
 pub(super) fn launch<P>(
-    lane: &Lane,
+    lane: &Stream,
     module: Module,
     shape: Shape,
     grid: [usize; 2],

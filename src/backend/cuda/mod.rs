@@ -5,6 +5,8 @@
 //! | `probe` | which libraries, functions and devices are there |
 //! | `driver` | how a call of the driver fails |
 //! | `context`, `stream`, `memory` | what a device owns, and in which order it is used |
+//! | `reclaim` | how memory is freed, also by a driver that refuses |
+//! | `foreign` | how memory changes hands with cudarc's users |
 //! | `nvrtc`, `cache`, `kernels` | how kernels are compiled, kept and found |
 //! | `launch`, `grad`, `params` | from a plan to a kernel's parameters and grid |
 
@@ -21,6 +23,7 @@ mod nvrtc;
 #[allow(non_camel_case_types, dead_code, missing_docs, reason = "generated, as the header has it")]
 mod params;
 mod probe;
+mod reclaim;
 mod stream;
 mod trace;
 
@@ -36,7 +39,7 @@ use self::launch::Job;
 pub(crate) use self::memory::CudaMemory;
 pub(crate) use self::nvrtc::{SOURCE, Target, options};
 use self::params::{BL_DTYPE_C128, BL_DTYPE_IMMEDIATE, BL_ROLE_MASK, BlValue};
-use self::stream::Lane;
+use self::stream::Stream;
 use super::{BinaryCall, CopysignGradCall, Memory, Source, UnaryCall};
 use crate::op::UnaryOp;
 use crate::plan::{Fit, ROLES, Role};
@@ -55,7 +58,7 @@ const VECTOR: usize = params::BL_VECTOR_BYTES as usize;
 /// A device as seen through one of its streams.
 #[derive(Clone)]
 pub(crate) struct CudaDevice {
-    lane: Arc<Lane>,
+    lane: Arc<Stream>,
 }
 
 /// Devices are equal if memory and kernels are shared, whichever the stream.
@@ -87,18 +90,18 @@ impl CudaDevice {
 
     /// The device of a stream that somebody else has made.
     pub(crate) fn on_stream(stream: &Arc<CudaStream>) -> Result<CudaDevice> {
-        let lane = Context::of(stream.context())?.lane(stream)?;
+        let lane = Context::of(stream.context())?.stream(stream)?;
         Ok(CudaDevice { lane })
     }
 
     /// The same device with a new stream.
     pub(crate) fn with_new_stream(&self) -> Result<CudaDevice> {
-        let context = self.lane.context();
-        Ok(CudaDevice { lane: context.lane(&context.new_stream()?)? })
+        Ok(CudaDevice { lane: self.lane.context().new_stream()? })
     }
 
-    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
-        self.lane.stream()
+    /// The stream for cudarc's users, which may have to be made.
+    pub(crate) fn stream(&self) -> Result<&Arc<CudaStream>> {
+        self.lane.cudarc()
     }
 
     /// Blocks until all work on the device is done, on whatever stream.
