@@ -1,13 +1,20 @@
 //! The tensor: storage on a device, seen through a layout.
 
+mod compare;
 mod create;
+mod index;
+mod join;
+mod nested;
+mod print;
 mod read;
+mod shape;
 mod views;
+mod write;
 
-use std::fmt;
 use std::sync::Arc;
 
-pub use self::create::IntoShape;
+pub use self::nested::{Nested, Ragged};
+pub use self::shape::{IntoAxis, IntoIndex, IntoRange, IntoReshape, IntoShape, Size};
 use crate::layout::{Layout, checked_len};
 use crate::storage::Storage;
 use crate::{DType, Device, Result};
@@ -128,17 +135,5 @@ impl Tensor {
     /// ```
     pub fn shares_storage(&self, other: &Tensor) -> bool {
         Arc::ptr_eq(&self.storage, &other.storage)
-    }
-}
-
-/// Prints what the tensor is, not its elements: those may be on a device, and many.
-impl fmt::Debug for Tensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tensor")
-            .field("shape", &self.shape())
-            .field("strides", &self.strides())
-            .field("dtype", &self.dtype)
-            .field("device", self.device())
-            .finish()
     }
 }
