@@ -5,10 +5,12 @@ use std::path::Path;
 use std::{fs, io};
 
 /// The parts, in the order in which they build on each other.
-pub const PARTS: [&str; 10] = [
+pub const PARTS: [&str; 12] = [
     "params.h",
     "prelude.cuh",
     "convert.cuh",
+    "tables.cuh",
+    "math.cuh",
     "ops.cuh",
     "packed.cuh",
     "index.cuh",
