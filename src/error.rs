@@ -245,7 +245,7 @@ fn size(bytes: usize) -> String {
 fn remedy(op: &str, lhs: Kind, rhs: Kind, rules: Rules) -> &'static str {
     let accepts = |rules| op.parse::<Op>().is_ok_and(|op| result_type(op, lhs, rhs, rules).is_ok());
     if rules == Rules::Paddle && accepts(Rules::Torch) {
-        "`cast` one of them, or choose rules that mix them, as `.rules(Rules::Torch)` of an expression or of `binary`"
+        "`cast` one of them, or ask for other rules with `.rules(Rules::Torch)`"
     } else {
         "`cast` one of them"
     }

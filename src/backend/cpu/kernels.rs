@@ -124,7 +124,9 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::Abs if is_int => table!(dtype: of_one Abs signed).map(Loop),
         Op::Abs => table!(dtype: of_one AbsBits float_bits).map(Loop),
         Op::Negative if is_int => table!(dtype: of_one Negative wrapping).map(Loop),
-        Op::Negative if dtype.is_complex() => table!(dtype: of_one NegativeComplex complex).map(Loop),
+        Op::Negative if dtype.is_complex() => {
+            table!(dtype: of_one NegativeComplex complex).map(Loop)
+        }
         Op::Negative => table!(dtype: of_one NegativeBits float_bits).map(Loop),
         Op::BitwiseNot if is_bool => table!(dtype: of_one NotBool bool).map(Loop),
         Op::BitwiseNot => table!(dtype: of_one BitwiseNot wrapping).map(Loop),
