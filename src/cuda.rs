@@ -200,6 +200,6 @@ fn expect_len<T: Element>(op: &'static str, shape: &[usize], given: usize) -> Re
     if len == given {
         return Ok(());
     }
-    let reason = format!("{len} elements are needed, {given} were given");
+    let reason = format!("needs {}, got {given}", crate::error::counted(len, "element"));
     Err(Error::InvalidShape { op, shape: shape.into(), reason })
 }

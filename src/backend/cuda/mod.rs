@@ -73,6 +73,11 @@ pub(crate) fn device_count() -> usize {
     if nvrtc::library().is_err() { 0 } else { probe::device_count().unwrap_or(0) }
 }
 
+/// Whether there is no device to speak of: no driver, or one that finds none.
+pub(crate) fn is_absent() -> bool {
+    probe::is_absent()
+}
+
 /// Makes calls take another kernel than they would.
 pub(crate) fn force(force: Force) {
     force::set(force);

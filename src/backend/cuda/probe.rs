@@ -39,6 +39,23 @@ pub(super) fn open_any(names: &[&str]) -> std::result::Result<Library, String> {
     Err(reason)
 }
 
+/// The names of the driver, of those that cudarc will try.
+const DRIVER: [&str; 2] =
+    if cfg!(windows) { ["nvcuda.dll"; 2] } else { ["libcuda.so", "libcuda.so.1"] };
+
+/// Whether the machine has no driver, or one that finds no device. A driver that is too old or broken is not absent.
+pub(super) fn is_absent() -> bool {
+    match device_count() {
+        Ok(count) => count == 0,
+        Err(Error::CudaUnavailable { reason, .. }) => {
+            reason == NO_DEVICE || open_any(&DRIVER).is_err()
+        }
+        Err(_) => false,
+    }
+}
+
+const NO_DEVICE: &str = "the driver finds no CUDA device";
+
 /// Makes sure that the driver can be called and is initialised. What is found is remembered; what
 /// is missing is looked for again at the next call.
 pub(super) fn driver_ready() -> Result<()> {
@@ -52,7 +69,7 @@ fn find_driver() -> Result<()> {
     unsafe { driver!(cuInit(0)) }.map_err(|error| {
         let none = code_of(&error) == Some(CUresult::CUDA_ERROR_NO_DEVICE as u32);
         if none {
-            unavailable("the driver finds no CUDA device", "use Device::cpu()")
+            unavailable(NO_DEVICE, "use Device::cpu()")
         } else {
             unavailable(
                 error.to_string(),
@@ -64,9 +81,7 @@ fn find_driver() -> Result<()> {
 
 /// Opens the driver's library and looks its functions up.
 fn load_driver() -> Result<Api> {
-    // Of the names that cudarc will try, those under which there are drivers.
-    let names = if cfg!(windows) { ["nvcuda.dll"; 2] } else { ["libcuda.so", "libcuda.so.1"] };
-    let library = open_any(&names).map_err(|error| {
+    let library = open_any(&DRIVER).map_err(|error| {
         unavailable(
             format!("the driver's library cannot be loaded ({error})"),
             "install NVIDIA's driver, or use Device::cpu()",
