@@ -79,8 +79,8 @@ BL_FN Triangle triangle(f64 y, f64 x) {
     const f64 height = magnitude(y), width = magnitude(x);
     const bool steep = height > width;
     const f64 shorter = steep ? width : height, longer = steep ? height : width;
-    return Triangle{shorter == BL_INFINITY ? 1.0 : shorter, shorter == BL_INFINITY || longer == 0.0 ? 1.0 : longer, steep,
-                    bits_of(x) >> 63 != 0};
+    const bool infinite = shorter == BL_INFINITY && longer == BL_INFINITY;
+    return Triangle{infinite ? 1.0 : shorter, infinite || longer == 0.0 ? 1.0 : longer, steep, bits_of(x) >> 63 != 0};
 }
 BL_FN f64 axis(const Triangle& t, f64 half, f64 whole) { return t.steep ? half : t.left ? whole : 0.0; }
 BL_FN f64 turn(const Triangle& t, f64 angle) { return t.steep != t.left ? -angle : angle; }
@@ -134,7 +134,7 @@ BL_FN f64 logaddexp(f64 x, f64 y) {
 }
 BL_FN f64 atan2(f64 y, f64 x) {
     const Triangle sides = triangle(y, x);
-    const f64 shorter = sides.shorter, longer = sides.longer;
+    const f64 shorter = sides.shorter, longer = sides.longer == BL_INFINITY ? 1e300 : sides.longer;
     const f64 shifted = f64(f32(shorter) / f32(longer)) * 64.0 + BL_ROUND;
     const f64 near = (shifted - BL_ROUND) * (1.0 / 64.0);
     const u32 row = u32(bits_of(shifted)) & 127;
