@@ -110,7 +110,12 @@ pub fn tensor_from_slice<T: Element>(slice: CudaSlice<T>, shape: impl IntoShape)
 ///
 /// [`Error::InvalidArgument`] if the elements are not of this type, are empty, are not the whole of
 /// their storage in row-major order ([`Tensor::copy`] makes one that is), or if the storage is shared
-/// with another tensor or not on a CUDA device.
+/// with another tensor or not on a CUDA device. [`Error::Driver`] if cudarc's streams cannot be put in
+/// order. In every case the memory is freed with its last user.
+///
+/// # Panics
+///
+/// cudarc panics if the driver refuses it an event after it has just granted one.
 pub fn slice_from_tensor<T: Element>(tensor: Tensor) -> Result<CudaSlice<T>> {
     let refused = |reason: String| Error::InvalidArgument { op: "slice_from_tensor", reason };
     if tensor.dtype() != T::DTYPE {

@@ -1,5 +1,7 @@
 //! Programs that use cudarc themselves: their contexts, streams, memory and captures.
 
+use std::panic;
+
 use bitlane::cuda::cudarc::driver::{CudaContext, sys};
 use bitlane::{BinaryOp, DType, Device, ErrorKind, Tensor, binary, cuda};
 
@@ -269,5 +271,36 @@ fn a_loan_that_cudarc_cannot_record_is_over_when_it_ends() {
         let values = other.clone_dtoh(&slice).unwrap();
         other.synchronize().unwrap();
         assert_eq!(values, [2; 40]);
+    });
+}
+
+#[test]
+fn a_slice_that_cannot_be_made_leaves_nothing_behind() {
+    let name = "a_slice_that_cannot_be_made_leaves_nothing_behind";
+    isolated(module_path!(), name, &[("VCUDA_ASYNC", "lazy")], |driver| {
+        let device = Device::cuda(0).unwrap();
+        let other = device.with_new_stream().unwrap();
+        let _ = cuda::stream(&device).unwrap();
+        let mut refused = 0;
+        for function in ["cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuCtxGetCurrent"] {
+            for call in 1..=6 {
+                let x = Tensor::ones([100], DType::I32, &device).unwrap();
+                x.to_device(&other).unwrap().add_assign(1).unwrap();
+                driver.set("fail", &format!("{function}:{call}:999"));
+                // cudarc panics where it cannot have the events of a slice.
+                let outcome = panic::catch_unwind(|| cuda::slice_from_tensor::<i32>(x));
+                driver.set("fail", "");
+                match outcome {
+                    Ok(Ok(slice)) => {
+                        let again = cuda::tensor_from_slice(slice, [100]).unwrap();
+                        assert_eq!(again.to_vec::<i32>().unwrap(), [2; 100]);
+                    }
+                    _ => refused += 1,
+                }
+                device.synchronize().unwrap();
+                assert_eq!(driver.allocations(), 0, "{function}:{call}");
+            }
+        }
+        assert!(refused > 5, "only {refused} were refused");
     });
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut};
 
-use super::context::retry_after_deferred_error;
+use super::context::{Context, retry_after_deferred_error};
 use super::driver::failed_in_cudarc;
 use super::memory::{CudaMemory, Ownership};
 use super::{CudaDevice, Memory};
@@ -72,7 +72,7 @@ pub(crate) fn adopt<T: Element>(slice: CudaSlice<T>) -> Result<Storage> {
     let stream = Arc::clone(slice.stream());
     // cudarc makes the slice's stream wait for its other uses before it lets go of it.
     let address = slice.leak();
-    let ordered = settle(&device, &stream);
+    let ordered = settle(device.lane.context(), &stream);
     // SAFETY: the slice owned this block, allocated by cudarc as this crate does it, and has given
     // it up; its elements are initialised, as cudarc demands of whoever makes a slice.
     let memory = unsafe { CudaMemory::from_raw(&device.lane, address, bytes, Ownership::Owned) };
@@ -82,17 +82,20 @@ pub(crate) fn adopt<T: Element>(slice: CudaSlice<T>) -> Result<Storage> {
 
 /// Makes memory that holds `len` elements a slice, in order for its stream.
 pub(crate) fn release<T: Element>(memory: CudaMemory, len: usize) -> Result<CudaSlice<T>> {
-    let stream = Arc::clone(memory.home().cudarc()?);
+    let home = Arc::clone(memory.home());
+    let stream = home.cudarc()?;
     // cudarc unwraps the events that it makes for a slice. Making one here shows whether it can.
     let probe = retry_after_deferred_error(|| stream.record_event(None));
     probe.map_err(|error| failed_in_cudarc("cuEventCreate", &error))?;
-    let (_, address) = memory.into_raw()?;
-    // SAFETY: the block holds `len` elements and belongs to nobody else any more.
-    let mut slice = unsafe { stream.upgrade_device_ptr(address, len) };
+    memory.before_giving_up()?;
+    // SAFETY: the block holds `len` elements, and is given up below. If cudarc panics after all it
+    // has made no slice, and the block is still the memory's to free.
+    let mut slice = unsafe { stream.upgrade_device_ptr(memory.address(), len) };
+    memory.give_up();
     // To cudarc the slice is new and nobody has written it; this tells it of the work so far, so
     // that its other streams wait for that.
-    drop(slice.device_ptr_mut(&stream));
-    in_order(&stream)?;
+    drop(slice.device_ptr_mut(stream));
+    settle(home.context(), stream)?;
     Ok(slice)
 }
 
@@ -105,8 +108,8 @@ fn in_order(stream: &CudaStream) -> Result<()> {
 /// Makes sure that the work which cudarc was to put in order is in order, or over: where it could
 /// not record an event or have it waited for, this waits. If that fails too the context is broken,
 /// and no work goes on in it.
-fn settle(device: &CudaDevice, stream: &CudaStream) -> Result<()> {
-    in_order(stream).or_else(|_| device.synchronize())
+fn settle(context: &Context, stream: &CudaStream) -> Result<()> {
+    in_order(stream).or_else(|_| context.synchronize())
 }
 
 /// Lends a view to a function, as a tensor that `wrap` makes of it and that can be read.
@@ -127,7 +130,7 @@ pub(crate) fn lend<T: Element, V: ReadableView<T>, R>(
     let result = function(&loan.tensor);
     drop(loan);
     drop(record);
-    settle(&device, &stream).and(result)
+    settle(device.lane.context(), &stream).and(result)
 }
 
 /// Lends a view to a function, as a tensor that `wrap` makes of it and that can be written.
@@ -149,7 +152,7 @@ pub(crate) fn lend_mut<T: Element, V: WritableView<T>, R>(
     let result = function(&mut loan.tensor);
     drop(loan);
     drop(record);
-    settle(&device, &stream).and(result)
+    settle(device.lane.context(), &stream).and(result)
 }
 
 /// A tensor on memory that goes back to its owner when this is dropped.

@@ -80,14 +80,17 @@ impl CudaMemory {
         CudaMemory { block, bytes, ownership }
     }
 
-    /// Gives an owned block up, with all work on it in the order of its stream. If that fails, the
-    /// block is freed.
-    pub(super) fn into_raw(mut self) -> Result<(Arc<Stream>, CUdeviceptr)> {
+    /// Puts all work on an owned block in the order of its stream, so that it can be given up.
+    pub(super) fn before_giving_up(&self) -> Result<()> {
         if self.ownership != Ownership::Owned {
             return Err(not_ours("the memory is somebody else's"));
         }
-        self.block.usage.before_write(self.home())?;
-        Ok((Arc::clone(self.home()), mem::take(&mut self.block.address)))
+        self.block.usage.before_write(self.home())
+    }
+
+    /// Gives an owned block up to whoever has its address by now.
+    pub(super) fn give_up(mut self) {
+        self.block.address = 0;
     }
 
     /// Ends a loan, with all work on the block in the order of its stream.
