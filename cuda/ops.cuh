@@ -26,14 +26,6 @@ template <class T, class F> BL_FN boolean comparison(T x, T y, F f) {
 // f(x, y) on the bits of bool and integers.
 template <class T, class F> BL_FN T bitwise(T x, T y, F f) { return from_bits<T>(Bits<T>(f(bits_of(x), bits_of(y)))); }
 
-// Integers of either signedness: below zero decides, then the bits, which are ordered alike within one sign.
-BL_FN bool operator==(anyint x, anyint y) { return x.bits == y.bits && x.negative == y.negative; }
-BL_FN bool operator!=(anyint x, anyint y) { return !(x == y); }
-BL_FN bool operator<(anyint x, anyint y) { return x.negative != y.negative ? x.negative > y.negative : x.bits < y.bits; }
-BL_FN bool operator<=(anyint x, anyint y) { return !(y < x); }
-BL_FN bool operator>(anyint x, anyint y) { return y < x; }
-BL_FN bool operator>=(anyint x, anyint y) { return !(x < y); }
-
 BL_FN bool operator==(c64 x, c64 y) { return x.re == y.re && x.im == y.im; }
 BL_FN bool operator!=(c64 x, c64 y) { return !(x == y); }
 BL_FN bool operator==(c128 x, c128 y) { return x.re == y.re && x.im == y.im; }
@@ -197,13 +189,6 @@ struct fmax {
 };
 struct fmin {
     template <class T> static BL_FN T apply(T x, T y) { return extremum<Pick::smaller, Nan::loses>(x, y); }
-};
-
-// ---- Unary -------------------------------------------------------------------------------------------------------
-
-// The conversion itself is done where operands are loaded; what is left is to hand the element on.
-struct cast {
-    template <class T> static BL_FN T apply(T x) { return x; }
 };
 
 }  // namespace op
