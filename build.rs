@@ -28,6 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .cpp(true)
         .std("c++17")
         .file(folder.join("host.cpp"))
+        .file(folder.join("host_math.cpp"))
         .opt_level(1) // three hundred instances: compile time counts more than theirs
         .flag_if_supported("-ffp-contract=off")
         .flag_if_supported("-Wno-unknown-pragmas")

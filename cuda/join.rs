@@ -22,7 +22,7 @@ pub const GENERATED: &[&str] =
     &["params.h", "prelude.cuh", "convert.cuh", "ops.cuh", "vectors.cuh", "index.cuh", "groups.cuh"];
 
 /// What generated kernels need besides if they call one of the larger functions.
-pub const FUNCTIONS: &[&str] = &["math.cuh", "functions.cuh"];
+pub const FUNCTIONS: &[&str] = &["tables.cuh", "math.cuh", "functions.cuh"];
 
 /// The skeletons of the two sorts of generated kernels.
 pub const MAP: &[&str] = &["map.cuh"];

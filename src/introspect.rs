@@ -1,20 +1,21 @@
-//! What the CUDA backend is made of, for the project's own tests and tools. Not part of the API.
+//! What the CUDA backend is made of, for the project's own tests and tools: which kernels there are, which one a call has
+//! taken, and how to make calls take another. Not part of the API.
 
 use crate::Result;
 use crate::backend::cuda;
 
 pub use crate::backend::cuda::Force;
 
-/// A module: the kernels of one operation in one dtype, which are compiled together.
+/// A module: the hand-written kernels of one operation in one dtype, which are compiled together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Module(cuda::Module);
 
-/// Every module that the crate can ever load.
+/// Every hand-written module that the crate can ever load.
 pub fn modules() -> Vec<Module> {
     cuda::Module::all().map(Module).collect()
 }
 
-/// The one source of all modules.
+/// The one source of all hand-written modules.
 pub fn source() -> &'static str {
     cuda::SOURCE
 }
@@ -27,28 +28,55 @@ impl Module {
 
     /// The dtype of the computation, as the source calls it.
     pub fn dtype(&self) -> &'static str {
-        self.0.dtype()
+        self.0.dtype.name()
     }
 
     /// The names of the kernels.
     pub fn kernels(&self) -> Vec<String> {
-        self.0.shapes().iter().map(|&shape| self.0.kernel(shape)).collect()
+        cuda::Shape::ALL.iter().map(|&shape| self.0.kernel(shape)).collect()
     }
 
-    /// The options for NVRTC, for PTX of an architecture such as 80.
-    pub fn ptx_options(&self, architecture: u32) -> Vec<String> {
-        cuda::options(self.op(), self.dtype(), cuda::Target::Ptx(architecture))
-    }
-
-    /// The options for NVRTC, for machine code of an architecture such as 80.
-    pub fn cubin_options(&self, architecture: u32) -> Vec<String> {
-        cuda::options(self.op(), self.dtype(), cuda::Target::Cubin(architecture))
+    /// What the compiler has to define.
+    pub fn defines(&self) -> [String; 2] {
+        self.0.defines()
     }
 }
 
-/// The kernel that the calling thread has launched last.
-pub fn last_kernel() -> Option<String> {
-    cuda::last_kernel()
+/// The options for NVRTC, for PTX of an architecture such as 80.
+pub fn ptx_options(architecture: u32, defines: &[String]) -> Vec<String> {
+    cuda::options(cuda::Target::Ptx(architecture), defines)
+}
+
+/// The options for NVRTC, for machine code of an architecture such as 80.
+pub fn cubin_options(architecture: u32, defines: &[String]) -> Vec<String> {
+    cuda::options(cuda::Target::Cubin(architecture), defines)
+}
+
+/// A generated kernel: its name, and the source that NVRTC is given.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    /// The name of the kernel.
+    pub name: String,
+    /// The whole source.
+    pub source: String,
+    /// The part of it that is this kernel's own.
+    pub kernel: String,
+}
+
+/// Begins to note the kernels that the calling thread launches, or makes ready, and the sources of those that are
+/// generated.
+pub fn record() {
+    cuda::record();
+}
+
+/// The names of the kernels that were launched since [`record`], which ends here.
+pub fn recorded() -> Vec<String> {
+    cuda::recorded().into_iter().map(|kernel| kernel.name).collect()
+}
+
+/// The generated kernels that were launched since [`record`], which ends here.
+pub fn recorded_sources() -> Vec<Generated> {
+    cuda::recorded().into_iter().filter(|kernel| !kernel.source.is_empty()).collect()
 }
 
 /// Makes calls take other kernels than they would, on every thread.
@@ -56,7 +84,7 @@ pub fn force(force: Force) {
     cuda::force(force);
 }
 
-/// Compiles and loads every kernel on a device, which takes a while.
+/// Compiles and loads every hand-written kernel on a device, which takes a while.
 ///
 /// # Errors
 ///

@@ -383,6 +383,34 @@ pub(crate) struct Shape {
     sizes: [usize; MAX_RANK],
 }
 
+impl Shape {
+    /// A shape of at most [`MAX_RANK`] dimensions, such as every tensor has.
+    pub(crate) fn of(sizes: &[usize]) -> Shape {
+        let mut shape = Shape { rank: sizes.len().min(MAX_RANK), sizes: [1; MAX_RANK] };
+        shape.sizes[..shape.rank].copy_from_slice(&sizes[..shape.rank]);
+        shape
+    }
+
+    /// The dimensions that are not chosen.
+    pub(crate) fn without(&self, chosen: &[bool; MAX_RANK]) -> Shape {
+        let mut shape = Shape { rank: 0, sizes: [1; MAX_RANK] };
+        for axis in (0..self.rank).filter(|&axis| !chosen[axis]) {
+            shape.sizes[shape.rank] = self.sizes[axis];
+            shape.rank += 1;
+        }
+        shape
+    }
+
+    /// All dimensions, those that are not chosen with size 1.
+    pub(crate) fn only(&self, chosen: &[bool; MAX_RANK]) -> Shape {
+        let mut shape = *self;
+        for axis in (0..self.rank).filter(|&axis| !chosen[axis]) {
+            shape.sizes[axis] = 1;
+        }
+        shape
+    }
+}
+
 impl std::ops::Deref for Shape {
     type Target = [usize];
 

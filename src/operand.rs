@@ -3,8 +3,7 @@
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use crate::promote::Kind;
-use crate::{Device, Result, Scalar, Tensor};
+use crate::{DType, Device, Result, Scalar, Tensor};
 
 /// What an operation takes beside a tensor: another tensor, a number, or an array of the host.
 ///
@@ -32,37 +31,29 @@ enum Inner<'a> {
     Array(crate::interop::ndarray::HostArray<'a>),
 }
 
-/// An operand on the device where the operation runs.
-#[derive(Clone, Debug)]
-pub(crate) enum Placed<'a> {
-    Borrowed(&'a Tensor),
-    Owned(Box<Tensor>),
-    Scalar(Scalar),
+/// Elements in memory: of a device, or of the host and still to be brought to one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source<'a> {
+    Tensor(&'a Tensor),
+    #[cfg(feature = "ndarray")]
+    Array(&'a crate::interop::ndarray::HostArray<'a>),
 }
 
 impl<'a> Operand<'a> {
-    /// The device of a tensor; numbers and arrays follow others.
-    pub(crate) fn device(&self) -> Option<&Device> {
+    /// The elements of the operand, or else the number that it is.
+    pub(crate) fn source(&self) -> std::result::Result<Source<'_>, Scalar> {
         match &self.0 {
-            Inner::Borrowed(tensor) => Some(tensor.device()),
-            Inner::Owned(tensor) => Some(tensor.device()),
-            Inner::Scalar(_) => None,
+            Inner::Borrowed(tensor) => Ok(Source::Tensor(tensor)),
+            Inner::Owned(tensor) => Ok(Source::Tensor(tensor)),
+            Inner::Scalar(scalar) => Err(*scalar),
             #[cfg(feature = "ndarray")]
-            Inner::Array(_) => None,
+            Inner::Array(array) => Ok(Source::Array(array)),
         }
     }
 
-    /// Brings an array to the device; tensors stay where they are.
-    pub(crate) fn place(self, device: &Device) -> Result<Placed<'a>> {
-        #[cfg(not(feature = "ndarray"))]
-        let _ = device;
-        Ok(match self.0 {
-            Inner::Borrowed(tensor) => Placed::Borrowed(tensor),
-            Inner::Owned(tensor) => Placed::Owned(tensor),
-            Inner::Scalar(scalar) => Placed::Scalar(scalar),
-            #[cfg(feature = "ndarray")]
-            Inner::Array(array) => Placed::Owned(Box::new(array.upload(device)?)),
-        })
+    /// The device of a tensor; numbers and arrays follow others.
+    pub(crate) fn device(&self) -> Option<&Device> {
+        self.source().ok().and_then(|source| source.device())
     }
 
     #[cfg(feature = "ndarray")]
@@ -71,25 +62,52 @@ impl<'a> Operand<'a> {
     }
 }
 
-impl Placed<'_> {
-    pub(crate) fn tensor(&self) -> Option<&Tensor> {
+impl<'a> Source<'a> {
+    pub(crate) fn dtype(&self) -> DType {
         match self {
-            Placed::Borrowed(tensor) => Some(tensor),
-            Placed::Owned(tensor) => Some(tensor),
-            Placed::Scalar(_) => None,
+            Source::Tensor(tensor) => tensor.dtype(),
+            #[cfg(feature = "ndarray")]
+            Source::Array(array) => array.dtype(),
         }
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn shape(&self) -> &'a [usize] {
         match self {
-            Placed::Borrowed(tensor) => Kind::from(*tensor),
-            Placed::Owned(tensor) => Kind::from(&**tensor),
-            Placed::Scalar(scalar) => Kind::scalar(scalar),
+            Source::Tensor(tensor) => tensor.shape(),
+            #[cfg(feature = "ndarray")]
+            Source::Array(array) => array.shape(),
         }
     }
 
-    pub(crate) fn shape(&self) -> &[usize] {
-        self.tensor().map_or(&[], Tensor::shape)
+    pub(crate) fn device(&self) -> Option<&'a Device> {
+        match self {
+            Source::Tensor(tensor) => Some(tensor.device()),
+            #[cfg(feature = "ndarray")]
+            Source::Array(_) => None,
+        }
+    }
+
+    /// Whether the two are the same elements in the same places.
+    pub(crate) fn is_same(&self, other: &Source<'_>) -> bool {
+        match (self, other) {
+            (Source::Tensor(tensor), Source::Tensor(other)) => {
+                tensor.shares_storage(other) && tensor.layout() == other.layout()
+            }
+            #[cfg(feature = "ndarray")]
+            _ => false,
+        }
+    }
+
+    /// An array as a tensor on a device; a tensor is on one already.
+    pub(crate) fn upload(&self, device: &Device) -> Option<Result<Tensor>> {
+        match self {
+            Source::Tensor(_) => {
+                let _ = device;
+                None
+            }
+            #[cfg(feature = "ndarray")]
+            Source::Array(array) => Some(array.upload(device)),
+        }
     }
 }
 

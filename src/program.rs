@@ -139,13 +139,19 @@ impl Program {
         let mut all = [arguments[0]; 3];
         all[..N].copy_from_slice(&arguments);
         let step = self.step(Action::Apply(op), dtype, op.result(dtype), all);
-        debug_assert!(
-            (0..N).all(|k| self.dtype(arguments[k]) == self.steps[self.steps.len() - 1].argument_dtype(k))
-        );
+        debug_assert!((0..N).all(
+            |k| self.dtype(arguments[k]) == self.steps[self.steps.len() - 1].argument_dtype(k)
+        ));
         step
     }
 
-    fn step(&mut self, action: Action, dtype: DType, result: DType, arguments: [Value; 3]) -> Value {
+    fn step(
+        &mut self,
+        action: Action,
+        dtype: DType,
+        result: DType,
+        arguments: [Value; 3],
+    ) -> Value {
         self.steps.push(Step { action, dtype, result, arguments });
         self.result = Value::Step(self.steps.len() as u16 - 1);
         self.result
@@ -188,9 +194,20 @@ impl Program {
         &self.steps
     }
 
-    /// What the program gives: the value added last.
+    /// What the program gives: the value added last, unless another was chosen.
     pub(crate) fn result(&self) -> Value {
         self.result
+    }
+
+    /// Chooses what the program gives.
+    pub(crate) fn finish(&mut self, result: Value) {
+        self.result = result;
+    }
+
+    /// The input in a slot.
+    pub(crate) fn input_in_slot(&self, slot: usize) -> Option<Value> {
+        let is_there = |input: &Input| matches!(input, Input::Memory(_, other) if *other == slot);
+        self.inputs.iter().position(is_there).map(|index| Value::Input(index as u16))
     }
 
     /// How many slots the program touches: the destination, and its inputs in memory.

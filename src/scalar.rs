@@ -91,6 +91,19 @@ impl Scalar {
         Ok(self.wrap_to_element(dtype))
     }
 
+    /// The bits of a number, for the bitwise operations: an integer that has as many bits as `dtype`, read as
+    /// signed or unsigned, is taken for those bits; a wider one is refused.
+    pub(crate) fn to_bits(self, op: &'static str, dtype: DType) -> Result<ElementBytes> {
+        let width = dtype.bits();
+        let bits = -(1i128 << (width - 1))..1i128 << width;
+        match self.as_integer() {
+            Some(value) if dtype.is_int() && bits.contains(&value) => {
+                Ok(self.wrap_to_element(dtype))
+            }
+            _ => self.to_element(op, dtype),
+        }
+    }
+
     /// Converts to `dtype` as `cast` does, integers wrapping.
     pub(crate) fn wrap_to_element(self, dtype: DType) -> ElementBytes {
         macro_rules! convert {
@@ -206,6 +219,15 @@ mod tests {
         assert!(Scalar::Int(-1).to_element("add", DType::U64).is_err());
         assert!(Scalar::UInt(u64::MAX).to_element("add", DType::U64).is_ok());
         assert!(Scalar::UInt(u64::MAX).to_element("add", DType::F16).is_ok());
+    }
+
+    #[test]
+    fn bitwise_operations_take_bits() {
+        let bits = |value: i64, dtype| Scalar::Int(value).to_bits("bitwise_and", dtype);
+        assert_eq!(i8_of(bits(0x80, DType::I8).unwrap()), i8::MIN);
+        assert_eq!(i8_of(bits(-1, DType::U8).unwrap()), -1);
+        assert!(bits(0x100, DType::I8).is_err());
+        assert!(bits(-129, DType::U8).is_err());
     }
 
     #[test]

@@ -102,7 +102,10 @@ impl<'a> Access<'a> {
         let place = |storage: &&Arc<Storage>| {
             order.iter().position(|other| Arc::ptr_eq(other, storage)).unwrap_or(0) as u8
         };
-        Access { slots: storages.iter().map(place).collect(), guards: order.iter().map(lock).collect() }
+        Access {
+            slots: storages.iter().map(place).collect(),
+            guards: order.iter().map(lock).collect(),
+        }
     }
 
     /// An access for one of several calls that together are one step to everybody else: memory that
@@ -115,6 +118,12 @@ impl<'a> Access<'a> {
         };
         let guards: SmallVec<[Guard<'b>; 4]> = parts.into_iter().enumerate().map(guard).collect();
         Access { slots: (0..guards.len() as u8).collect(), guards }
+    }
+
+    /// How many slots there are.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
     }
 
     /// The memory of a slot.

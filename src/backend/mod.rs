@@ -36,6 +36,20 @@ pub(crate) fn run(device: &Device, request: &Request<'_>, access: &Access<'_>) -
     }
 }
 
+/// Compiles what a request will need, and runs nothing.
+pub(crate) fn prepare(device: &Device, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
+    match device.kind() {
+        // The loops of the CPU are compiled with the crate.
+        #[cfg(feature = "cpu")]
+        Kind::Cpu => {
+            let _ = (request, access);
+            Ok(())
+        }
+        #[cfg(feature = "cuda")]
+        Kind::Cuda(device) => device.prepare(request, access),
+    }
+}
+
 impl Memory {
     /// Copies bytes of the host into the front of memory that nobody else can see yet.
     pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<()> {

@@ -7,10 +7,12 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
 
 use crate::layout::{Layout, checked_len};
 use crate::storage::Storage;
-use crate::{Device, Element, Error, Operand, Result, Tensor};
+use crate::{DType, Device, Element, Error, Operand, Result, Tensor};
 
 /// An array of the host that waits to be told on which device it is needed.
 trait Upload: Send + Sync {
+    fn dtype(&self) -> DType;
+    fn shape(&self) -> &[usize];
     fn upload(&self, device: &Device) -> Result<Tensor>;
 }
 
@@ -20,6 +22,14 @@ where
     S: Data<Elem = T> + Send + Sync,
     D: Dimension,
 {
+    fn dtype(&self) -> DType {
+        T::DTYPE
+    }
+
+    fn shape(&self) -> &[usize] {
+        ArrayBase::shape(self)
+    }
+
     fn upload(&self, device: &Device) -> Result<Tensor> {
         let op = "from_ndarray";
         checked_len(op, self.shape(), size_of::<T>())?;
@@ -55,11 +65,23 @@ enum Held<'a> {
 }
 
 impl HostArray<'_> {
-    pub(crate) fn upload(&self, device: &Device) -> Result<Tensor> {
+    fn array(&self) -> &dyn Upload {
         match &self.0 {
-            Held::Borrowed(array) => array.upload(device),
-            Held::Owned(array) => array.upload(device),
+            Held::Borrowed(array) => *array,
+            Held::Owned(array) => &**array,
         }
+    }
+
+    pub(crate) fn dtype(&self) -> DType {
+        self.array().dtype()
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        self.array().shape()
+    }
+
+    pub(crate) fn upload(&self, device: &Device) -> Result<Tensor> {
+        self.array().upload(device)
     }
 }
 

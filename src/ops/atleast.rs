@@ -1,6 +1,6 @@
 //! Views with at least one, two or three dimensions.
 
-use crate::operand::{Operand, Placed};
+use crate::operand::{Operand, Source};
 use crate::{Device, Result, Tensor};
 
 /// Views with at least a given rank: nothing is copied, and higher ranks stay as they are.
@@ -90,18 +90,25 @@ atleast_of_many! {
 fn each(operands: Vec<Operand<'_>>, view: fn(&Tensor) -> Tensor) -> Result<Vec<Tensor>> {
     let mut device = operands.iter().find_map(Operand::device).cloned();
     let mut views = Vec::with_capacity(operands.len());
-    for operand in operands {
+    for operand in &operands {
+        let source = operand.source();
+        if let Ok(Source::Tensor(tensor)) = source {
+            views.push(view(tensor));
+            continue;
+        }
         // The best device is looked for only if something has to be put there.
-        let place = match (operand.device(), &device) {
-            (Some(own), _) => own.clone(),
-            (None, Some(device)) => device.clone(),
-            (None, None) => device.insert(Device::best()?).clone(),
+        let device = match &device {
+            Some(device) => device,
+            None => device.insert(Device::best()?),
         };
-        views.push(match operand.place(&place)? {
-            Placed::Borrowed(tensor) => view(tensor),
-            Placed::Owned(tensor) => view(&tensor),
-            Placed::Scalar(scalar) => view(&Tensor::full((), scalar, scalar.dtype(), &place)?),
-        });
+        match source {
+            Ok(source) => {
+                if let Some(array) = source.upload(device) {
+                    views.push(view(&array?));
+                }
+            }
+            Err(scalar) => views.push(view(&Tensor::full((), scalar, scalar.dtype(), device)?)),
+        }
     }
     Ok(views)
 }

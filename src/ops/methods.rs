@@ -1,16 +1,22 @@
-//! One method and one in-place method per row of the op table.
+//! The methods of the op table: one per unary row, one and an in-place one per binary row.
 
 use super::binary;
-use crate::op::{BinaryOp, Shift, for_each_binary_op};
+use crate::call::{Call, Target};
+use crate::op::{BinaryOp, ElementOp, Shift, for_each_op};
 use crate::{Operand, Result, Tensor};
 
 macro_rules! define_methods {
     (
         shifts { $($shifts:tt)* }
-        plain { $(
-            $variant:ident $name:ident $assign:ident $family:ident $domain:ident $function:ident
+        binary { $(
+            $variant:ident $name:ident $assign:ident $family:ident $domain:ident $rule:ident
             $doc:literal [$($x:expr),*] $y:expr => $dtype:ident [$($result:expr),*];
         )* }
+        unary { $(
+            $unary:ident $unary_name:ident $unary_domain:ident $unary_rule:ident
+            $unary_doc:literal [$($unary_x:expr),*] => $unary_dtype:ident [$($unary_result:expr),*];
+        )* }
+        $($rest:tt)*
     ) => {
         /// Operations with another tensor, a number or an array, under the default rules; for other
         /// rules, a destination or a mask see [`binary`](crate::binary()).
@@ -50,10 +56,46 @@ macro_rules! define_methods {
                 }
             )*
         }
+
+        /// Operations on one tensor. Their destination, mask and rules come with
+        /// [expressions](Tensor::expr).
+        impl Tensor {
+            $(
+                #[doc = $unary_doc]
+                ///
+                /// # Errors
+                ///
+                /// [`Error::UnsupportedDType`](crate::Error::UnsupportedDType) for a dtype without the
+                /// operation, [`Error::OutOfMemory`](crate::Error::OutOfMemory), and on CUDA what the
+                /// device says.
+                ///
+                /// ```
+                /// # use bitlane::{Device, Tensor};
+                #[doc = concat!(
+                    "let x = Tensor::from_slice(&[", stringify!($($unary_x),*), "], [2], &Device::cpu())?;"
+                )]
+                #[doc = concat!(
+                    "assert_eq!(x.", stringify!($unary_name), "()?.to_vec::<",
+                    stringify!($unary_dtype), ">()?, [", stringify!($($unary_result),*), "]);"
+                )]
+                /// # Ok::<(), bitlane::Error>(())
+                /// ```
+                pub fn $unary_name(&self) -> Result<Tensor> {
+                    unary(ElementOp::$unary, self)
+                }
+            )*
+        }
     };
 }
 
-for_each_binary_op!(define_methods);
+for_each_op!(define_methods);
+
+pub(super) fn unary(op: ElementOp, x: &Tensor) -> Result<Tensor> {
+    let mut call = Call::new();
+    let x = call.tensor(x);
+    let result = call.unary(op, x)?;
+    call.run(op.name(), result, None, Target::default())
+}
 
 /// Shifts. An amount is out of range if it is negative or at least the number of bits.
 impl Tensor {
@@ -137,5 +179,5 @@ impl Tensor {
 }
 
 fn assign(tensor: &Tensor, op: BinaryOp, other: Operand<'_>) -> Result<()> {
-    binary(op, tensor, other).into_tensor(tensor).run().map(drop)
+    binary(op, tensor, other).write_to(tensor).run().map(drop)
 }

@@ -1,18 +1,19 @@
-//! `+ - * / & | ^ << >>` on tensors, with an operand or a number on either side.
+//! `+ - * / % & | ^ << >>` on tensors, with an operand or a number on either side; `-x` and `!x`.
 //!
 //! They give a `Result`, since shapes and dtypes may not fit; for that reason there is no `+=`.
 
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Shl, Shr, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
 use half::{bf16, f16};
 use num_complex::Complex;
 
 use super::binary;
-use crate::op::{BinaryOp, Shift};
+use super::methods::unary;
+use crate::op::{BinaryOp, ElementOp, Shift};
 use crate::operand::for_each_number;
 use crate::{Operand, Result, Scalar, Tensor};
 
-/// Calls `$callback!` with every operator, the arguments in front.
+/// Calls `$callback!` with every binary operator, the arguments in front.
 macro_rules! for_each_operator {
     ($callback:ident $($argument:tt)*) => {
         $callback! {
@@ -21,6 +22,7 @@ macro_rules! for_each_operator {
             Sub sub BinaryOp::Subtract;
             Mul mul BinaryOp::Multiply;
             Div div BinaryOp::Divide;
+            Rem rem BinaryOp::Remainder;
             BitAnd bitand BinaryOp::BitwiseAnd;
             BitOr bitor BinaryOp::BitwiseOr;
             BitXor bitxor BinaryOp::BitwiseXor;
@@ -29,6 +31,8 @@ macro_rules! for_each_operator {
         }
     };
 }
+
+pub(crate) use for_each_operator;
 
 /// A borrowed tensor on the left takes every operand.
 macro_rules! with_operand_on_the_right {
@@ -132,3 +136,28 @@ macro_rules! with_numbers_on_the_left {
 
 for_each_number!(with_numbers_on_the_left);
 with_numbers_on_the_left! { Scalar }
+
+macro_rules! prefix_operators {
+    ($($operator:ident $method:ident $op:ident;)*) => {$(
+        impl $operator for &Tensor {
+            type Output = Result<Tensor>;
+
+            fn $method(self) -> Result<Tensor> {
+                unary(ElementOp::$op, self)
+            }
+        }
+
+        impl $operator for Tensor {
+            type Output = Result<Tensor>;
+
+            fn $method(self) -> Result<Tensor> {
+                unary(ElementOp::$op, &self)
+            }
+        }
+    )*};
+}
+
+prefix_operators! {
+    Neg neg Negative;
+    Not not BitwiseNot;
+}

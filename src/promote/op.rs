@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::op::Domain;
+use crate::op::{Domain, OtherOp};
 use crate::{BinaryOp, Error, Result};
 
 /// The operations among which no rulebook makes a difference, but for [`Domain`].
@@ -64,66 +64,22 @@ pub struct Op(Row);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Row {
     Binary(BinaryOp),
-    Other(Other),
-}
-
-/// The operations that are not rows of the op table: `Variant "name" Family Domain;`.
-macro_rules! other_ops {
-    ($($variant:ident $name:literal $family:ident $domain:ident;)*) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        enum Other {
-            $($variant,)*
-        }
-
-        impl Other {
-            const ALL: &'static [Other] = &[$(Other::$variant),*];
-
-            const fn name(self) -> &'static str {
-                match self {
-                    $(Other::$variant => $name,)*
-                }
-            }
-
-            const fn family(self) -> Family {
-                match self {
-                    $(Other::$variant => Family::$family,)*
-                }
-            }
-
-            const fn domain(self) -> Domain {
-                match self {
-                    $(Other::$variant => Domain::$domain,)*
-                }
-            }
-        }
-    };
-}
-
-other_ops! {
-    FloorDivide "floor_divide" Modular RealNumbers;
-    Remainder "remainder" Modular RealNumbers;
-    Pow "pow" Pow RealNumbers;
-    LogAddExp "logaddexp" LogAddExp Floats;
-    NextAfter "nextafter" NextAfter Floats;
-    Atan2 "atan2" Atan2 Floats;
-    Select "select" Select All;
-    L1Loss "l1_loss" Loss Floats;
-    SmoothL1Loss "smooth_l1_loss" Loss Floats;
-    MseLoss "mse_loss" MseLoss Floats;
-    HuberLoss "huber_loss" HuberLoss Floats;
-    PoissonNllLoss "poisson_nll_loss" PoissonLoss Floats;
+    Other(OtherOp),
 }
 
 impl Op {
+    /// `select`.
+    pub(crate) const SELECT: Op = Op(Row::Other(OtherOp::Select));
+
     /// Every operation.
     pub const ALL: &'static [Op] = &{
-        let mut all = [Op(Row::Other(Other::Select)); BinaryOp::ALL.len() + Other::ALL.len()];
+        let mut all = [Op(Row::Other(OtherOp::Select)); BinaryOp::ALL.len() + OtherOp::ALL.len()];
         let mut index = 0;
         while index < all.len() {
             all[index] = Op(if index < BinaryOp::ALL.len() {
                 Row::Binary(BinaryOp::ALL[index])
             } else {
-                Row::Other(Other::ALL[index - BinaryOp::ALL.len()])
+                Row::Other(OtherOp::ALL[index - BinaryOp::ALL.len()])
             });
             index += 1;
         }
@@ -148,7 +104,7 @@ impl Op {
     /// The dtypes in which the operation can be computed.
     pub(super) const fn domain(self) -> Domain {
         match self.0 {
-            Row::Binary(op) => op.domain(),
+            Row::Binary(op) => op.element().domain(),
             Row::Other(op) => op.domain(),
         }
     }
@@ -157,6 +113,12 @@ impl Op {
 impl From<BinaryOp> for Op {
     fn from(op: BinaryOp) -> Self {
         Op(Row::Binary(op))
+    }
+}
+
+impl From<OtherOp> for Op {
+    fn from(op: OtherOp) -> Self {
+        Op(Row::Other(op))
     }
 }
 

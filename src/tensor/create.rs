@@ -1,13 +1,11 @@
 //! Making tensors.
 
 use super::Tensor;
-use crate::backend::{self, Source, UnaryCall};
+use crate::call::{Call, Elements, Target};
 use crate::cast::Cast;
 use crate::dtype::for_each_dtype;
-use crate::layout::{boxed, checked_len};
-use crate::op::UnaryOp;
-use crate::plan::Plan;
-use crate::storage::{Access, Storage};
+use crate::layout::{Shape, boxed, checked_len};
+use crate::storage::Storage;
 use crate::{DType, Device, Element, Error, Result, Scalar};
 
 /// What a shape can be given as: an array, slice or vector of sizes, one size, or `()` for none.
@@ -157,14 +155,11 @@ impl Tensor {
     ) -> Result<Tensor> {
         let value = value.into().to_element("full", dtype)?;
         shape.with_shape(|shape| {
-            let tensor = Tensor::undefined("full", device, shape, dtype)?;
-            let plan = Plan::new(shape, [Some(tensor.layout()), None, None, None]);
-            let (op, lhs) = (UnaryOp::Copy, Source::Scalar(value));
-            let call = UnaryCall { op, lhs, out: dtype, masked: false, plan: &plan };
-            let access = Access::new([Some(tensor.storage()), None, None, None]);
-            backend::unary(device, &call, &access)?;
-            drop(access);
-            Ok(tensor)
+            checked_len("full", shape, dtype.size())?;
+            let mut call = Call::new();
+            let value = call.number(dtype, value);
+            let elements = Elements { value, shape: Shape::of(shape), device: Some(device) };
+            call.run("full", elements, None, Target::default())
         })
     }
 

@@ -5,10 +5,9 @@ use std::ops::Range;
 use bytemuck::AnyBitPattern;
 
 use super::Tensor;
-use crate::backend::{self, Source, UnaryCall};
-use crate::op::UnaryOp;
-use crate::plan::Plan;
-use crate::storage::{Access, Storage};
+use crate::backend;
+use crate::call::{Call, Target};
+use crate::storage::Storage;
 use crate::{DType, Device, Element, Error, Result};
 
 impl Tensor {
@@ -161,33 +160,9 @@ impl Tensor {
 
     /// A row-major copy in fresh storage.
     fn copied_as(&self, op: &'static str, dtype: DType) -> Result<Tensor> {
-        let copy = Tensor::undefined(op, self.device(), self.shape(), dtype)?;
-        let access = Access::new([Some(&copy.storage), Some(&self.storage), None, None]);
-        copy.copy_from(self, None, &access)?;
-        drop(access);
-        Ok(copy)
-    }
-
-    /// Writes the elements of a tensor of the same shape in other storage, converted, where the
-    /// mask (of that shape too) is true. The access holds all three in their roles.
-    pub(crate) fn copy_from(
-        &self,
-        source: &Tensor,
-        mask: Option<&Tensor>,
-        access: &Access<'_>,
-    ) -> Result<()> {
-        let mask_layout = mask.map(Tensor::layout);
-        let plan = Plan::new(
-            self.shape(),
-            [Some(self.layout()), Some(source.layout()), None, mask_layout],
-        );
-        let call = UnaryCall {
-            op: UnaryOp::Copy,
-            lhs: Source::Memory(source.dtype),
-            out: self.dtype,
-            masked: mask.is_some(),
-            plan: &plan,
-        };
-        backend::unary(self.device(), &call, access)
+        let mut call = Call::new();
+        let elements = call.tensor(self);
+        let elements = call.cast(elements, dtype);
+        call.run(op, elements, None, Target::default())
     }
 }

@@ -1,151 +1,93 @@
-//! Bringing elements into the form that the inner loops take, and results into memory.
+//! Conversions between dtypes, in as few loops as exact ways through other dtypes allow.
 
-use super::kernels::write;
+use half::{bf16, f16};
+use num_complex::Complex;
+
+use super::element::{CastTo, TruthOfComplex, TruthOfFloatBits, TruthOfIntegers};
+use super::loops::Kernels;
 use crate::DType;
-use crate::cast::Cast;
-use crate::dtype::for_each_dtype;
-use crate::promote::Compute;
 
-/// Reads `len` elements, `stride` bytes apart, and writes them converted, side by side.
-///
-/// # Safety
-///
-/// Every element read must be valid and aligned, `to` must be aligned and have room for `len`
-/// elements of the target type, and must not overlap what is read.
-pub(super) type Convert = unsafe fn(from: *const u8, stride: isize, to: *mut u8, len: usize);
-
-/// The conversion of memory of `from` for a computation in `compute`; none exists for an exact
-/// comparison of what is not an integer.
-pub(super) fn converter(from: DType, compute: Compute) -> Option<Convert> {
-    match compute {
-        Compute::In(to) => Some(convert_to(from, to)),
-        Compute::ExactIntegers => convert_to_exact(from),
-    }
+/// The next step from one dtype to another.
+pub(super) enum Hop {
+    /// The bits stay as they are.
+    Same,
+    /// By a loop.
+    Loop(&'static Kernels),
+    /// Through a third dtype, which holds the value exactly, or rounds it as the target does.
+    Through(DType),
 }
 
-/// The conversion between two dtypes.
-pub(super) fn convert_to(from: DType, to: DType) -> Convert {
-    macro_rules! from_each {
-        ($($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
-            match from {
-                $(DType::$variant => for_each_dtype!(to_each $rust;),)*
-            }
-        };
-    }
-    macro_rules! to_each {
-        ($from:ty; $($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
-            match to {
-                $(DType::$variant => convert::<$from, $rust> as Convert,)*
-            }
-        };
-    }
-    for_each_dtype!(from_each)
-}
-
-fn convert_to_exact(from: DType) -> Option<Convert> {
-    macro_rules! from_each {
-        ($($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
-            match from {
-                $(DType::$variant => {
-                    crate::op::in_domain!(Integers $class widen::<$rust> as Convert)
-                })*
-            }
-        };
-    }
-    for_each_dtype!(from_each)
-}
-
-/// # Safety
-///
-/// See [`Convert`].
-unsafe fn convert<S: Cast<T> + Copy, T>(from: *const u8, stride: isize, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promises are those of `each`.
-    unsafe { each(from, stride, to, len, |value: S| -> T { value.cast() }) }
-}
-
-/// # Safety
-///
-/// See [`Convert`].
-unsafe fn widen<S: Into<i128> + Copy>(from: *const u8, stride: isize, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promises are those of `each`.
-    unsafe { each(from, stride, to, len, |value: S| -> i128 { value.into() }) }
-}
-
-/// # Safety
-///
-/// See [`Convert`].
-#[inline(always)]
-unsafe fn each<S: Copy, T>(
-    from: *const u8,
-    stride: isize,
-    to: *mut u8,
-    len: usize,
-    function: impl Fn(S) -> T,
-) {
-    // SAFETY: the caller vouches for room for `len` elements that nothing else touches.
-    let to = unsafe { write::<T>(to, len) };
-    if stride == size_of::<S>() as isize {
-        // SAFETY: the caller vouches for `len` elements, and this stride puts them side by side.
-        let from = unsafe { super::kernels::read::<S>(from, len) };
-        for (to, &value) in to.iter_mut().zip(from) {
-            to.write(function(value));
+/// A match on the source over the types that stand for it, all converted to one type.
+macro_rules! from {
+    ($from:ident to $to:ty: $($($dtype:ident)|+ => $rust:ty),+) => {
+        match $from {
+            $($(DType::$dtype)|+ => Hop::Loop(const { &Kernels::of_one::<$rust, CastTo<$to>>() }),)+
+            _ => Hop::Same,
         }
-        return;
+    };
+}
+
+/// The next step from `from` to `to`.
+pub(super) fn hop(from: DType, to: DType) -> Hop {
+    use DType::*;
+    let is_integer = from.is_int() || from == Bool;
+    if from == to || (is_integer && to.is_int() && from.size() == to.size()) {
+        return Hop::Same;
     }
-    for (index, to) in to.iter_mut().enumerate() {
-        // SAFETY: element `index` is one of the `len` elements that the caller vouches for.
-        let value = unsafe { from.offset(index as isize * stride).cast::<S>().read() };
-        to.write(function(value));
+    match (from, to) {
+        (_, Bool) => truth(from),
+        // Only the real part counts, in as many bits as it has.
+        (C64, F32) => from!(from to f32: C64 => Complex<f32>),
+        (C128, F64) => from!(from to f64: C128 => Complex<f64>),
+        (C64, C128) => from!(from to Complex<f64>: C64 => Complex<f32>),
+        (C128, C64) => from!(from to Complex<f32>: C128 => Complex<f64>),
+        (C64, _) => Hop::Through(F32),
+        (C128, _) => Hop::Through(F64),
+        (F32, C64) => from!(from to Complex<f32>: F32 => f32),
+        (F64, C128) => from!(from to Complex<f64>: F64 => f64),
+        (_, C64) => Hop::Through(F32),
+        (_, C128) => Hop::Through(F64),
+        // Whatever a half is converted to, an `f32` holds it.
+        (F16, F32) => from!(from to f32: F16 => f16),
+        (BF16, F32) => from!(from to f32: BF16 => bf16),
+        (F16 | BF16, _) => Hop::Through(F32),
+        // Integers of up to 16 bits are exact in `f32`, those of 32 bits in `f64`.
+        (Bool | U8 | I8 | U16 | I16, F16 | BF16) => Hop::Through(F32),
+        (U32 | I32, F16 | BF16) => Hop::Through(F64),
+        (_, F16) => from!(from to f16: U64 => u64, I64 => i64, F32 => f32, F64 => f64),
+        (_, BF16) => from!(from to bf16: U64 => u64, I64 => i64, F32 => f32, F64 => f64),
+        (_, F32) => from!(from to f32: Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64,
+            I8 => i8, I16 => i16, I32 => i32, I64 => i64, F64 => f64),
+        (_, F64) => from!(from to f64: Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64,
+            I8 => i8, I16 => i16, I32 => i32, I64 => i64, F32 => f32),
+        (F32 | F64, U8) => from!(from to u8: F32 => f32, F64 => f64),
+        (F32 | F64, U16) => from!(from to u16: F32 => f32, F64 => f64),
+        (F32 | F64, U32) => from!(from to u32: F32 => f32, F64 => f64),
+        (F32 | F64, U64) => from!(from to u64: F32 => f32, F64 => f64),
+        (F32 | F64, I8) => from!(from to i8: F32 => f32, F64 => f64),
+        (F32 | F64, I16) => from!(from to i16: F32 => f32, F64 => f64),
+        (F32 | F64, I32) => from!(from to i32: F32 => f32, F64 => f64),
+        (F32 | F64, I64) => from!(from to i64: F32 => f32, F64 => f64),
+        (_, U8 | I8) => from!(from to u8: U16 | I16 => u16, U32 | I32 => u32, U64 | I64 => u64),
+        (_, U16 | I16) => from!(from to u16: Bool | U8 => u8, U32 | I32 => u32, U64 | I64 => u64, I8 => i8),
+        (_, U32 | I32) => from!(from to u32: Bool | U8 => u8, U16 => u16, U64 | I64 => u64, I8 => i8, I16 => i16),
+        (_, U64 | I64) => from!(from to u64: Bool | U8 => u8, U16 => u16, U32 => u32, I8 => i8, I16 => i16, I32 => i32),
     }
 }
 
-/// Writes `len` elements that lie side by side to places `stride` bytes apart, where the mask,
-/// `mask_stride` bytes apart, is true; no mask means everywhere.
-///
-/// # Safety
-///
-/// Every element read must be initialised, every place written valid, and the two apart; the mask
-/// must hold bools and be apart from what is written, unless it is the very same memory.
-pub(super) type Scatter = unsafe fn(
-    from: *const u8,
-    to: *mut u8,
-    stride: isize,
-    mask: Option<(*const u8, isize)>,
-    len: usize,
-);
-
-/// Places elements of a size; what they are does not matter.
-pub(super) fn scatterer(element_size: usize) -> Scatter {
-    match element_size {
-        1 => scatter::<u8>,
-        2 => scatter::<u16>,
-        4 => scatter::<u32>,
-        8 => scatter::<u64>,
-        // Complex numbers of 128 bits are aligned to 64.
-        _ => scatter::<[u64; 2]>,
-    }
-}
-
-/// # Safety
-///
-/// See [`Scatter`].
-unsafe fn scatter<T: Copy>(
-    from: *const u8,
-    to: *mut u8,
-    stride: isize,
-    mask: Option<(*const u8, isize)>,
-    len: usize,
-) {
-    let from = from.cast::<T>();
-    for index in 0..len {
-        // SAFETY: the caller vouches for element `index` of the mask, the source and the target.
-        unsafe {
-            if let Some((mask, step)) = mask
-                && mask.offset(index as isize * step).read() == 0
-            {
-                continue;
-            }
-            to.offset(index as isize * stride).cast::<T>().write(from.add(index).read());
-        }
-    }
+/// Whether elements are not zero.
+fn truth(from: DType) -> Hop {
+    use DType::*;
+    Hop::Loop(match from {
+        Bool => return Hop::Same,
+        U8 | I8 => const { &Kernels::of_one::<u8, TruthOfIntegers>() },
+        U16 | I16 => const { &Kernels::of_one::<u16, TruthOfIntegers>() },
+        U32 | I32 => const { &Kernels::of_one::<u32, TruthOfIntegers>() },
+        U64 | I64 => const { &Kernels::of_one::<u64, TruthOfIntegers>() },
+        F16 | BF16 => const { &Kernels::of_one::<u16, TruthOfFloatBits>() },
+        F32 => const { &Kernels::of_one::<u32, TruthOfFloatBits>() },
+        F64 => const { &Kernels::of_one::<u64, TruthOfFloatBits>() },
+        C64 => const { &Kernels::of_one::<Complex<f32>, TruthOfComplex>() },
+        C128 => const { &Kernels::of_one::<Complex<f64>, TruthOfComplex>() },
+    })
 }

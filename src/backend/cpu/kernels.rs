@@ -1,234 +1,186 @@
-//! The inner loops: one operation in one dtype over elements that lie side by side.
+//! The table of loops: which loop computes which operation in which dtype.
 //!
-//! Every loop is a plain walk over slices, which the compiler turns into vector code. Where the
-//! elements of an operand do not lie side by side, or have another dtype, `convert` brings them
-//! into that form a block at a time; so there is one loop per operation and dtype, not per triple.
+//! Dtypes share a loop where the operation does the same to their bits: `i32` and `u32` add alike, `f16` and
+//! `bf16` change their signs alike, a choice only moves bits. That, and taking an operation apart into others where it
+//! costs little, keeps the number of loops and the time to compile them small.
 
-use std::mem::MaybeUninit;
-use std::slice;
+use half::{bf16, f16};
+use num_complex::Complex;
 
-use super::element::{self, Apply, Real};
+use super::element;
+use super::loops::Kernels;
 use crate::DType;
-use crate::dtype::for_each_dtype;
-use crate::op::{BinaryOp, Shift, UnaryOp, for_each_binary_op, in_domain};
-use crate::promote::Compute;
+use crate::op::ElementOp;
 
-/// A loop over `len` elements: reads `lhs` and `rhs`, writes `out`.
-///
-/// # Safety
-///
-/// Both operands must be valid for reads of as many elements as the loop takes from them (`len`, or
-/// one where it stands still), `out` for writes of `len` elements; all aligned for their types, and
-/// `out` must not overlap the operands.
-pub(super) type BinaryLoop = unsafe fn(lhs: *const u8, rhs: *const u8, out: *mut u8, len: usize);
-
-/// As [`BinaryLoop`], with one operand.
-pub(super) type UnaryLoop = unsafe fn(lhs: *const u8, out: *mut u8, len: usize);
-
-/// The loops of one operation in one dtype.
-#[derive(Clone, Copy)]
-pub(super) struct BinaryLoops {
-    /// Both operands have `len` elements.
-    pub(super) both: BinaryLoop,
-    /// The left operand is one element for all.
-    pub(super) constant_lhs: BinaryLoop,
-    /// The right operand is one element for all.
-    pub(super) constant_rhs: BinaryLoop,
+/// How an operation is computed.
+pub(super) enum Recipe {
+    /// By a loop over the arguments.
+    Loop(&'static Kernels),
+    /// By a loop over the arguments in the opposite order.
+    Swapped(&'static Kernels),
+    /// By a loop over the arguments in a dtype that holds them exactly, whose results are then rounded.
+    Through(DType, &'static Kernels),
+    /// By a loop over the truth of each argument.
+    OfTruths(&'static Kernels),
+    /// The first argument is the result.
+    First,
+    /// The result is false everywhere.
+    False,
 }
 
-impl BinaryLoops {
-    /// The loops for the widest vectors that this machine has.
-    fn of<T: Copy, F: Apply<T>>() -> BinaryLoops {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512dq")
-            {
-                return avx512::loops::<T, F>();
-            }
-            if is_x86_feature_detected!("avx2") {
-                return avx2::loops::<T, F>();
-            }
-        }
-        baseline::loops::<T, F>()
-    }
-}
-
-/// The loops of an operation whose operands have been converted to `compute`.
-pub(super) fn binary_loops(op: BinaryOp, compute: Compute) -> Option<BinaryLoops> {
-    match compute {
-        Compute::In(dtype) => for_each_binary_op!(loops_of_op op dtype),
-        Compute::ExactIntegers => exact_integer_loops(op),
-    }
-}
-
-macro_rules! loops_of_op {
-    (
-        $op:ident $dtype:ident
-        shifts { $($shift:ident $kind:ident $shift_name:ident $shift_function:ident;)* }
-        plain { $(
-            $variant:ident $name:ident $assign:ident $family:ident $domain:ident $function:ident
-            $doc:literal [$($x:expr),*] $y:expr => $example:ident [$($result:expr),*];
-        )* }
-    ) => {
-        match $op {
-            $(BinaryOp::$shift(Shift::$kind) => {
-                for_each_dtype!(loops_of_dtype $dtype Integers $shift_function)
-            })*
-            $(BinaryOp::$variant => for_each_dtype!(loops_of_dtype $dtype $domain $function),)*
+/// A match on a dtype over groups of dtypes and the types that stand for them.
+macro_rules! table {
+    ($dtype:ident: $form:ident $function:ident $($group:ident)*) => {
+        table!(@ $dtype $form $function [] $($group)*)
+    };
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] bool $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (Bool: u8)] $($rest)*)
+    };
+    // Integers to operations that signed and unsigned ones share.
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] wrapping $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (U8 I8: u8) (U16 I16: u16) (U32 I32: u32) (U64 I64: u64)] $($rest)*)
+    };
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] unsigned $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (U8: u8) (U16: u16) (U32: u32) (U64: u64)] $($rest)*)
+    };
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] signed $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (I8: i8) (I16: i16) (I32: i32) (I64: i64)] $($rest)*)
+    };
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] floats $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (F16: f16) (BF16: bf16) (F32: f32) (F64: f64)] $($rest)*)
+    };
+    // Floats to operations on their bits.
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] float_bits $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (F16 BF16: u16) (F32: u32) (F64: u64)] $($rest)*)
+    };
+    // Everything whose sign is its highest bit.
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] sign_bits $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (I8: u8) (I16 F16 BF16: u16) (I32 F32: u32) (I64 F64: u64)] $($rest)*)
+    };
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] complex $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (C64: Complex<f32>) (C128: Complex<f64>)] $($rest)*)
+    };
+    (@ $d:ident $f:ident $n:ident [$(($($dtype:ident)+: $rust:ty))*]) => {
+        match $d {
+            $($(DType::$dtype)|+ => Some(const { &Kernels::$f::<$rust, element::$n>() }),)*
+            #[allow(unreachable_patterns, reason = "some groups are everything")]
+            _ => None,
         }
     };
 }
-use loops_of_op;
 
-macro_rules! loops_of_dtype {
-    (
-        $dtype:ident $domain:ident $function:ident
-        $($variant:ident: $rust:ty = $name:literal $class:ident;)*
-    ) => {
-        match $dtype {
-            $(DType::$variant => {
-                in_domain!($domain $class BinaryLoops::of::<$rust, element::$function>())
-            })*
-        }
-    };
-}
-use loops_of_dtype;
-
-/// Comparisons of integers of any two dtypes, which 128 bits hold exactly.
-fn exact_integer_loops(op: BinaryOp) -> Option<BinaryLoops> {
-    Some(match op {
-        BinaryOp::Equal => BinaryLoops::of::<i128, element::Equal>(),
-        BinaryOp::NotEqual => BinaryLoops::of::<i128, element::NotEqual>(),
-        BinaryOp::LessThan => BinaryLoops::of::<i128, element::LessThan>(),
-        BinaryOp::LessEqual => BinaryLoops::of::<i128, element::LessEqual>(),
-        BinaryOp::GreaterThan => BinaryLoops::of::<i128, element::GreaterThan>(),
-        BinaryOp::GreaterEqual => BinaryLoops::of::<i128, element::GreaterEqual>(),
-        _ => return None,
+/// How an operation on elements of `dtype` is computed; none if it has no meaning there.
+pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
+    use ElementOp as Op;
+    use Recipe::{First, Loop, OfTruths, Swapped};
+    let is_bool = dtype == DType::Bool;
+    let is_unsigned = is_bool || dtype.is_unsigned_int();
+    let is_int = dtype.is_int();
+    match op {
+        Op::ShiftLeft => table!(dtype: of_two ShiftLeft wrapping).map(Loop),
+        Op::ShiftRight => table!(dtype: of_two ShiftRight signed unsigned).map(Loop),
+        Op::ShiftRightLogical => table!(dtype: of_two ShiftRight wrapping).map(Loop),
+        Op::Copysign if is_unsigned => Some(First),
+        Op::Copysign if is_int => table!(dtype: of_two Copysign signed).map(Loop),
+        Op::Copysign => table!(dtype: of_two CopysignBits float_bits).map(Loop),
+        Op::Add if is_bool => recipe(Op::BitwiseOr, dtype),
+        Op::Add => table!(dtype: symmetric Add wrapping floats complex).map(Loop),
+        Op::Subtract => table!(dtype: of_two Subtract wrapping floats complex).map(Loop),
+        Op::Multiply if is_bool => recipe(Op::BitwiseAnd, dtype),
+        Op::Multiply => table!(dtype: symmetric Multiply wrapping floats complex).map(Loop),
+        Op::Divide if dtype.is_complex() => table!(dtype: heavy Divide complex).map(Loop),
+        Op::Divide => table!(dtype: of_two Divide floats).map(Loop),
+        Op::FloorDivide if is_int => table!(dtype: scalar FloorDivide signed unsigned).map(Loop),
+        Op::FloorDivide => table!(dtype: heavy FloorDivide floats).map(Loop),
+        Op::Remainder if is_int => table!(dtype: scalar Remainder signed unsigned).map(Loop),
+        Op::Remainder => table!(dtype: heavy Remainder floats).map(Loop),
+        Op::Pow if is_int => table!(dtype: scalar Pow signed unsigned).map(Loop),
+        Op::Pow => table!(dtype: heavy Pow floats).map(Loop),
+        Op::Equal => table!(dtype: symmetric Equal bool wrapping floats complex).map(Loop),
+        Op::NotEqual => table!(dtype: symmetric NotEqual bool wrapping floats complex).map(Loop),
+        Op::LessThan => table!(dtype: of_two LessThan bool unsigned signed floats).map(Loop),
+        Op::LessEqual => table!(dtype: of_two LessEqual bool unsigned signed floats).map(Loop),
+        Op::GreaterThan => swapped(recipe(Op::LessThan, dtype)),
+        Op::GreaterEqual => swapped(recipe(Op::LessEqual, dtype)),
+        Op::LogicalAnd => truths(recipe(Op::BitwiseAnd, DType::Bool)),
+        Op::LogicalOr => truths(recipe(Op::BitwiseOr, DType::Bool)),
+        Op::LogicalXor => truths(recipe(Op::BitwiseXor, DType::Bool)),
+        Op::BitwiseAnd => table!(dtype: symmetric BitwiseAnd bool wrapping).map(Loop),
+        Op::BitwiseOr => table!(dtype: symmetric BitwiseOr bool wrapping).map(Loop),
+        Op::BitwiseXor => table!(dtype: symmetric BitwiseXor bool wrapping).map(Loop),
+        Op::Fmax if is_int || is_bool => recipe(Op::Maximum, dtype),
+        Op::Fmin if is_int || is_bool => recipe(Op::Minimum, dtype),
+        Op::Maximum if is_bool => recipe(Op::BitwiseOr, dtype),
+        Op::Minimum if is_bool => recipe(Op::BitwiseAnd, dtype),
+        // Not symmetric: of two NaNs the left one is kept.
+        Op::Maximum => table!(dtype: of_two Maximum unsigned signed floats).map(Loop),
+        Op::Minimum => table!(dtype: of_two Minimum unsigned signed floats).map(Loop),
+        Op::Fmax => table!(dtype: of_two Fmax floats).map(Loop),
+        Op::Fmin => table!(dtype: of_two Fmin floats).map(Loop),
+        Op::LogAddExp => table!(dtype: heavy LogAddExp floats).map(Loop),
+        Op::NextAfter => table!(dtype: heavy NextAfter floats).map(Loop),
+        Op::Atan2 => table!(dtype: heavy Atan2 floats).map(Loop),
+        Op::Abs if is_unsigned => Some(First),
+        Op::Abs if is_int => table!(dtype: of_one Abs signed).map(Loop),
+        Op::Abs => table!(dtype: of_one AbsBits float_bits).map(Loop),
+        Op::Negative if is_int => table!(dtype: of_one Negative wrapping).map(Loop),
+        Op::Negative if dtype.is_complex() => table!(dtype: of_one NegativeComplex complex).map(Loop),
+        Op::Negative => table!(dtype: of_one NegativeBits float_bits).map(Loop),
+        Op::BitwiseNot if is_bool => table!(dtype: of_one NotBool bool).map(Loop),
+        Op::BitwiseNot => table!(dtype: of_one BitwiseNot wrapping).map(Loop),
+        Op::LogicalNot => truths(recipe(Op::BitwiseNot, DType::Bool)),
+        Op::Signbit if is_unsigned => Some(Recipe::False),
+        Op::Signbit => table!(dtype: of_one SignOfBits sign_bits).map(Loop),
+        Op::Exp => table!(dtype: of_one Exp floats).map(Loop),
+        Op::Log => table!(dtype: of_one Log floats).map(Loop),
+        Op::Select => Some(Loop(select(dtype.size()))),
+    }
+    .filter(|_| op.domain().contains(dtype))
+    .map(|recipe| match recipe {
+        // The truth of a bool is itself.
+        OfTruths(kernels) if is_bool => Loop(kernels),
+        Swapped(kernels) if kernels.commutes => Loop(kernels),
+        other => other,
     })
 }
 
-/// The loop of a unary operation on elements of `dtype`; a copy needs none.
-pub(super) fn unary_loop(op: UnaryOp, dtype: DType) -> Option<UnaryLoop> {
-    macro_rules! signbit_of {
-        ($($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
-            match dtype {
-                $(DType::$variant => in_domain!(Real $class signbit::<$rust> as UnaryLoop),)*
-            }
-        };
-    }
-    match op {
-        UnaryOp::Copy => None,
-        UnaryOp::Signbit => for_each_dtype!(signbit_of),
+fn swapped(recipe: Option<Recipe>) -> Option<Recipe> {
+    match recipe? {
+        Recipe::Loop(kernels) => Some(Recipe::Swapped(kernels)),
+        other => Some(other),
     }
 }
 
-/// The loops compiled for one set of instructions. The element functions are inlined into them, so
-/// each set gets vector code of its own from the same text.
-macro_rules! loops_for {
-    ($name:ident $(#[$feature:meta])?) => {
-        mod $name {
-            use super::{Apply, BinaryLoops, read, write};
+fn truths(recipe: Option<Recipe>) -> Option<Recipe> {
+    match recipe? {
+        Recipe::Loop(kernels) => Some(Recipe::OfTruths(kernels)),
+        other => Some(other),
+    }
+}
 
-            pub(super) fn loops<T: Copy, F: Apply<T>>() -> BinaryLoops {
-                BinaryLoops {
-                    both: both::<T, F>,
-                    constant_lhs: constant_lhs::<T, F>,
-                    constant_rhs: constant_rhs::<T, F>,
-                }
-            }
+/// Choices between elements of a size.
+fn select(size: usize) -> &'static Kernels {
+    match size {
+        1 => const { &Kernels::select::<u8>() },
+        2 => const { &Kernels::select::<u16>() },
+        4 => const { &Kernels::select::<u32>() },
+        8 => const { &Kernels::select::<u64>() },
+        // Complex numbers of 128 bits are aligned to 64.
+        _ => const { &Kernels::select::<[u64; 2]>() },
+    }
+}
 
-            /// # Safety
-            ///
-            /// See [`super::BinaryLoop`]; the machine must have the instructions.
-            $(#[$feature])?
-            unsafe fn both<T: Copy, F: Apply<T>>(
-                lhs: *const u8,
-                rhs: *const u8,
-                out: *mut u8,
-                len: usize,
-            ) {
-                // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
-                let (lhs, rhs, out) = unsafe { (read(lhs, len), read(rhs, len), write(out, len)) };
-                for ((out, &x), &y) in out.iter_mut().zip(lhs).zip(rhs) {
-                    out.write(F::apply(x, y));
-                }
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-            /// # Safety
-            ///
-            /// See [`super::BinaryLoop`]; the machine must have the instructions.
-            $(#[$feature])?
-            unsafe fn constant_lhs<T: Copy, F: Apply<T>>(
-                lhs: *const u8,
-                rhs: *const u8,
-                out: *mut u8,
-                len: usize,
-            ) {
-                // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
-                let x = unsafe { lhs.cast::<T>().read() };
-                // SAFETY: the same.
-                let (rhs, out) = unsafe { (read(rhs, len), write(out, len)) };
-                for (out, &y) in out.iter_mut().zip(rhs) {
-                    out.write(F::apply(x, y));
-                }
-            }
-
-            /// # Safety
-            ///
-            /// See [`super::BinaryLoop`]; the machine must have the instructions.
-            $(#[$feature])?
-            unsafe fn constant_rhs<T: Copy, F: Apply<T>>(
-                lhs: *const u8,
-                rhs: *const u8,
-                out: *mut u8,
-                len: usize,
-            ) {
-                // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
-                let y = unsafe { rhs.cast::<T>().read() };
-                // SAFETY: the same.
-                let (lhs, out) = unsafe { (read(lhs, len), write(out, len)) };
-                for (out, &x) in out.iter_mut().zip(lhs) {
-                    out.write(F::apply(x, y));
-                }
+    #[test]
+    fn every_operation_has_a_loop_in_its_domain_and_none_beyond() {
+        for &op in ElementOp::ALL {
+            for &dtype in DType::ALL {
+                let is_there = recipe(op, dtype).is_some();
+                assert_eq!(is_there, op.domain().contains(dtype), "{op:?} {dtype}");
             }
         }
-    };
-}
-
-loops_for!(baseline);
-#[cfg(target_arch = "x86_64")]
-loops_for!(avx2 #[target_feature(enable = "avx2")]);
-#[cfg(target_arch = "x86_64")]
-loops_for!(avx512 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]);
-
-/// # Safety
-///
-/// See [`UnaryLoop`].
-unsafe fn signbit<T: Real>(lhs: *const u8, out: *mut u8, len: usize) {
-    // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
-    let (lhs, out) = unsafe { (read::<T>(lhs, len), write::<bool>(out, len)) };
-    for (out, &x) in out.iter_mut().zip(lhs) {
-        out.write(x.signbit());
     }
-}
-
-/// # Safety
-///
-/// `start` must be aligned and valid for reads of `len` elements while the slice is used.
-pub(super) unsafe fn read<'a, T>(start: *const u8, len: usize) -> &'a [T] {
-    debug_assert!(start.cast::<T>().is_aligned());
-    // SAFETY: the caller's promise.
-    unsafe { slice::from_raw_parts(start.cast(), len) }
-}
-
-/// # Safety
-///
-/// `start` must be aligned, valid for writes of `len` elements, and touched by nothing else while
-/// the slice is used.
-pub(super) unsafe fn write<'a, T>(start: *mut u8, len: usize) -> &'a mut [MaybeUninit<T>] {
-    debug_assert!(start.cast::<T>().is_aligned());
-    // SAFETY: the caller's promise; the elements need not be initialised.
-    unsafe { slice::from_raw_parts_mut(start.cast(), len) }
 }

@@ -1,303 +1,183 @@
-//! Walking a plan: rows of the innermost loop, cut into blocks where elements need converting, and
-//! shared among threads where that pays.
+//! Element by element: every element of the destination is computed from those at the same place.
 
-use std::mem::MaybeUninit;
-use std::ops::Range;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use smallvec::SmallVec;
 
-use super::convert::{Convert, Scatter};
-use super::kernels::{BinaryLoop, UnaryLoop};
-use crate::layout::MAX_RANK;
-use crate::plan::{Plan, ROLES, Role};
+use super::Call;
+use super::blocks::{Frame, Place, Scratch};
+use super::nest::{Nest, Slots};
+use super::script::{Lie, Memory, Phase, Script};
+use super::settings::Settings;
+use super::sharing;
+use super::transfer::{Extent, Steps, scatter, scatter_masked};
+use crate::plan::{OUT, Plan};
 
-/// How an inner loop gets the elements of an operand.
-#[derive(Clone, Copy)]
-pub(super) enum Feed {
-    /// From memory: they lie side by side, in the dtype of the computation.
-    Direct,
-    /// From a block into which they are converted.
-    Block(Convert),
-    /// From one place for the whole row, converted.
-    Constant(Convert),
+/// Rows below this length are not worth a loop of their own.
+const SHORT_ROW: usize = 64;
+
+/// The shortest sides of a loop nest that is worth cutting into squares.
+const SQUARE: usize = 8;
+
+/// Runs a request without a reduction; none if a step has no meaning.
+pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
+    let plan = call.request.plan;
+    let across = across(plan);
+    let step = |slot: usize, level: usize| plan.slots[slot].strides[level];
+    let lie = |slot: usize| {
+        let still_across = across.is_none_or(|(level, _)| step(slot, level) == 0);
+        if step(slot, 0) == 0 && still_across {
+            Lie::Still
+        } else if across.is_none() && step(slot, 0) == 1 && !(call.mask() == Some(slot) && call.is_written[slot]) {
+            Lie::Dense
+        } else {
+            Lie::Strided
+        }
+    };
+    let lies: SmallVec<[Lie; 4]> = (0..call.sizes.len()).map(lie).collect();
+    let out_is_dense = plan.rank == 0 || (across.is_none() && step(OUT, 0) == 1);
+    let memory = Memory {
+        lies: &lies,
+        is_written: &call.is_written,
+        mask: call.mask(),
+        writes_directly: out_is_dense && !call.request.masked,
+    };
+    let script = Script::new(call.request.program, None, &memory, settings.level)?;
+
+    let bytes = plan.len.saturating_mul(call.sizes.iter().sum());
+    let parts = match bytes >= settings.parallel_bytes {
+        true => settings.threads.map_or_else(sharing::parts, |threads| threads * 8),
+        false => 1,
+    };
+    let block_len = script.block_len(settings.block_bytes);
+    let nest = match across {
+        None => {
+            let unit = block_len.min(1024);
+            let share = plan.len.div_ceil(parts).next_multiple_of(unit);
+            Nest::new(plan, &call.sizes, share, None)
+        }
+        Some((level, is_square)) => {
+            let side = if is_square { square_side(block_len) } else { plan.sizes[0] };
+            let inner = side.min(plan.sizes[0]).min(block_len);
+            let outer = (block_len / inner).min(plan.sizes[level]);
+            Nest::new(plan, &call.sizes, inner, Some((level, outer)))
+        }
+    };
+    let walk = Walk { call, settings, script, steps: nest.steps(), nest };
+    let share = walk.nest.units.div_ceil(parts);
+    let work = |part: usize| {
+        let start = part * share;
+        let end = walk.nest.units.min(start + share);
+        if start < end {
+            // SAFETY: the plan was made from layouts that lie inside their storages, whose locks are held;
+            // storages are written in full before they are shared, and hold elements of the dtypes that the
+            // program names; the destination's elements were checked to be distinct, inputs that share its storage are
+            // the same view or apart; parts write disjoint elements.
+            unsafe { walk.units(start, end) };
+        }
+    };
+    if parts == 1 { work(0) } else { sharing::share(parts, &work) }
+    Some(())
 }
 
-/// What is done to the elements.
-#[derive(Clone, Copy)]
-pub(super) enum Body {
-    /// A loop over both operands.
-    Binary(BinaryLoop, Feed, Feed),
-    /// A loop over the left operand.
-    Unary(UnaryLoop, Feed),
-    /// The left operand, converted, is the result.
-    Copy(Convert),
-}
-
-/// How results reach the destination.
-#[derive(Clone, Copy)]
-pub(super) enum Store {
-    /// The loop writes them where they belong.
-    Direct,
-    /// They are placed from a block, and converted before if they have another dtype.
-    Placed { convert: Option<(Convert, usize)>, scatter: Scatter, masked: bool },
-}
-
-/// An operation over a plan, ready to run.
-pub(super) struct Walk<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) body: Body,
-    pub(super) store: Store,
-    /// The first element of each role, or null.
-    pub(super) bases: [*mut u8; ROLES],
-    /// The size of an element of each role in bytes.
-    pub(super) sizes: [usize; ROLES],
-}
-
-// SAFETY: the pointers are into memory whose locks the caller of `run` holds until it returns, and
-// the threads that share a walk write disjoint ranges of the destination.
-unsafe impl Sync for Walk<'_> {}
-
-/// The largest element is 16 bytes, so a block holds this many of any dtype.
-const BLOCK_LEN: usize = 256;
-
-/// Below this many bytes, waking another thread costs more than it saves.
-const PARALLEL_BYTES: usize = 2 * 1024 * 1024;
-
-/// Room for a block of elements of any dtype.
-#[repr(align(64))]
-struct Block([MaybeUninit<u8>; BLOCK_LEN * 16]);
-
-impl Block {
-    const fn new() -> Block {
-        Block([MaybeUninit::uninit(); BLOCK_LEN * 16])
+/// A loop that is best walked together with the innermost one, and whether in squares: where rows are short, the next
+/// one, and where a slot runs along another loop, that one.
+fn across(plan: &Plan) -> Option<(usize, bool)> {
+    if plan.rank < 2 {
+        return None;
     }
-
-    fn as_ptr(&mut self) -> *mut u8 {
-        self.0.as_mut_ptr().cast()
+    let runs_elsewhere = |strides: &[isize]| {
+        let inner = strides[0].unsigned_abs();
+        let closer = |&level: &usize| {
+            let stride = strides[level].unsigned_abs();
+            stride != 0 && stride < inner && plan.sizes[level] >= SQUARE
+        };
+        (1..plan.rank).filter(closer).min_by_key(|&level| strides[level].unsigned_abs())
+    };
+    if plan.sizes[0] >= SQUARE {
+        let level = plan.slots.iter().skip(1).find_map(|slot| runs_elsewhere(&slot.strides));
+        if let Some(level) = level {
+            return Some((level, true));
+        }
     }
+    (plan.sizes[0] < SHORT_ROW).then_some((1, false))
 }
 
-/// One thread's blocks: the operands, the result, and the result in the destination's dtype.
-struct Blocks {
-    lhs: Block,
-    rhs: Block,
-    result: Block,
-    converted: Block,
+/// The side of the largest square of so many elements, as a power of two.
+fn square_side(count: usize) -> usize {
+    1 << (count.max(1).ilog2() / 2)
+}
+
+struct Walk<'a> {
+    call: &'a Call<'a>,
+    settings: &'a Settings,
+    script: Script,
+    nest: Nest<'a>,
+    steps: SmallVec<[Steps; 4]>,
 }
 
 impl Walk<'_> {
-    /// Runs over all elements.
+    /// Runs over a range of units.
     ///
     /// # Safety
     ///
     /// From the bases the plan must reach only valid memory, aligned for the dtypes there, the
-    /// destination's elements distinct and every operand's initialised; an operand read directly
-    /// must be apart from the destination, and any other either apart from it or element for
-    /// element the same; all this until the call returns. Body and store must fit the dtypes.
-    pub(super) unsafe fn run(&self) {
-        let len = self.plan.len;
-        let bytes = len.saturating_mul(self.sizes.iter().sum());
-        // A worker of somebody's pool would do other work of that pool while it waits here, and
-        // that work may want the locks that are held.
-        let alone = bytes < PARALLEL_BYTES || rayon::current_thread_index().is_some();
-        let Some(threads) = (!alone).then(threads).flatten() else {
-            // SAFETY: the caller's promise, for all elements.
-            return unsafe { self.range(0..len) };
-        };
-        // Threads take shares as they come, this one among them, so that one which wakes late or runs
-        // slowly holds nobody up.
-        let shares = threads.current_num_threads() * 8;
-        let share = len.div_ceil(shares).next_multiple_of(BLOCK_LEN);
-        let next = AtomicUsize::new(0);
-        let work = || {
-            loop {
-                let start = next.fetch_add(1, Ordering::Relaxed) * share;
-                if start >= len {
-                    return;
-                }
-                // SAFETY: the caller's promise; ranges are disjoint, and so is what they write.
-                unsafe { self.range(start..len.min(start + share)) }
-            }
-        };
-        threads.in_place_scope(|scope| {
-            for _ in 1..threads.current_num_threads() {
-                scope.spawn(|_| work());
-            }
-            work();
+    /// destination's elements distinct and every input's initialised; an input must be apart from the
+    /// destination or element for element the same; all this until the call returns.
+    unsafe fn units(&self, start: usize, end: usize) {
+        let mut scratch = Scratch::new();
+        let frame = Frame::new(&self.script, &mut scratch, self.settings);
+        // SAFETY: the bases are first elements; this phase looks at numbers alone.
+        unsafe { frame.begin(Phase::Once, &self.call.bases) };
+        self.nest.walk(&self.call.bases, start..end, |slots, extent| {
+            // SAFETY: the caller's promise, for the elements of this unit.
+            unsafe { self.unit(&frame, slots, extent) };
         });
     }
 
-    /// Runs over a range of elements, counted in the order of the plan.
-    ///
     /// # Safety
     ///
-    /// As for [`Walk::run`], for the elements of the range.
-    unsafe fn range(&self, range: Range<usize>) {
-        let mut blocks = Blocks {
-            lhs: Block::new(),
-            rhs: Block::new(),
-            result: Block::new(),
-            converted: Block::new(),
-        };
-        let row_len = self.plan.sizes[0];
-        let mut column = range.start % row_len;
-        let mut row = Row::new(self, range.start / row_len);
-        let mut left = range.len();
+    /// As for [`Walk::units`], for the elements of a unit.
+    unsafe fn unit(&self, frame: &Frame<'_>, slots: &[*mut u8], extent: Extent) {
+        // SAFETY: the caller's promise.
+        unsafe { frame.begin(Phase::Span, slots) };
+        if extent.count() <= frame.block_len {
+            // SAFETY: the caller's promise.
+            return unsafe { self.block(frame, &Place { slots, steps: &self.steps, extent }) };
+        }
+        let mut slots = Slots::from_slice(slots);
+        let mut left = extent.inner;
         while left > 0 {
-            let len = left.min(row_len - column);
-            let mut places = row.places;
-            for (role, place) in places.iter_mut().enumerate() {
-                *place = place.wrapping_offset(self.step(role) * column as isize);
+            let extent = Extent::row(left.min(frame.block_len));
+            // SAFETY: the caller's promise, for the next elements of the row.
+            unsafe { self.block(frame, &Place { slots: &slots, steps: &self.steps, extent }) };
+            left -= extent.inner;
+            for (slot, steps) in slots.iter_mut().zip(&self.steps) {
+                *slot = slot.wrapping_offset(steps.inner * extent.inner as isize);
             }
-            // SAFETY: the places are those of element `column` of a row of the plan, and
-            // `column + len` is at most the length of the row.
-            unsafe { self.segment(places, len, &mut blocks) };
-            left -= len;
-            column = 0;
-            row.advance(self);
         }
     }
 
-    /// The step of the innermost loop in bytes.
-    fn step(&self, role: usize) -> isize {
-        self.plan.strides[role][0] * self.sizes[role] as isize
-    }
-
-    /// Whether no block is needed, so that a row is one call of its loop.
-    fn is_direct(&self) -> bool {
-        let operands = match self.body {
-            Body::Binary(_, lhs, rhs) => {
-                !matches!(lhs, Feed::Block(_)) && !matches!(rhs, Feed::Block(_))
-            }
-            Body::Unary(_, lhs) => !matches!(lhs, Feed::Block(_)),
-            Body::Copy(_) => true,
-        };
-        operands && matches!(self.store, Store::Direct)
-    }
-
-    /// Runs over `len` elements of one row, the first of which are at `places`.
+    /// Computes a block and stores it.
     ///
     /// # Safety
     ///
-    /// As for [`Walk::run`], for these elements.
-    unsafe fn segment(&self, places: [*mut u8; ROLES], len: usize, blocks: &mut Blocks) {
-        let block_len = if self.is_direct() { len } else { BLOCK_LEN };
-        let mut start = 0;
-        while start < len {
-            let count = block_len.min(len - start);
-            let at = |role: Role| {
-                let role = role as usize;
-                places[role].wrapping_offset(self.step(role) * start as isize)
-            };
-            let result = match self.store {
-                Store::Direct => at(Role::Out),
-                Store::Placed { .. } => blocks.result.as_ptr(),
-            };
-            let (lhs_step, rhs_step) =
-                (self.step(Role::Lhs as usize), self.step(Role::Rhs as usize));
-            // SAFETY: elements `start` to `start + count` are in the segment, a block has room for
-            // as many of any dtype, and blocks are apart from everything.
-            unsafe {
-                match self.body {
-                    Body::Copy(convert) => convert(at(Role::Lhs), lhs_step, result, count),
-                    Body::Unary(function, lhs) => {
-                        let x = lhs.bring(at(Role::Lhs), lhs_step, &mut blocks.lhs, count);
-                        function(x, result, count);
-                    }
-                    Body::Binary(function, lhs, rhs) => {
-                        let x = lhs.bring(at(Role::Lhs), lhs_step, &mut blocks.lhs, count);
-                        let y = rhs.bring(at(Role::Rhs), rhs_step, &mut blocks.rhs, count);
-                        function(x, y, result, count);
-                    }
-                }
-                if let Store::Placed { convert, scatter, masked } = self.store {
-                    let mut placed = result;
-                    if let Some((convert, size)) = convert {
-                        placed = blocks.converted.as_ptr();
-                        convert(result, size as isize, placed, count);
-                    }
-                    let mask = masked
-                        .then(|| (at(Role::Mask).cast_const(), self.step(Role::Mask as usize)));
-                    scatter(placed, at(Role::Out), self.step(Role::Out as usize), mask, count);
+    /// As for [`Walk::units`], for the elements of the block, which must be at most as many as a register holds.
+    unsafe fn block(&self, frame: &Frame<'_>, place: &Place<'_>) {
+        let (to, steps, size) = (place.slots[OUT], self.steps[OUT], self.call.sizes[OUT]);
+        // SAFETY: the caller's promise; the script writes to the destination only where it is dense, and by a loop
+        // that does not read from it.
+        unsafe { frame.block(place, to) };
+        let Some(source) = self.script.result else { return };
+        let from = frame.resolve(source, place.slots);
+        // SAFETY: results and mask lie side by side, either in registers or in slots that are the destination itself
+        // or apart from it.
+        unsafe {
+            match self.script.mask {
+                None => scatter(size, from, to, steps, place.extent),
+                Some(mask) => {
+                    let mask = frame.resolve(mask, place.slots);
+                    scatter_masked(size, from, mask, to, steps, place.extent);
                 }
             }
-            start += count;
         }
     }
-}
-
-impl Feed {
-    /// The place where a loop finds `count` elements, or the one that stands for all of them.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Convert`], with `count` at most a block's length unless nothing is converted.
-    unsafe fn bring(
-        self,
-        from: *const u8,
-        step: isize,
-        block: &mut Block,
-        count: usize,
-    ) -> *const u8 {
-        let (convert, count) = match self {
-            Feed::Direct => return from,
-            Feed::Block(convert) => (convert, count),
-            Feed::Constant(convert) => (convert, 1),
-        };
-        let block = block.as_ptr();
-        // SAFETY: the caller's promise; the block is apart from every tensor.
-        unsafe { convert(from, step, block, count) };
-        block
-    }
-}
-
-/// A row of the innermost loop: where each role starts, and which turn each outer loop is at.
-struct Row {
-    places: [*mut u8; ROLES],
-    turns: [usize; MAX_RANK],
-}
-
-impl Row {
-    fn new(walk: &Walk<'_>, mut index: usize) -> Row {
-        let mut row = Row { places: walk.bases, turns: [0; MAX_RANK] };
-        for level in 1..walk.plan.rank {
-            let size = walk.plan.sizes[level];
-            row.turns[level] = index % size;
-            row.shift(walk, level, (index % size) as isize);
-            index /= size;
-        }
-        row
-    }
-
-    /// Goes to the next row, and from the last one back to the first.
-    fn advance(&mut self, walk: &Walk<'_>) {
-        for level in 1..walk.plan.rank {
-            self.turns[level] += 1;
-            if self.turns[level] < walk.plan.sizes[level] {
-                self.shift(walk, level, 1);
-                return;
-            }
-            self.turns[level] = 0;
-            self.shift(walk, level, 1 - walk.plan.sizes[level] as isize);
-        }
-    }
-
-    fn shift(&mut self, walk: &Walk<'_>, level: usize, turns: isize) {
-        for (role, place) in self.places.iter_mut().enumerate() {
-            let step = walk.plan.strides[role][level] * walk.sizes[role] as isize;
-            *place = place.wrapping_offset(step * turns);
-        }
-    }
-}
-
-/// The threads that share large operations; none on a machine with one core, or where they cannot
-/// be started.
-fn threads() -> Option<&'static rayon::ThreadPool> {
-    static THREADS: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
-    let start = || {
-        let name = |index| format!("bitlane-{index}");
-        let pool = rayon::ThreadPoolBuilder::new().thread_name(name).build().ok()?;
-        (pool.current_num_threads() > 1).then_some(pool)
-    };
-    THREADS.get_or_init(start).as_ref()
 }

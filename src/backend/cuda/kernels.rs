@@ -39,6 +39,11 @@ impl Module {
         })
     }
 
+    /// What the compiler has to define for it.
+    pub(crate) fn defines(self) -> [String; 2] {
+        [format!("-DBL_OP={}", self.op.name()), format!("-DBL_DTYPE={}", self.dtype)]
+    }
+
     /// The name of the kernel of a shape.
     pub(crate) fn kernel(self, shape: Shape) -> String {
         format!("{}_{self}", shape.name())
@@ -113,8 +118,7 @@ impl Kernels {
             return Ok(loaded.functions[shape as usize]);
         }
         let names = || Shape::ALL.iter().map(|&shape| module.kernel(shape)).collect::<Vec<_>>();
-        let defines = [format!("-DBL_OP={}", module.op.name()), format!("-DBL_DTYPE={}", module.dtype)];
-        let source = Source { name: &module.to_string(), text: nvrtc::SOURCE, defines: &defines };
+        let source = Source { name: &module.to_string(), text: nvrtc::SOURCE, defines: &module.defines() };
         let loaded = cell.get_or_try_init(|| self.load(context, &source, &names()).map(Box::new))?;
         Ok(loaded.functions[shape as usize])
     }

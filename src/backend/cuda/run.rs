@@ -1,7 +1,7 @@
 //! From a request to launches.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use smallvec::SmallVec;
 
@@ -10,9 +10,11 @@ use super::generate::{self, Job, Operand};
 use super::kernels::Function;
 use super::launch::{Parameters, count, launch};
 use super::memory::CudaMemory;
-use super::shapes::Pair;
+use super::shapes::{Pair, Shape};
 use super::trace::trace_launch;
-use super::{CudaDevice, Memory};
+use super::CudaDevice;
+use crate::backend::Memory;
+use crate::introspect::Generated;
 use crate::plan::OUT;
 use crate::program::{Input, Request};
 use crate::storage::Access;
@@ -34,7 +36,7 @@ impl CudaDevice {
             let grid = [count(grid[0])?, count(grid[1])?];
             self.order(access)?;
             let function = context.kernels().shape(context, pair.module, shape)?;
-            remember(|| pair.module.kernel(shape));
+            note(|| written_by_hand(&pair, shape));
             trace_launch!(kernel = %pair.module.kernel(shape), ?grid, plan = ?request.plan, "launch");
             // SAFETY: the parameters were made for this shape from the plan, whose places are all inside the memory of
             // the access; that is locked, was put in order above, and is alive until the launch is queued.
@@ -46,7 +48,7 @@ impl CudaDevice {
         let ready = self.ready(&jobs)?;
         self.order(access)?;
         for (job, &(function, grid)) in jobs.iter().zip(&ready) {
-            remember(|| job.form.name());
+            note(|| generated(job));
             trace_launch!(kernel = %job.form.name(), ?grid, plan = ?request.plan, "launch");
             // SAFETY: the words are the parameters of this form, in the order of its `Params`, made from the plan,
             // whose places are all inside the memory of the access and of the workspace; that is locked or this call's
@@ -66,9 +68,13 @@ impl CudaDevice {
             && let Some(pair) = Pair::of(request, &operands)
             && let Some(shape) = pair.shape(force)
         {
+            note(|| written_by_hand(&pair, shape));
             return context.kernels().shape(context, pair.module, shape).map(drop);
         }
         let jobs = self.jobs(request, &operands, &mut Vec::new())?;
+        for job in &jobs {
+            note(|| generated(job));
+        }
         self.ready(&jobs).map(drop)
     }
 
@@ -144,27 +150,47 @@ fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Oper
     Ok(operands)
 }
 
-/// Whether somebody wants to know which kernels are launched.
-static RECORDING: AtomicBool = AtomicBool::new(false);
+fn written_by_hand(pair: &Pair<'_>, shape: Shape) -> Generated {
+    Generated { name: pair.module.kernel(shape), source: String::new(), kernel: String::new() }
+}
+
+fn generated(job: &Job<'_>) -> Generated {
+    let form = &job.form;
+    Generated { name: form.name(), source: generate::source(form), kernel: generate::kernel(form) }
+}
 
 thread_local! {
-    /// The kernel that was last launched on this thread while that was recorded.
-    static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// What this thread has launched since it began to note that.
+    static RECORD: RefCell<Option<Vec<Generated>>> = const { RefCell::new(None) };
 }
 
-/// Begins or ends to record which kernels are launched.
-pub(crate) fn record(on: bool) {
-    RECORDING.store(on, Ordering::Relaxed);
-}
+/// How many threads note what they launch: none, unless tests or tools run.
+static RECORDING: AtomicUsize = AtomicUsize::new(0);
 
-#[inline]
-fn remember(name: impl FnOnce() -> String) {
-    if RECORDING.load(Ordering::Relaxed) {
-        LAST.set(Some(name()));
+/// Begins to note what this thread launches.
+pub(crate) fn record() {
+    if RECORD.replace(Some(Vec::new())).is_none() {
+        RECORDING.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// The kernel that was last launched by this thread.
-pub(crate) fn last_kernel() -> Option<String> {
-    LAST.with_borrow(Clone::clone)
+/// Ends that, and gives what was noted.
+pub(crate) fn recorded() -> Vec<Generated> {
+    let record = RECORD.take();
+    if record.is_some() {
+        RECORDING.fetch_sub(1, Ordering::Relaxed);
+    }
+    record.unwrap_or_default()
+}
+
+/// Notes a launch, if that is wanted.
+#[inline]
+fn note(kernel: impl FnOnce() -> Generated) {
+    if RECORDING.load(Ordering::Relaxed) != 0 {
+        RECORD.with_borrow_mut(|record| {
+            if let Some(record) = record {
+                record.push(kernel());
+            }
+        });
+    }
 }

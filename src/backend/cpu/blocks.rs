@@ -1,0 +1,131 @@
+//! Running a script on one block of elements after another.
+
+use std::mem::MaybeUninit;
+
+use super::script::{Instruction, Phase, Script, Source, Target, Work};
+use super::settings::{MAX_BLOCK_BYTES, Settings};
+use super::transfer::{Extent, Steps, gather, scatter, splat};
+
+/// One thread's registers.
+#[repr(align(64))]
+pub(super) struct Scratch(MaybeUninit<[u8; MAX_BLOCK_BYTES]>);
+
+impl Scratch {
+    pub(super) const fn new() -> Scratch {
+        Scratch(MaybeUninit::uninit())
+    }
+}
+
+/// A script with its registers.
+pub(super) struct Frame<'a> {
+    script: &'a Script,
+    registers: *mut u8,
+    /// The size of a register in bytes.
+    stride: usize,
+    /// How many elements a register holds.
+    pub(super) block_len: usize,
+}
+
+/// Where a block of elements lies: the first element of each slot, and how to get to the others.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) slots: &'a [*mut u8],
+    pub(super) steps: &'a [Steps],
+    pub(super) extent: Extent,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) fn new(script: &'a Script, scratch: &'a mut Scratch, settings: &Settings) -> Frame<'a> {
+        let block_len = script.block_len(settings.block_bytes);
+        let stride = block_len.saturating_mul(script.widest).next_multiple_of(16);
+        Frame { script, registers: scratch.0.as_mut_ptr().cast(), stride, block_len }
+    }
+
+    /// The address of the elements, or the one element, of a source.
+    pub(super) fn resolve(&self, source: Source, slots: &[*mut u8]) -> *const u8 {
+        match source {
+            Source::Slot(slot) => slots[usize::from(slot)],
+            Source::Register(register) => self.register(register),
+            Source::Number(address) => address,
+        }
+    }
+
+    fn register(&self, register: u16) -> *mut u8 {
+        self.registers.wrapping_add(usize::from(register) * self.stride)
+    }
+
+    /// Runs what comes before the blocks of a span whose first elements are given.
+    ///
+    /// # Safety
+    ///
+    /// The slots' first elements must be valid, of the dtypes that the script was made for; before `Phase::Span`,
+    /// `Phase::Once` must have run.
+    pub(super) unsafe fn begin(&self, phase: Phase, slots: &[*mut u8]) {
+        let place = Place { slots, steps: &[], extent: Extent::row(1) };
+        for instruction in self.script.phase(phase) {
+            // SAFETY: the caller's promise: nothing is read but first elements, numbers and registers, and nothing written
+            // but registers, of which these instructions fill one element, or all where they repeat one.
+            unsafe { self.execute(instruction, &place, std::ptr::null_mut()) };
+        }
+    }
+
+    /// Runs the instructions of a block; the last loop writes to `destination` if the script lets it.
+    ///
+    /// # Safety
+    ///
+    /// The extent must have at most `block_len` elements. All elements of the place must be valid and aligned for
+    /// their dtypes; they must lie as the script was told. `destination` must have room for as many elements side
+    /// by side, apart from every slot that the last loop reads. The earlier phases must have run.
+    pub(super) unsafe fn block(&self, place: &Place<'_>, destination: *mut u8) {
+        for instruction in self.script.phase(Phase::Block) {
+            // SAFETY: the caller's promise.
+            unsafe { self.execute(instruction, place, destination) };
+        }
+    }
+
+    /// As [`Frame::block`], and leaves the results at `destination` in any case.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Frame::block`]; `size` must be the size of an element of the result.
+    pub(super) unsafe fn block_to(&self, place: &Place<'_>, destination: *mut u8, size: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.block(place, destination) };
+        if let Some(source) = self.script.result {
+            let from = self.resolve(source, place.slots);
+            let steps = Steps { inner: size as isize, outer: 0 };
+            // SAFETY: the results lie side by side at the source, and the caller vouches for the room.
+            unsafe { scatter(size, from, destination, steps, Extent::row(place.extent.count())) };
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Frame::block`] or [`Frame::begin`], by the instruction's phase.
+    unsafe fn execute(&self, instruction: &Instruction, place: &Place<'_>, destination: *mut u8) {
+        let target = match instruction.target {
+            Target::Register(register) => self.register(register),
+            Target::Destination => destination,
+        };
+        match instruction.work {
+            Work::Apply(kernel, sources) => {
+                let args = sources.map(|source| self.resolve(source, place.slots));
+                // SAFETY: the loop was chosen for the dtypes and for which arguments stand still; arguments and target have
+                // room for as many elements, and the target is a register apart from theirs, or apart from all slots.
+                unsafe { kernel(&args, target, place.extent.count()) };
+            }
+            Work::Gather(slot) => {
+                let slot = usize::from(slot);
+                // SAFETY: the caller vouches for the elements, and a register holds as many.
+                unsafe {
+                    gather(instruction.size, place.slots[slot], place.steps[slot], place.extent, target);
+                }
+            }
+            Work::Splat(source) => {
+                let from = self.resolve(source, place.slots);
+                // SAFETY: there is one element, and a register holds `block_len`.
+                unsafe { splat(instruction.size, from, self.block_len, target) };
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Floats: arithmetic that rounds once, the modular operations of NumPy, steps between neighbours, and the functions of
+//! `crate::math`. The 16-bit floats are computed in `f32`.
+
+use half::{bf16, f16};
+
+use super::{Modular, Number, Quotient, functions};
+use crate::cast::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
+
+/// The bits of a float, in an unsigned integer of its size.
+pub(crate) trait FloatBits: Copy {
+    fn without_sign(self) -> Self;
+    fn with_flipped_sign(self) -> Self;
+    fn with_sign_of(self, other: Self) -> Self;
+    fn is_negative(self) -> bool;
+    fn is_not_zero(self) -> bool;
+}
+
+macro_rules! float_bits {
+    ($($bits:ty)*) => {$(
+        impl FloatBits for $bits {
+            #[inline(always)]
+            fn without_sign(self) -> Self {
+                self & (<$bits>::MAX >> 1)
+            }
+
+            #[inline(always)]
+            fn with_flipped_sign(self) -> Self {
+                self ^ !(<$bits>::MAX >> 1)
+            }
+
+            #[inline(always)]
+            fn with_sign_of(self, other: Self) -> Self {
+                self.without_sign() | (other & !(<$bits>::MAX >> 1))
+            }
+
+            #[inline(always)]
+            fn is_negative(self) -> bool {
+                self > <$bits>::MAX >> 1
+            }
+
+            #[inline(always)]
+            fn is_not_zero(self) -> bool {
+                self.without_sign() != 0
+            }
+        }
+    )*};
+}
+
+// Integers of 8 bits have signs too, though no float has so few.
+float_bits! { u8 u16 u32 u64 }
+
+/// The functions that only floats have.
+pub(crate) trait Float: Copy {
+    fn exp(self) -> Self;
+    fn log(self) -> Self;
+    fn logaddexp(self, other: Self) -> Self;
+    fn atan2(self, other: Self) -> Self;
+    fn nextafter(self, other: Self) -> Self;
+}
+
+macro_rules! floats {
+    ($($float:ident, $wide:ident, $widen:expr, $narrow:expr;)*) => {$(
+        impl Number for $float {
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                $narrow($widen(self) + $widen(other))
+            }
+
+            #[inline(always)]
+            fn subtract(self, other: Self) -> Self {
+                $narrow($widen(self) - $widen(other))
+            }
+
+            #[inline(always)]
+            fn multiply(self, other: Self) -> Self {
+                $narrow($widen(self) * $widen(other))
+            }
+        }
+
+        impl Quotient for $float {
+            #[inline(always)]
+            fn divide(self, other: Self) -> Self {
+                $narrow($widen(self) / $widen(other))
+            }
+        }
+
+        impl Modular for $float {
+            #[inline(always)]
+            fn floor_divide(self, other: Self) -> Self {
+                $narrow(modular::$wide::floor_divide($widen(self), $widen(other)))
+            }
+
+            #[inline(always)]
+            fn remainder(self, other: Self) -> Self {
+                $narrow(modular::$wide::remainder($widen(self), $widen(other)))
+            }
+
+            #[inline(always)]
+            fn power(self, exponent: Self) -> Self {
+                functions::$float::pow(self, exponent)
+            }
+        }
+
+        impl Float for $float {
+            #[inline(always)]
+            fn exp(self) -> Self {
+                functions::$float::exp(self)
+            }
+
+            #[inline(always)]
+            fn log(self) -> Self {
+                functions::$float::log(self)
+            }
+
+            #[inline(always)]
+            fn logaddexp(self, other: Self) -> Self {
+                functions::$float::logaddexp(self, other)
+            }
+
+            #[inline(always)]
+            fn atan2(self, other: Self) -> Self {
+                functions::$float::atan2(self, other)
+            }
+
+            #[inline(always)]
+            fn nextafter(self, other: Self) -> Self {
+                let (x, y) = ($widen(self), $widen(other));
+                // Away from zero the bits of a float count up.
+                let step = if (x < y) == (x > 0.0) { 1 } else { !0 };
+                let neighbour = self.to_bits().wrapping_add(step);
+                // The smallest number, with the sign of the direction.
+                let smallest = (other.to_bits() & !(!0 >> 1)) | 1;
+                let moved = Self::from_bits(if x == 0.0 { smallest } else { neighbour });
+                let stays = if x.is_nan() { self } else { other };
+                if x.is_nan() | y.is_nan() | (x == y) { stays } else { moved }
+            }
+        }
+    )*};
+}
+
+floats! {
+    f16, f32, f16_to_f32, f32_to_f16;
+    bf16, f32, bf16_to_f32, f32_to_bf16;
+    f32, f32, std::convert::identity, std::convert::identity;
+    f64, f64, std::convert::identity, std::convert::identity;
+}
+
+/// Floor division and the remainder as NumPy computes them.
+mod modular {
+    macro_rules! modular {
+        ($($float:ident)*) => {$(
+            pub(super) mod $float {
+                #[inline(always)]
+                pub(in super::super) fn floor_divide(x: $float, y: $float) -> $float {
+                    let ratio = x / y;
+                    if y == 0.0 {
+                        return ratio;
+                    }
+                    // The remainder is exact, so the quotient is all but an integer already.
+                    let remainder = x % y;
+                    let mut quotient = (x - remainder) / y;
+                    if remainder != 0.0 && (y < 0.0) != (remainder < 0.0) {
+                        quotient -= 1.0;
+                    }
+                    if quotient == 0.0 {
+                        return (0.0 as $float).copysign(ratio);
+                    }
+                    let floor = quotient.floor();
+                    if quotient - floor > 0.5 { floor + 1.0 } else { floor }
+                }
+
+                #[inline(always)]
+                pub(in super::super) fn remainder(x: $float, y: $float) -> $float {
+                    let remainder = x % y;
+                    if remainder == 0.0 {
+                        (0.0 as $float).copysign(y)
+                    } else if (y < 0.0) != (remainder < 0.0) {
+                        remainder + y
+                    } else {
+                        remainder
+                    }
+                }
+            }
+        )*};
+    }
+
+    modular! { f32 f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modular_operations_are_those_of_numpy() {
+        let infinity = f64::INFINITY;
+        let cases = [
+            (7.0, 2.0, 3.0, 1.0),
+            (-7.0, 2.0, -4.0, 1.0),
+            (7.0, -2.0, -4.0, -1.0),
+            (1.0, 0.1, 9.0, 0.09999999999999995),
+            (-0.0, 2.0, -0.0, 0.0),
+            (0.0, -2.0, -0.0, -0.0),
+            (4.0, -2.0, -2.0, -0.0),
+            (5.0, infinity, 0.0, 5.0),
+            (-5.0, infinity, -1.0, infinity),
+            (5.0, -infinity, -1.0, -infinity),
+            (-0.0, infinity, -0.0, 0.0),
+        ];
+        for (x, y, quotient, remainder) in cases {
+            let got = (Modular::floor_divide(x, y), Modular::remainder(x, y));
+            let bits = |(a, b): (f64, f64)| (a.to_bits(), b.to_bits());
+            assert_eq!(bits(got), bits((quotient, remainder)), "{x} {y}: {got:?}");
+        }
+        assert_eq!(Modular::floor_divide(-1.0f32, 0.0), f32::NEG_INFINITY);
+        assert!(Modular::remainder(1.0f32, 0.0).is_nan() && Modular::remainder(f32::INFINITY, 2.0).is_nan());
+        let half = |x: f32| f32_to_f16(x);
+        assert_eq!(Modular::floor_divide(half(-7.0), half(2.0)), half(-4.0));
+    }
+
+    #[test]
+    fn neighbours() {
+        assert_eq!(1.0f32.nextafter(2.0).to_bits(), 1.0f32.to_bits() + 1);
+        assert_eq!((-1.0f32).nextafter(2.0).to_bits(), (-1.0f32).to_bits() - 1);
+        assert_eq!(0.0f64.nextafter(-1.0).to_bits(), (1 << 63) | 1);
+        assert_eq!((-0.0f64).nextafter(0.0).to_bits(), 0);
+        assert_eq!(f64::MAX.nextafter(f64::INFINITY), f64::INFINITY);
+        assert!(1.0f32.nextafter(f32::NAN).is_nan() && f32::NAN.nextafter(1.0).is_nan());
+        let (one, two) = (bf16::from_f32(1.0), bf16::from_f32(2.0));
+        assert_eq!(one.nextafter(two).to_bits(), 0x3f81);
+        assert_eq!(f16::from_bits(1).nextafter(f16::from_bits(0)).to_bits(), 0);
+    }
+}

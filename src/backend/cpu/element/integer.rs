@@ -1,0 +1,198 @@
+//! Integers: wrapping arithmetic, shifts by any amount, division that never fails.
+
+use super::{Comparable, Modular, Number};
+
+/// What signed and unsigned integers have.
+pub(crate) trait Integer: Copy {
+    fn shift_left(self, amount: Self) -> Self;
+    /// Copies of the sign enter, which unsigned integers do not have.
+    fn shift_right(self, amount: Self) -> Self;
+    fn negate(self) -> Self;
+    fn is_not_zero(self) -> bool;
+}
+
+/// What only signed integers have.
+pub(crate) trait Signed: Copy {
+    /// The magnitude; the lowest integer is its own.
+    fn magnitude(self) -> Self;
+    /// The magnitude with the sign of another integer, wrapping.
+    fn copysign(self, sign: Self) -> Self;
+}
+
+macro_rules! integers {
+    ($($int:ty, $unsigned:ty;)*) => {$(
+        impl Integer for $int {
+            // A negative amount read as unsigned is far out of range, so one comparison serves,
+            // and amounts of at least the width make `unbounded_shl` and its kin give 0 or the sign.
+            #[inline(always)]
+            fn shift_left(self, amount: Self) -> Self {
+                (self as $unsigned).unbounded_shl(clamp_amount(amount as $unsigned as u64)) as $int
+            }
+
+            #[inline(always)]
+            fn shift_right(self, amount: Self) -> Self {
+                self.unbounded_shr(clamp_amount(amount as $unsigned as u64))
+            }
+
+            #[inline(always)]
+            fn negate(self) -> Self {
+                self.wrapping_neg()
+            }
+
+            #[inline(always)]
+            fn is_not_zero(self) -> bool {
+                self != 0
+            }
+        }
+
+        impl Number for $int {
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn subtract(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+
+            #[inline(always)]
+            fn multiply(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+        }
+
+        impl Comparable for $int {
+            #[inline(always)]
+            fn equals(self, other: Self) -> bool {
+                self == other
+            }
+        }
+
+        #[allow(unused_comparisons, reason = "one text for signed and unsigned integers")]
+        impl Modular for $int {
+            #[inline(always)]
+            fn floor_divide(self, other: Self) -> Self {
+                if other == 0 {
+                    return 0;
+                }
+                let quotient = self.wrapping_div(other);
+                let remainder = self.wrapping_rem(other);
+                quotient.wrapping_sub((remainder != 0 && (remainder < 0) != (other < 0)) as $int)
+            }
+
+            #[inline(always)]
+            fn remainder(self, other: Self) -> Self {
+                if other == 0 {
+                    return 0;
+                }
+                let remainder = self.wrapping_rem(other);
+                if remainder != 0 && (remainder < 0) != (other < 0) {
+                    remainder.wrapping_add(other)
+                } else {
+                    remainder
+                }
+            }
+
+            #[inline(always)]
+            fn power(self, exponent: Self) -> Self {
+                if exponent < 0 {
+                    // The inverse is an integer for 1 and -1 alone, and is that base itself.
+                    let is_unit = self == 1 || self.wrapping_neg() == 1;
+                    return if !is_unit {
+                        0
+                    } else if exponent & 1 == 1 {
+                        self
+                    } else {
+                        1
+                    };
+                }
+                let (mut power, mut square, mut rest) = (1 as $int, self, exponent);
+                while rest != 0 {
+                    if rest & 1 == 1 {
+                        power = power.wrapping_mul(square);
+                    }
+                    square = square.wrapping_mul(square);
+                    rest >>= 1;
+                }
+                power
+            }
+        }
+    )*};
+}
+
+/// Amounts above every width stay above it when narrowed.
+#[inline(always)]
+fn clamp_amount(amount: u64) -> u32 {
+    amount.min(64) as u32
+}
+
+integers! {
+    u8, u8; u16, u16; u32, u32; u64, u64;
+    i8, u8; i16, u16; i32, u32; i64, u64;
+}
+
+macro_rules! signed {
+    ($($int:ty)*) => {$(
+        impl Signed for $int {
+            #[inline(always)]
+            fn magnitude(self) -> Self {
+                self.wrapping_abs()
+            }
+
+            #[inline(always)]
+            fn copysign(self, sign: Self) -> Self {
+                if (self ^ sign) < 0 { self.wrapping_neg() } else { self }
+            }
+        }
+    )*};
+}
+
+signed! { i8 i16 i32 i64 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn division_rounds_down_and_never_fails() {
+        for x in i8::MIN..=i8::MAX {
+            for y in i8::MIN..=i8::MAX {
+                let (quotient, remainder) = (x.floor_divide(y), x.remainder(y));
+                if y == 0 {
+                    assert_eq!((quotient, remainder), (0, 0));
+                    continue;
+                }
+                let exact = (f64::from(x) / f64::from(y)).floor() as i64 as i8;
+                assert_eq!(quotient, exact, "{x} // {y}");
+                assert_eq!(quotient.wrapping_mul(y).wrapping_add(remainder), x);
+                assert!(remainder == 0 || (remainder < 0) == (y < 0));
+            }
+        }
+        assert_eq!(i64::MIN.floor_divide(-1), i64::MIN);
+        assert_eq!((7u8.floor_divide(0), 250u8.floor_divide(7), 250u8.remainder(7)), (0, 35, 5));
+    }
+
+    #[test]
+    fn powers_wrap_and_negative_exponents_leave_the_units() {
+        for x in i8::MIN..=i8::MAX {
+            let mut expected = 1i8;
+            for y in 0..=i8::MAX {
+                assert_eq!(x.power(y), expected, "{x} ** {y}");
+                expected = expected.wrapping_mul(x);
+            }
+        }
+        assert_eq!([1i32, -1, -1, 0, 2].map(|x| x.power(-3)), [1, -1, -1, 0, 0]);
+        assert_eq!((-1i64).power(i64::MIN), 1);
+        // The square of this odd number wraps to 1, but it is no unit.
+        assert_eq!(127i8.power(-1), 0);
+        assert_eq!(255u8.power(255), 255);
+    }
+
+    #[test]
+    fn shifts_by_any_amount() {
+        assert_eq!([(-45i8).shift_left(2), (-45i8).shift_left(3)], [76, -104]);
+        assert_eq!([(-100i8).shift_right(100), 100i8.shift_right(-1)], [-1, 0]);
+        assert_eq!([(154u8).shift_right(3), 1u8.shift_left(8), 1u8.shift_left(7)], [19, 0, 128]);
+    }
+}

@@ -1,0 +1,145 @@
+//! The element functions: what each operation does to its elements. The scalar truth of the crate.
+//!
+//! A function is a type that implements [`Map`] or [`Apply`] for the types it takes. Where dtypes share their
+//! bits' behaviour (`i8` and `u8` add alike) only one of them is implemented, and `kernels` knows which.
+
+mod complex;
+mod float;
+mod functions;
+mod integer;
+mod order;
+
+use std::ops::{BitAnd, BitOr, BitXor, Not};
+
+use self::complex::Complexes;
+use self::float::{Float, FloatBits};
+use self::integer::{Integer, Signed};
+use self::order::Ordered;
+use crate::cast::Cast;
+
+/// A function of one element.
+pub(super) trait Map<T> {
+    type Output;
+    fn map(x: T) -> Self::Output;
+}
+
+/// A function of two elements.
+pub(super) trait Apply<T> {
+    type Output;
+    fn apply(x: T, y: T) -> Self::Output;
+}
+
+macro_rules! functions_of_one {
+    ($($function:ident: [$($bound:tt)*] $output:ty, |$x:ident| $result:expr;)*) => {$(
+        pub(super) struct $function;
+
+        impl<T: $($bound)*> Map<T> for $function {
+            type Output = $output;
+
+            #[inline(always)]
+            fn map($x: T) -> $output {
+                $result
+            }
+        }
+    )*};
+}
+
+macro_rules! functions_of_two {
+    ($($function:ident: [$($bound:tt)*] $output:ty, |$x:ident, $y:ident| $result:expr;)*) => {$(
+        pub(super) struct $function;
+
+        impl<T: $($bound)*> Apply<T> for $function {
+            type Output = $output;
+
+            #[inline(always)]
+            fn apply($x: T, $y: T) -> $output {
+                $result
+            }
+        }
+    )*};
+}
+
+/// Sums, differences and products, whatever the sort of number.
+pub(super) trait Number: Copy {
+    fn add(self, other: Self) -> Self;
+    fn subtract(self, other: Self) -> Self;
+    fn multiply(self, other: Self) -> Self;
+}
+
+/// Quotients, which only floats and complex numbers have.
+pub(super) trait Quotient: Copy {
+    fn divide(self, other: Self) -> Self;
+}
+
+/// Division with a remainder, and powers.
+pub(super) trait Modular: Copy {
+    fn floor_divide(self, other: Self) -> Self;
+    fn remainder(self, other: Self) -> Self;
+    fn power(self, exponent: Self) -> Self;
+}
+
+/// Equality.
+pub(super) trait Comparable: Copy {
+    fn equals(self, other: Self) -> bool;
+}
+
+functions_of_one! {
+    // Integers.
+    Abs: [Signed] T, |x| x.magnitude();
+    Negative: [Integer] T, |x| x.negate();
+    BitwiseNot: [Not<Output = T>] T, |x| !x;
+    // The byte of a bool.
+    NotBool: [BitXor<Output = T> + From<bool>] T, |x| x ^ T::from(true);
+    // The bits of floats, in integers of their size.
+    AbsBits: [FloatBits] T, |x| x.without_sign();
+    NegativeBits: [FloatBits] T, |x| x.with_flipped_sign();
+    SignOfBits: [FloatBits] bool, |x| x.is_negative();
+    TruthOfFloatBits: [FloatBits] bool, |x| x.is_not_zero();
+    TruthOfIntegers: [Integer] bool, |x| x.is_not_zero();
+    // Complex numbers.
+    NegativeComplex: [Complexes] T, |x| x.negate();
+    TruthOfComplex: [Complexes] bool, |x| x.is_not_zero();
+    // Floats.
+    Exp: [Float] T, |x| x.exp();
+    Log: [Float] T, |x| x.log();
+}
+
+functions_of_two! {
+    ShiftLeft: [Integer] T, |x, y| x.shift_left(y);
+    ShiftRight: [Integer] T, |x, y| x.shift_right(y);
+    Copysign: [Signed] T, |x, y| x.copysign(y);
+    CopysignBits: [FloatBits] T, |x, y| x.with_sign_of(y);
+    Add: [Number] T, |x, y| x.add(y);
+    Subtract: [Number] T, |x, y| x.subtract(y);
+    Multiply: [Number] T, |x, y| x.multiply(y);
+    Divide: [Quotient] T, |x, y| x.divide(y);
+    FloorDivide: [Modular] T, |x, y| x.floor_divide(y);
+    Remainder: [Modular] T, |x, y| x.remainder(y);
+    Pow: [Modular] T, |x, y| x.power(y);
+    Equal: [Comparable] bool, |x, y| x.equals(y);
+    NotEqual: [Comparable] bool, |x, y| !x.equals(y);
+    LessThan: [Ordered] bool, |x, y| x.is_below(y);
+    LessEqual: [Ordered] bool, |x, y| x.is_at_most(y);
+    BitwiseAnd: [BitAnd<Output = T>] T, |x, y| x & y;
+    BitwiseOr: [BitOr<Output = T>] T, |x, y| x | y;
+    BitwiseXor: [BitXor<Output = T>] T, |x, y| x ^ y;
+    Maximum: [Ordered] T, |x, y| x.maximum(y);
+    Minimum: [Ordered] T, |x, y| x.minimum(y);
+    Fmax: [Ordered] T, |x, y| x.fmax(y);
+    Fmin: [Ordered] T, |x, y| x.fmin(y);
+    LogAddExp: [Float] T, |x, y| x.logaddexp(y);
+    NextAfter: [Float] T, |x, y| x.nextafter(y);
+    Atan2: [Float] T, |x, y| x.atan2(y);
+}
+
+/// The conversion to `T`, as a function of one element.
+pub(super) struct CastTo<T>(std::marker::PhantomData<T>);
+
+impl<S: Cast<T>, T> Map<S> for CastTo<T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn map(x: S) -> T {
+        x.cast()
+    }
+}

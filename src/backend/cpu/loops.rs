@@ -1,0 +1,242 @@
+//! The inner loops: one function of elements over elements that lie side by side.
+//!
+//! Every loop is a plain walk over slices, which the compiler turns into vector code, once for each set of
+//! instructions. What lies otherwise in memory, or stands still where a loop wants elements, is brought into this form by
+//! `transfer`; so there is one loop per function and type, not one per layout.
+
+use std::mem::MaybeUninit;
+use std::slice;
+
+use super::element::{Apply, Map};
+use super::settings::Level;
+
+/// A loop over `len` elements: reads its arguments, writes `out`. Arguments beyond its arity are not looked at.
+///
+/// # Safety
+///
+/// Each argument must be valid for reads of as many elements as the loop takes from it (`len`, or one where it
+/// stands still), `out` for writes of `len` elements; all aligned for their types, and `out` must not overlap
+/// the arguments. The machine must have the instructions that the loop was compiled for.
+pub(super) type Kernel = unsafe fn(args: &[*const u8; 3], out: *mut u8, len: usize);
+
+/// One loop, for every level.
+pub(super) type Versions = [Kernel; Level::COUNT];
+
+/// The loops of one function.
+pub(super) struct Kernels {
+    /// Every argument has `len` elements.
+    pub(super) all: Versions,
+    /// The left one of two arguments is one element for all.
+    pub(super) constant_lhs: Option<Versions>,
+    /// The right one of two arguments is one element for all.
+    pub(super) constant_rhs: Option<Versions>,
+    /// Whether two arguments may change places.
+    pub(super) commutes: bool,
+}
+
+/// A loop's versions for every level.
+macro_rules! versions {
+    ($function:ident::<$($generic:ty),*>) => {
+        [
+            baseline::$function::<$($generic),*> as Kernel,
+            #[cfg(target_arch = "x86_64")]
+            (avx2::$function::<$($generic),*> as Kernel),
+            #[cfg(target_arch = "x86_64")]
+            (avx512::$function::<$($generic),*> as Kernel),
+        ]
+    };
+}
+
+impl Kernels {
+    /// Two arguments, either of which may stand still.
+    pub(super) const fn of_two<T: Copy, F: Apply<T>>() -> Kernels {
+        Kernels {
+            all: versions!(both::<T, F>),
+            constant_lhs: Some(versions!(constant_lhs::<T, F>)),
+            constant_rhs: Some(versions!(constant_rhs::<T, F>)),
+            commutes: false,
+        }
+    }
+
+    /// Two arguments whose order does not matter, one of which may stand still.
+    pub(super) const fn symmetric<T: Copy, F: Apply<T>>() -> Kernels {
+        Kernels {
+            all: versions!(both::<T, F>),
+            constant_lhs: None,
+            constant_rhs: Some(versions!(constant_rhs::<T, F>)),
+            commutes: true,
+        }
+    }
+
+    /// Two arguments of a function that costs more than spreading one that stands still.
+    pub(super) const fn heavy<T: Copy, F: Apply<T>>() -> Kernels {
+        Kernels::only(versions!(both::<T, F>))
+    }
+
+    /// Two arguments of a function that no vector instructions help.
+    pub(super) const fn scalar<T: Copy, F: Apply<T>>() -> Kernels {
+        Kernels::only([baseline::both::<T, F>; Level::COUNT])
+    }
+
+    /// One argument.
+    pub(super) const fn of_one<T: Copy, F: Map<T>>() -> Kernels {
+        Kernels::only(versions!(each::<T, F>))
+    }
+
+    /// A choice between the second and the third argument by the first, a bool; only the size of `T` matters.
+    pub(super) const fn select<T: Copy>() -> Kernels {
+        Kernels::only(versions!(select::<T>))
+    }
+
+    /// Combines neighbours: half as many results as there are elements.
+    pub(super) const fn halve<T: Copy, F: Apply<T>>() -> Versions {
+        versions!(halve::<T, F>)
+    }
+
+    const fn only(all: Versions) -> Kernels {
+        Kernels { all, constant_lhs: None, constant_rhs: None, commutes: false }
+    }
+}
+
+/// The loops compiled for one set of instructions. The element functions are inlined into them, so
+/// each set gets vector code of its own from the same text.
+macro_rules! loops_for {
+    ($name:ident $(#[$feature:meta])?) => {
+        mod $name {
+            use super::{Apply, Map, read, write};
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`].
+            $(#[$feature])?
+            pub(super) unsafe fn each<T: Copy, F: Map<T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+                let (x, out) = unsafe { (read::<T>(args[0], len), write(out, len)) };
+                for (out, &x) in out.iter_mut().zip(x) {
+                    out.write(F::map(x));
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`].
+            $(#[$feature])?
+            pub(super) unsafe fn both<T: Copy, F: Apply<T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+                let (x, y, out) =
+                    unsafe { (read(args[0], len), read(args[1], len), write(out, len)) };
+                for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
+                    out.write(F::apply(x, y));
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`].
+            $(#[$feature])?
+            pub(super) unsafe fn constant_lhs<T: Copy, F: Apply<T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
+                let (x, y, out) =
+                    unsafe { (args[0].cast::<T>().read(), read(args[1], len), write(out, len)) };
+                for (out, &y) in out.iter_mut().zip(y) {
+                    out.write(F::apply(x, y));
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`].
+            $(#[$feature])?
+            pub(super) unsafe fn constant_rhs<T: Copy, F: Apply<T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
+                let (x, y, out) =
+                    unsafe { (read(args[0], len), args[1].cast::<T>().read(), write(out, len)) };
+                for (out, &x) in out.iter_mut().zip(x) {
+                    out.write(F::apply(x, y));
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`]; the argument has twice as many elements as there are results.
+            $(#[$feature])?
+            pub(super) unsafe fn halve<T: Copy, F: Apply<T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for the elements, and that `out` is apart.
+                let (x, out) = unsafe { (read::<[T; 2]>(args[0], len), write(out, len)) };
+                for (out, &[x, y]) in out.iter_mut().zip(x) {
+                    out.write(F::apply(x, y));
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`].
+            $(#[$feature])?
+            pub(super) unsafe fn select<T: Copy>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+                let (condition, x, y, out) = unsafe {
+                    (
+                        read::<u8>(args[0], len),
+                        read::<T>(args[1], len),
+                        read::<T>(args[2], len),
+                        write(out, len),
+                    )
+                };
+                for (((out, &condition), &x), &y) in out.iter_mut().zip(condition).zip(x).zip(y) {
+                    out.write(if condition != 0 { x } else { y });
+                }
+            }
+        }
+    };
+}
+
+loops_for!(baseline);
+#[cfg(target_arch = "x86_64")]
+loops_for!(avx2 #[target_feature(enable = "avx2,f16c,fma")]);
+#[cfg(target_arch = "x86_64")]
+loops_for!(avx512 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,f16c,fma")]);
+
+/// # Safety
+///
+/// `start` must be aligned and valid for reads of `len` elements while the slice is used.
+#[inline(always)]
+pub(super) unsafe fn read<'a, T>(start: *const u8, len: usize) -> &'a [T] {
+    debug_assert!(start.cast::<T>().is_aligned());
+    // SAFETY: the caller's promise.
+    unsafe { slice::from_raw_parts(start.cast(), len) }
+}
+
+/// # Safety
+///
+/// `start` must be aligned, valid for writes of `len` elements, and touched by nothing else while
+/// the slice is used.
+#[inline(always)]
+pub(super) unsafe fn write<'a, T>(start: *mut u8, len: usize) -> &'a mut [MaybeUninit<T>] {
+    debug_assert!(start.cast::<T>().is_aligned());
+    // SAFETY: the caller's promise; the elements need not be initialised.
+    unsafe { slice::from_raw_parts_mut(start.cast(), len) }
+}

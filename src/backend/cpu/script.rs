@@ -1,0 +1,423 @@
+//! From a program to instructions: which loop runs on what, and in which registers values stay.
+//!
+//! A register is a piece of a block of memory that stays in the L1 cache. It holds as many elements as are computed at a
+//! time, or one if the value is the same for all of them. Values are read where they are if they lie side by side in
+//! memory, and are brought into a register otherwise.
+
+use smallvec::SmallVec;
+
+use super::convert::{Hop, hop};
+use super::kernels::{Recipe, recipe};
+use super::loops::{Kernel, Kernels, Versions};
+use super::settings::Level;
+use crate::DType;
+use crate::program::{Action, Input, Program, Step, Value};
+use crate::scalar::ElementBytes;
+
+/// How the elements of a slot lie along the innermost loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lie {
+    /// Side by side.
+    Dense,
+    /// The same element everywhere.
+    Still,
+    /// In any other way.
+    Strided,
+}
+
+/// Where an instruction finds elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// In the memory of a slot.
+    Slot(u16),
+    /// In a register.
+    Register(u16),
+    /// At an address that holds one number.
+    Number(*const u8),
+}
+
+/// When an instruction runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// Once: it depends on numbers alone.
+    Once,
+    /// Whenever an outer loop takes a turn: it depends on what stands still along the inner one.
+    Span,
+    /// For every block.
+    Block,
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy)]
+pub(super) enum Work {
+    /// Runs a loop.
+    Apply(Kernel, [Source; 3]),
+    /// Copies elements of a slot.
+    Gather(u16),
+    /// Repeats one element.
+    Splat(Source),
+}
+
+/// Where an instruction leaves its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Register(u16),
+    Destination,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Instruction {
+    pub(super) work: Work,
+    pub(super) target: Target,
+    /// The size of an element of the result in bytes.
+    pub(super) size: usize,
+    pub(super) phase: Phase,
+}
+
+/// The instructions of a program, in an order in which they can run.
+pub(super) struct Script {
+    instructions: SmallVec<[Instruction; 4]>,
+    /// Where the instructions of the later phases start.
+    starts: [usize; 2],
+    /// Where the results are, unless the last instruction leaves them at the destination.
+    pub(super) result: Option<Source>,
+    pub(super) mask: Option<Source>,
+    pub(super) registers: usize,
+    /// The size of the largest element in a register.
+    pub(super) widest: usize,
+}
+
+// SAFETY: the addresses of numbers are those of a program, which outlives the script's use and is not written to.
+unsafe impl Sync for Script {}
+
+/// What a script needs to know of the memory.
+pub(super) struct Memory<'a> {
+    /// How each slot lies.
+    pub(super) lies: &'a [Lie],
+    /// Whether a slot is the destination itself.
+    pub(super) is_written: &'a [bool],
+    /// The slot of a mask.
+    pub(super) mask: Option<usize>,
+    /// Whether the last loop may write to the destination.
+    pub(super) writes_directly: bool,
+}
+
+impl Script {
+    /// Translates a program; its result is converted to another dtype if one is given. Fails if a step has no meaning.
+    pub(super) fn new(
+        program: &Program,
+        convert_to: Option<DType>,
+        memory: &Memory<'_>,
+        level: Level,
+    ) -> Option<Script> {
+        let mut builder = Builder::new(memory, level);
+        for input in program.inputs() {
+            builder.input(input);
+        }
+        let mut steps = SmallVec::<[usize; 8]>::new();
+        for step in program.steps() {
+            let place = |&value: &Value| match value {
+                Value::Input(index) => usize::from(index),
+                Value::Step(index) => steps[usize::from(index)],
+            };
+            let arguments: SmallVec<[usize; 3]> = step.arguments().iter().map(place).collect();
+            let result = builder.step(step, &arguments)?;
+            steps.push(result);
+        }
+        let mut result = match program.result() {
+            Value::Input(index) => usize::from(index),
+            Value::Step(index) => steps[usize::from(index)],
+        };
+        if let Some(dtype) = convert_to {
+            result = builder.cast(result, program.dtype(program.result()), dtype);
+        }
+        let mask = memory.mask.map(|slot| builder.memory(slot, 1));
+        Some(builder.finish(result, mask))
+    }
+
+    /// The instructions of a phase.
+    pub(super) fn phase(&self, phase: Phase) -> &[Instruction] {
+        match phase {
+            Phase::Once => &self.instructions[..self.starts[0]],
+            Phase::Span => &self.instructions[self.starts[0]..self.starts[1]],
+            Phase::Block => &self.instructions[self.starts[1]..],
+        }
+    }
+
+    /// How many elements of every register fit into so many bytes together; unlimited without registers.
+    pub(super) fn block_len(&self, bytes: usize) -> usize {
+        if self.registers == 0 {
+            return usize::MAX;
+        }
+        // Registers start at multiples of the widest element and of a vector, as far as there is room.
+        let len = bytes / (self.registers * self.widest.max(1));
+        let unit = if len >= 64 { 64 } else { 16 };
+        (len / unit * unit).max(1)
+    }
+}
+
+/// A value while the script is built.
+#[derive(Clone, Copy)]
+struct Known {
+    source: Source,
+    size: usize,
+    phase: Phase,
+    /// Whether it must be copied to a register before use.
+    is_strided: bool,
+    /// The register in which one element has been repeated.
+    spread: Option<u16>,
+}
+
+struct Builder<'a> {
+    memory: &'a Memory<'a>,
+    level: usize,
+    values: SmallVec<[Known; 8]>,
+    instructions: SmallVec<[Instruction; 4]>,
+    /// Registers, one per result, before they are shared.
+    registers: u16,
+}
+
+/// The number 0 of every dtype.
+static ZERO: ElementBytes = ElementBytes([0; 16]);
+
+/// What stands for an argument beyond the arity of a loop.
+const NOTHING: Source = Source::Number((&raw const ZERO).cast());
+
+impl<'a> Builder<'a> {
+    fn new(memory: &'a Memory<'a>, level: Level) -> Builder<'a> {
+        Builder {
+            memory,
+            level: level as usize,
+            values: SmallVec::new(),
+            instructions: SmallVec::new(),
+            registers: 0,
+        }
+    }
+
+    fn push(&mut self, source: Source, size: usize, phase: Phase) -> usize {
+        self.values.push(Known { source, size, phase, is_strided: false, spread: None });
+        self.values.len() - 1
+    }
+
+    fn input(&mut self, input: &Input) -> usize {
+        match input {
+            Input::Memory(dtype, slot) => self.memory(*slot, dtype.size()),
+            Input::Number(dtype, bytes) => {
+                self.push(Source::Number(bytes.0.as_ptr()), dtype.size(), Phase::Once)
+            }
+        }
+    }
+
+    fn memory(&mut self, slot: usize, size: usize) -> usize {
+        let lie = self.memory.lies[slot];
+        let phase = if lie == Lie::Still { Phase::Span } else { Phase::Block };
+        let value = self.push(Source::Slot(slot as u16), size, phase);
+        self.values[value].is_strided = lie == Lie::Strided;
+        value
+    }
+
+    /// Adds what a step asks for, and gives the place of its result.
+    fn step(&mut self, step: &Step, arguments: &[usize]) -> Option<usize> {
+        let Action::Apply(op) = step.action else {
+            return Some(self.cast(arguments[0], step.dtype, step.result));
+        };
+        let size = step.result.size();
+        Some(match recipe(op, step.dtype)? {
+            Recipe::Loop(kernels) => self.apply(kernels, arguments, size),
+            Recipe::Swapped(kernels) => self.apply(kernels, &[arguments[1], arguments[0]], size),
+            Recipe::OfTruths(kernels) => {
+                let truth = |&value: &usize| self.cast(value, step.dtype, DType::Bool);
+                let truths: SmallVec<[usize; 3]> = arguments.iter().map(truth).collect();
+                self.apply(kernels, &truths, size)
+            }
+            Recipe::Through(dtype, kernels) => {
+                let widened = |&value: &usize| self.cast(value, step.dtype, dtype);
+                let widened: SmallVec<[usize; 3]> = arguments.iter().map(widened).collect();
+                let result = self.apply(kernels, &widened, dtype.size());
+                self.cast(result, dtype, step.result)
+            }
+            Recipe::First => arguments[0],
+            Recipe::False => self.push(NOTHING, size, Phase::Once),
+        })
+    }
+
+    fn cast(&mut self, value: usize, from: DType, to: DType) -> usize {
+        match hop(from, to) {
+            Hop::Same => value,
+            Hop::Loop(kernels) => self.apply(kernels, &[value], to.size()),
+            Hop::Through(middle) => {
+                let value = self.cast(value, from, middle);
+                self.cast(value, middle, to)
+            }
+        }
+    }
+
+    fn emit(&mut self, work: Work, size: usize, phase: Phase) -> u16 {
+        let register = self.registers;
+        self.registers += 1;
+        self.instructions.push(Instruction { work, target: Target::Register(register), size, phase });
+        register
+    }
+
+    fn apply(&mut self, kernels: &Kernels, arguments: &[usize], size: usize) -> usize {
+        let phase = arguments.iter().map(|&value| self.values[value].phase).max();
+        let phase = phase.unwrap_or(Phase::Once);
+        let (versions, sources) = if phase == Phase::Block {
+            self.over_blocks(kernels, arguments)
+        } else {
+            // One element stands for all.
+            let mut sources = [NOTHING; 3];
+            for (source, &value) in sources.iter_mut().zip(arguments) {
+                *source = self.values[value].source;
+            }
+            (&kernels.all, sources)
+        };
+        let register = self.emit(Work::Apply(versions[self.level], sources), size, phase);
+        self.push(Source::Register(register), size, phase)
+    }
+
+    /// Chooses the loop by which arguments stand still, and finds the others side by side.
+    fn over_blocks<'k>(&mut self, kernels: &'k Kernels, arguments: &[usize]) -> (&'k Versions, [Source; 3]) {
+        let still = |value: usize| self.values[value].phase != Phase::Block;
+        let mut sources = [NOTHING; 3];
+        if let &[x, y] = arguments {
+            let (x_is_still, y_is_still) = (still(x), still(y));
+            if let Some(versions) = kernels.constant_rhs.as_ref() {
+                if y_is_still {
+                    sources[0] = self.side_by_side(x);
+                    sources[1] = self.values[y].source;
+                    return (versions, sources);
+                }
+                if x_is_still && kernels.commutes {
+                    sources[0] = self.side_by_side(y);
+                    sources[1] = self.values[x].source;
+                    return (versions, sources);
+                }
+            }
+            if x_is_still && let Some(versions) = kernels.constant_lhs.as_ref() {
+                sources[0] = self.values[x].source;
+                sources[1] = self.side_by_side(y);
+                return (versions, sources);
+            }
+        }
+        for (source, &value) in sources.iter_mut().zip(arguments) {
+            *source = self.side_by_side(value);
+        }
+        (&kernels.all, sources)
+    }
+
+    /// Where a value's elements lie side by side.
+    fn side_by_side(&mut self, value: usize) -> Source {
+        let known = self.values[value];
+        if known.phase != Phase::Block {
+            let register = known.spread.unwrap_or_else(|| {
+                self.emit(Work::Splat(known.source), known.size, known.phase)
+            });
+            self.values[value].spread = Some(register);
+            return Source::Register(register);
+        }
+        if let (true, Source::Slot(slot)) = (known.is_strided, known.source) {
+            let register = self.emit(Work::Gather(slot), known.size, Phase::Block);
+            self.values[value].source = Source::Register(register);
+            self.values[value].is_strided = false;
+        }
+        self.values[value].source
+    }
+
+    fn finish(mut self, result: usize, mask: Option<usize>) -> Script {
+        let mut mask = mask.map(|mask| self.side_by_side(mask));
+        let mut result = Some(self.side_by_side(result));
+        self.instructions.sort_by_key(|instruction| instruction.phase);
+        let start = |phase| self.instructions.partition_point(|instruction| instruction.phase < phase);
+        let starts = [start(Phase::Span), start(Phase::Block)];
+        let written = |source: &Source| matches!(source, Source::Slot(slot) if self.memory.is_written[usize::from(*slot)]);
+        if self.memory.writes_directly
+            && let Some(last) = self.instructions.last_mut()
+            && let (Work::Apply(_, sources), Target::Register(register), Phase::Block) =
+                (last.work, last.target, last.phase)
+            && result == Some(Source::Register(register))
+            && !sources.iter().any(written)
+        {
+            last.target = Target::Destination;
+            result = None;
+        }
+        let registers = self.share_registers(&mut result, &mut mask);
+        let in_register = |instruction: &&Instruction| instruction.target != Target::Destination;
+        let sizes = self.instructions.iter().filter(in_register).map(|instruction| instruction.size);
+        let widest = sizes.max().unwrap_or(0);
+        Script { instructions: self.instructions, starts, result, mask, registers, widest }
+    }
+
+    /// Lets registers whose values are not needed at the same time be one; gives their number.
+    fn share_registers(&mut self, result: &mut Option<Source>, mask: &mut Option<Source>) -> usize {
+        let count = usize::from(self.registers);
+        // The instruction that looks at a register last; the one that writes it, if nobody looks.
+        let mut last_use: SmallVec<[usize; 8]> = SmallVec::from_elem(0, count);
+        for (index, instruction) in self.instructions.iter_mut().enumerate() {
+            if let Target::Register(register) = instruction.target {
+                // What is computed before the blocks is there for all of them.
+                let is_kept = instruction.phase != Phase::Block;
+                last_use[usize::from(register)] = if is_kept { usize::MAX } else { index };
+            }
+            for register in instruction.work.registers() {
+                let last = &mut last_use[usize::from(*register)];
+                *last = index.max(*last);
+            }
+        }
+        for source in [&*result, &*mask] {
+            if let Some(Source::Register(register)) = source {
+                last_use[usize::from(*register)] = usize::MAX;
+            }
+        }
+        let mut places: SmallVec<[u16; 8]> = SmallVec::from_elem(0, count);
+        let mut free: SmallVec<[u16; 8]> = SmallVec::new();
+        let mut used = 0;
+        for (index, instruction) in self.instructions.iter_mut().enumerate() {
+            let target = match &mut instruction.target {
+                Target::Destination => None,
+                Target::Register(register) => {
+                    let place = free.pop().unwrap_or_else(|| {
+                        used += 1;
+                        used - 1
+                    });
+                    places[usize::from(*register)] = place;
+                    Some((std::mem::replace(register, place), place))
+                }
+            };
+            // Registers are free again after the result has its place, which must be apart from the arguments.
+            let mut end = |register: u16, place: u16| {
+                if last_use[usize::from(register)] == index && !free.contains(&place) {
+                    free.push(place);
+                }
+            };
+            for register in instruction.work.registers() {
+                let place = places[usize::from(*register)];
+                end(std::mem::replace(register, place), place);
+            }
+            if let Some((register, place)) = target {
+                end(register, place);
+            }
+        }
+        for source in [result, mask] {
+            if let Some(Source::Register(register)) = source {
+                *register = places[usize::from(*register)];
+            }
+        }
+        usize::from(used)
+    }
+}
+
+impl Work {
+    /// The registers that are read.
+    fn registers(&mut self) -> impl Iterator<Item = &mut u16> {
+        let sources = match self {
+            Work::Apply(_, sources) => &mut sources[..],
+            Work::Gather(_) => &mut [],
+            Work::Splat(source) => std::slice::from_mut(source),
+        };
+        sources.iter_mut().filter_map(|source| match source {
+            Source::Register(register) => Some(register),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! What the backend decides once per process: the instructions to use, and the sizes from which something pays.
+//!
+//! The variable `BITLANE_CPU` overrides the choices, for tests and for measuring. It is a list such as
+//! `avx2,block=512,parallel=1,threads=7`, of which every part may be missing:
+//!
+//! - `baseline`, `avx2` or `avx512`: the vector instructions, as far as the machine has them;
+//! - `block`: the bytes of the blocks in which intermediate values stay;
+//! - `parallel`: the bytes from which an operation is shared among threads;
+//! - `stream`: the bytes from which a destination is written past the caches;
+//! - `threads`: into how many parts a shared operation is cut.
+
+#[cfg(test)]
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+/// The vector instructions that loops are compiled for. The order is that of the versions of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// What every machine of the architecture has.
+    Baseline,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Level {
+    pub(super) const COUNT: usize = if cfg!(target_arch = "x86_64") { 3 } else { 1 };
+
+    /// The most that this machine has.
+    fn detect() -> Level {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("f16c")
+                && is_x86_feature_detected!("fma");
+            let avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq");
+            if avx2 {
+                return if avx512 { Level::Avx512 } else { Level::Avx2 };
+            }
+        }
+        Level::Baseline
+    }
+
+    fn named(name: &str) -> Option<Level> {
+        match name {
+            "baseline" => Some(Level::Baseline),
+            #[cfg(target_arch = "x86_64")]
+            "avx2" => Some(Level::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            "avx512" => Some(Level::Avx512),
+            _ => None,
+        }
+    }
+
+    /// Every level that this machine has.
+    #[cfg(test)]
+    pub(super) fn available() -> Vec<Level> {
+        ["baseline", "avx2", "avx512"]
+            .into_iter()
+            .filter_map(Level::named)
+            .filter(|&level| level <= Level::detect())
+            .collect()
+    }
+}
+
+/// The choices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) level: Level,
+    /// Bytes of the blocks of one thread, at most [`MAX_BLOCK_BYTES`].
+    pub(super) block_bytes: usize,
+    /// Below this many bytes, waking another thread costs more than it saves.
+    pub(super) parallel_bytes: usize,
+    /// From this many bytes on a destination is not expected to stay in the caches.
+    pub(super) stream_bytes: usize,
+    /// Into how many parts a sum is cut, if not by the number of threads.
+    pub(super) threads: Option<usize>,
+}
+
+/// Room for blocks, on the stack of each thread. Half of a usual L1 cache, so that operands fit besides.
+pub(super) const MAX_BLOCK_BYTES: usize = 16 * 1024;
+
+impl Settings {
+    fn parse(text: &str) -> Settings {
+        let mut settings = Settings {
+            level: Level::detect(),
+            block_bytes: MAX_BLOCK_BYTES,
+            parallel_bytes: 1024 * 1024,
+            stream_bytes: 16 * 1024 * 1024,
+            threads: None,
+        };
+        for part in text.split(',') {
+            if let Some(level) = Level::named(part) {
+                // A machine without the instructions must not be sent to them.
+                settings.level = level.min(settings.level);
+            } else if let Some((key, value)) = part.split_once('=')
+                && let Ok(value) = value.parse::<usize>()
+            {
+                match key {
+                    "block" => settings.block_bytes = value.min(MAX_BLOCK_BYTES),
+                    "parallel" => settings.parallel_bytes = value,
+                    "stream" => settings.stream_bytes = value,
+                    "threads" => settings.threads = Some(value.max(1)),
+                    _ => {}
+                }
+            }
+        }
+        settings
+    }
+
+    /// The choices for a call by this thread.
+    pub(super) fn get() -> Settings {
+        #[cfg(test)]
+        if let Some(forced) = FORCED.get() {
+            return forced;
+        }
+        static SETTINGS: OnceLock<Settings> = OnceLock::new();
+        *SETTINGS.get_or_init(|| Settings::parse(&std::env::var("BITLANE_CPU").unwrap_or_default()))
+    }
+
+    /// Runs something with the choices of a list as in `BITLANE_CPU`.
+    #[cfg(test)]
+    pub(super) fn forced<R>(list: &str, run: impl FnOnce() -> R) -> R {
+        let before = FORCED.replace(Some(Settings::parse(list)));
+        let result = run();
+        FORCED.set(before);
+        result
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    static FORCED: Cell<Option<Settings>> = const { Cell::new(None) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_override_the_choices() {
+        let settings = Settings::parse("baseline,block=64,parallel=1,stream=7,threads=3,nonsense");
+        assert_eq!(settings.level, Level::Baseline);
+        assert_eq!((settings.block_bytes, settings.parallel_bytes), (64, 1));
+        assert_eq!((settings.stream_bytes, settings.threads), (7, Some(3)));
+        assert_eq!(Settings::parse("").level, Level::detect());
+        assert!(Settings::parse("avx512").level <= Level::detect());
+    }
+}

@@ -1,0 +1,474 @@
+//! Sums, in the order that [`Reduction`] fixes.
+//!
+//! The program is run on blocks of terms, each converted to what sums are kept in, and the blocks are added up. There
+//! are two ways to go: along the terms of one sum, halving blocks of them, or across many sums, adding one term to all of
+//! them. Either gives the same bits, since any aligned run of 2^k terms is a subtree.
+
+mod tree;
+
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+use smallvec::SmallVec;
+
+use self::tree::{Forest, Tree, Vector};
+use super::Call;
+use super::blocks::{Frame, Place, Scratch};
+use super::convert::{Hop, hop};
+use super::kernels::{Recipe, recipe};
+use super::loops::{Kernel, Kernels};
+use super::nest::{Nest, Slots};
+use super::script::{Lie, Memory, Phase, Script};
+use super::settings::Settings;
+use super::sharing;
+use super::transfer::{Extent, Steps, scatter};
+use crate::DType;
+use crate::layout::MAX_RANK;
+use crate::op::ElementOp;
+use crate::plan::{OUT, Plan};
+use crate::program::{Accumulator, Fold, Reduction};
+
+/// Terms that are halved together.
+const RUN: usize = 1024;
+
+/// A part of a sum that is worth a thread's while: an aligned run of this many terms or a power of two times that.
+const SHARE: usize = 64 * RUN;
+
+/// Fewer terms than this are added across sums.
+const FEW_TERMS: usize = 64;
+
+/// Runs a request with a reduction; none if a step has no meaning.
+pub(super) fn run(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
+    let terms = call.request.program.dtype(call.request.program.result());
+    match Accumulator::of(terms) {
+        Accumulator::Integer => Sums::<u64>::new(call, reduction, settings)?.run(),
+        Accumulator::Float => Sums::<f64>::new(call, reduction, settings)?.run(),
+        Accumulator::Complex => Sums::<[f64; 2]>::new(call, reduction, settings)?.run(),
+    }
+    Some(())
+}
+
+/// What sums are kept in.
+pub(super) trait Total: Copy + Send + Sync {
+    const DTYPE: DType;
+    /// What changes nothing that it is added to.
+    const NOTHING: Self;
+    fn plus(self, right: Self) -> Self;
+    fn over(self, count: f64) -> Self;
+}
+
+impl Total for u64 {
+    const DTYPE: DType = DType::U64;
+    const NOTHING: u64 = 0;
+
+    fn plus(self, right: u64) -> u64 {
+        self.wrapping_add(right)
+    }
+
+    /// Integers have no mean.
+    fn over(self, _: f64) -> u64 {
+        self
+    }
+}
+
+impl Total for f64 {
+    const DTYPE: DType = DType::F64;
+    const NOTHING: f64 = -0.0;
+
+    fn plus(self, right: f64) -> f64 {
+        self + right
+    }
+
+    fn over(self, count: f64) -> f64 {
+        self / count
+    }
+}
+
+impl Total for [f64; 2] {
+    const DTYPE: DType = DType::C128;
+    const NOTHING: [f64; 2] = [-0.0; 2];
+
+    fn plus(self, right: [f64; 2]) -> [f64; 2] {
+        [self[0] + right[0], self[1] + right[1]]
+    }
+
+    fn over(self, count: f64) -> [f64; 2] {
+        self.map(|part| part / count)
+    }
+}
+
+/// A loop nest along which the program is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Along the terms of one sum.
+    Along,
+    /// Across sums.
+    Across,
+}
+
+struct Sums<'a, A> {
+    call: &'a Call<'a>,
+    settings: &'a Settings,
+    fold: Fold,
+    /// The loops over the sums.
+    kept: &'a Plan,
+    /// The loops over the terms of one sum.
+    terms: &'a Plan,
+    way: Way,
+    /// Whether blocks may span rows of terms.
+    has_short_rows: bool,
+    script: Script,
+    halve: Kernel,
+    add: Kernel,
+    /// The loops that convert a total to the dtype of the destination.
+    finish: SmallVec<[Kernel; 2]>,
+    total: PhantomData<A>,
+}
+
+impl<'a, A: Total> Sums<'a, A> {
+    fn new(call: &'a Call<'a>, reduction: &Reduction<'a>, settings: &'a Settings) -> Option<Self> {
+        let (kept, terms) = (call.request.plan, reduction.terms);
+        let way = way(kept, terms);
+        let inner = if way == Way::Along { terms } else { kept };
+        let has_short_rows = way == Way::Along && terms.rank > 1 && terms.sizes[0] < FEW_TERMS;
+        let lie = |slot: usize| {
+            let strides = &inner.slots[slot].strides;
+            if strides[0] == 0 && !(has_short_rows && strides[1] != 0) {
+                Lie::Still
+            } else if strides[0] == 1 && !has_short_rows {
+                Lie::Dense
+            } else {
+                Lie::Strided
+            }
+        };
+        let never_written: SmallVec<[bool; 4]> = SmallVec::from_elem(false, call.sizes.len());
+        let lies: SmallVec<[Lie; 4]> = (0..call.sizes.len()).map(lie).collect();
+        let memory = Memory {
+            lies: &lies,
+            // The destination is written when all terms have been read.
+            is_written: &never_written,
+            mask: None,
+            writes_directly: true,
+        };
+        let level = settings.level;
+        let Recipe::Loop(add) = recipe(ElementOp::Add, A::DTYPE)? else { return None };
+        Some(Sums {
+            call,
+            settings,
+            fold: reduction.fold,
+            kept,
+            terms,
+            way,
+            has_short_rows,
+            script: Script::new(call.request.program, Some(A::DTYPE), &memory, level)?,
+            halve: tree::halve(A::DTYPE)[level as usize],
+            add: add.all[level as usize],
+            finish: route(A::DTYPE, call.request.out).iter().map(|loops| loops.all[level as usize]).collect(),
+            total: PhantomData,
+        })
+    }
+
+    fn run(&self) {
+        let bytes = self.terms.len.saturating_mul(self.kept.len).saturating_mul(self.call.sizes.iter().sum());
+        let parts = match bytes >= self.settings.parallel_bytes {
+            true => self.settings.threads.map_or_else(sharing::parts, |threads| threads * 8),
+            false => 1,
+        };
+        match self.way {
+            Way::Across => self.across(parts),
+            // Few sums of many terms are shared by their terms.
+            Way::Along if self.kept.len < parts && self.terms.len > SHARE => self.along_shared(parts),
+            Way::Along => self.along(parts),
+        }
+    }
+
+    /// Sums one after another, each along its terms.
+    fn along(&self, parts: usize) {
+        let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
+        self.share(nest.units, parts, &|range| {
+            let mut scratch = Scratch::new();
+            let frame = Frame::new(&self.script, &mut scratch, self.settings);
+            // SAFETY: this phase looks at numbers alone.
+            unsafe { frame.begin(Phase::Once, &self.call.bases) };
+            nest.walk(&self.call.bases, range, |slots, _| {
+                // SAFETY: as in `walk::run`: the plans stay inside their storages, whose locks are held.
+                let total = unsafe { self.sum_of(&frame, slots, 0, self.terms.len) };
+                // SAFETY: the destination's element is one of the plan's, and nobody else's.
+                unsafe { self.store(&[total], slots[OUT], 0) };
+            });
+        });
+    }
+
+    /// Sums one after another, each shared among threads.
+    fn along_shared(&self, parts: usize) {
+        let share = self.terms.len.div_ceil(parts).next_power_of_two().max(SHARE);
+        let count = self.terms.len.div_ceil(share);
+        let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
+        nest.walk(&self.call.bases, 0..nest.units, |slots, _| {
+            let slots = Shared(slots);
+            let totals = Mutex::new(SmallVec::<[A; 16]>::from_elem(A::NOTHING, count));
+            sharing::share(count, &|part| {
+                let slots = slots.get();
+                let mut scratch = Scratch::new();
+                let frame = Frame::new(&self.script, &mut scratch, self.settings);
+                let start = part * share;
+                // SAFETY: as in `along`, for a run of the terms.
+                let total = unsafe {
+                    frame.begin(Phase::Once, slots);
+                    self.sum_of(&frame, slots, start, share.min(self.terms.len - start))
+                };
+                totals.lock().unwrap_or_else(PoisonError::into_inner)[part] = total;
+            });
+            let mut tree = Tree::new();
+            for &total in &totals.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                tree.push(total, share.ilog2());
+            }
+            // SAFETY: as in `along`.
+            unsafe { self.store(&[tree.total()], slots.get()[OUT], 0) };
+        });
+    }
+
+    /// Cuts a number of units into parts and shares them.
+    fn share(&self, units: usize, parts: usize, work: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
+        let share = units.div_ceil(parts);
+        let part = |part: usize| {
+            let start = part * share;
+            let end = units.min(start + share);
+            if start < end {
+                work(start..end);
+            }
+        };
+        if parts == 1 { part(0) } else { sharing::share(parts, &part) }
+    }
+
+    /// The sum of an aligned run of the terms of one sum, whose first term is at `slots`.
+    ///
+    /// # Safety
+    ///
+    /// From the slots the terms must reach only valid memory, aligned and of the program's dtypes.
+    unsafe fn sum_of(&self, frame: &Frame<'_>, slots: &[*mut u8], start: usize, len: usize) -> A {
+        let mut room = Vector::<A, RUN>::new();
+        let mut spare = Vector::<A, { RUN / 2 }>::new();
+        let mut tree = Tree::new();
+        let mut terms = Terms::new(self, slots, start);
+        let mut left = len;
+        while left > 0 {
+            let count = left.min(RUN);
+            // SAFETY: the caller's promise; there is room for as many totals, which are all written.
+            unsafe {
+                terms.fill(frame, room.as_ptr(), count);
+                tree.push(tree::halved(self.halve, &mut room, &mut spare, count), RUN.ilog2());
+            }
+            left -= count;
+        }
+        tree.total()
+    }
+
+    /// Many sums at a time, a term of each after another.
+    fn across(&self, parts: usize) {
+        let width = tree::width::<A>(self.terms.len).min(self.kept.sizes[0].div_ceil(parts)).max(1);
+        let width = width.min(self.script.block_len(self.settings.block_bytes));
+        let nest = Nest::new(self.kept, &self.call.sizes, width, None);
+        let each_term = Nest::new(self.terms, &self.call.sizes, 1, None);
+        let steps = nest.steps();
+        self.share(nest.units, parts, &|range| {
+            let mut scratch = Scratch::new();
+            let frame = Frame::new(&self.script, &mut scratch, self.settings);
+            let mut forest = Forest::<A>::new(self.add, self.terms.len, width);
+            // SAFETY: this phase looks at numbers alone.
+            unsafe { frame.begin(Phase::Once, &self.call.bases) };
+            nest.walk(&self.call.bases, range, |first, extent| {
+                forest.clear();
+                each_term.walk(first, 0..each_term.units, |slots, _| {
+                    let place = Place { slots, steps: &steps, extent };
+                    // SAFETY: as in `walk::run`; a row of the forest has room for a total of each sum.
+                    unsafe {
+                        frame.begin(Phase::Span, slots);
+                        frame.block_to(&place, forest.next().cast(), size_of::<A>());
+                        forest.push(extent.inner);
+                    }
+                });
+                // SAFETY: every sum has a term; the destination's elements are those of this unit.
+                unsafe { self.store(forest.totals(extent.inner), first[OUT], steps[OUT].inner) };
+            });
+        });
+    }
+
+    /// Rounds totals and writes them to the destination.
+    ///
+    /// # Safety
+    ///
+    /// There must be as many elements of the destination, `step` bytes apart, which nobody else touches.
+    unsafe fn store(&self, totals: &[A], to: *mut u8, step: isize) {
+        const PIECE: usize = 128;
+        let size = self.call.request.out.size();
+        let count = self.terms.len as f64;
+        let mut rooms = [Vector::<A, PIECE>::new(), Vector::<A, PIECE>::new()];
+        for (index, piece) in totals.chunks(PIECE).enumerate() {
+            let [from, room] = &mut rooms;
+            let (mut from, mut room) = (from.as_ptr(), room.as_ptr());
+            for (place, &total) in piece.iter().enumerate() {
+                let total = if self.fold == Fold::Mean { total.over(count) } else { total };
+                // SAFETY: a piece is not longer than the room.
+                unsafe { from.add(place).write(total) };
+            }
+            for kernel in &self.finish {
+                // SAFETY: the loops convert from the total's dtype on to the destination's, whose elements are not larger
+                // than a total; the rooms are apart, and aligned for totals.
+                unsafe { kernel(&[from.cast_const().cast(); 3], room.cast(), piece.len()) };
+                std::mem::swap(&mut from, &mut room);
+            }
+            let to = to.wrapping_offset((index * PIECE) as isize * step);
+            // SAFETY: the caller's promise for the destination; the elements have been converted.
+            unsafe {
+                scatter(size, from.cast(), to, Steps { inner: step, outer: 0 }, Extent::row(piece.len()));
+            }
+        }
+    }
+}
+
+/// Slots that several threads look at.
+#[derive(Clone, Copy)]
+struct Shared<'a>(&'a [*mut u8]);
+
+// SAFETY: the pointers are into memory whose locks are held, and through these only inputs are read.
+unsafe impl Sync for Shared<'_> {}
+
+impl<'a> Shared<'a> {
+    fn get(&self) -> &'a [*mut u8] {
+        self.0
+    }
+}
+
+/// Chooses the way on which inputs are walked in smaller steps.
+fn way(kept: &Plan, terms: &Plan) -> Way {
+    let sums = kept.sizes[0];
+    if sums == 1 {
+        return Way::Along;
+    }
+    let stride = |plan: &Plan| -> usize {
+        plan.slots.iter().skip(1).map(|slot| slot.strides[0].unsigned_abs()).fold(0, usize::saturating_add)
+    };
+    let closer = stride(kept) < stride(terms) && sums >= 32;
+    if closer || (terms.len < FEW_TERMS && sums >= 8) { Way::Across } else { Way::Along }
+}
+
+/// The loops from one dtype to another.
+fn route(from: DType, to: DType) -> SmallVec<[&'static Kernels; 2]> {
+    match hop(from, to) {
+        Hop::Same => SmallVec::new(),
+        Hop::Loop(kernels) => SmallVec::from_slice(&[kernels]),
+        Hop::Through(middle) => {
+            let mut kernels = route(from, middle);
+            kernels.extend(route(middle, to));
+            kernels
+        }
+    }
+}
+
+/// A position among the terms of a sum.
+struct Terms<'s, 'a, A> {
+    sums: &'s Sums<'a, A>,
+    /// The first term of the row.
+    row: Slots,
+    /// Which turn the outer loops are at.
+    turns: [usize; MAX_RANK],
+    /// The next term of the row.
+    column: usize,
+    steps: SmallVec<[Steps; 4]>,
+}
+
+impl<'s, 'a, A: Total> Terms<'s, 'a, A> {
+    fn new(sums: &'s Sums<'a, A>, slots: &[*mut u8], start: usize) -> Self {
+        let plan = sums.terms;
+        let steps = |slot| Steps { inner: step(sums, slot, 0), outer: step(sums, slot, 1) };
+        let mut terms = Terms {
+            sums,
+            row: Slots::from_slice(slots),
+            turns: [0; MAX_RANK],
+            column: start % plan.sizes[0],
+            steps: (0..sums.call.sizes.len()).map(steps).collect(),
+        };
+        let mut index = start / plan.sizes[0];
+        for level in 1..plan.rank {
+            terms.turns[level] = index % plan.sizes[level];
+            terms.shift(level, terms.turns[level] as isize);
+            index /= plan.sizes[level];
+        }
+        terms
+    }
+
+    fn shift(&mut self, level: usize, turns: isize) {
+        for (slot, place) in self.row.iter_mut().enumerate() {
+            *place = place.wrapping_offset(step(self.sums, slot, level) * turns);
+        }
+    }
+
+    /// Goes on by some rows of the next loop, of which there must be as many left.
+    fn advance(&mut self, rows: usize) {
+        let plan = self.sums.terms;
+        self.column = 0;
+        let mut turns = rows;
+        for level in 1..plan.rank {
+            self.turns[level] += turns;
+            self.shift(level, turns as isize);
+            if self.turns[level] < plan.sizes[level] {
+                return;
+            }
+            self.shift(level, -(plan.sizes[level] as isize));
+            self.turns[level] = 0;
+            turns = 1;
+        }
+    }
+
+    /// Computes the next `count` terms.
+    ///
+    /// # Safety
+    ///
+    /// There must be as many terms left, as in [`Sums::sum_of`], and as much room.
+    unsafe fn fill(&mut self, frame: &Frame<'_>, room: *mut A, count: usize) {
+        let plan = self.sums.terms;
+        let mut filled = 0;
+        while filled < count {
+            let wanted = (count - filled).min(frame.block_len);
+            let row = plan.sizes[0];
+            let rows = if self.sums.has_short_rows && self.column == 0 {
+                (wanted / row).min(plan.sizes[1] - self.turns[1])
+            } else {
+                0
+            };
+            let extent = match rows {
+                0 => Extent::row(wanted.min(row - self.column)),
+                rows => Extent { inner: row, outer: rows },
+            };
+            let column = self.column as isize;
+            let slots: Slots = self
+                .row
+                .iter()
+                .zip(&self.steps)
+                .map(|(slot, steps)| slot.wrapping_offset(column * steps.inner))
+                .collect();
+            let place = Place { slots: &slots, steps: &self.steps, extent };
+            // SAFETY: these are the next terms, inside a row or as whole rows of the next loop, and there is room for
+            // them; what stands still is that of this row.
+            unsafe {
+                frame.begin(Phase::Span, &slots);
+                frame.block_to(&place, room.add(filled).cast(), size_of::<A>());
+            }
+            filled += extent.count();
+            if rows > 0 {
+                self.advance(rows);
+            } else {
+                self.column += extent.inner;
+                if self.column == row {
+                    self.advance(1);
+                }
+            }
+        }
+    }
+}
+
+/// The step of a loop over terms in bytes.
+fn step<A>(sums: &Sums<'_, A>, slot: usize, level: usize) -> isize {
+    sums.terms.slots[slot].strides[level] * sums.call.sizes[slot] as isize
+}

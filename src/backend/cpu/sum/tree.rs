@@ -1,0 +1,197 @@
+//! The tree of a sum: from aligned runs of terms to their total.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use num_complex::Complex;
+
+use super::Total;
+use crate::DType;
+use crate::backend::cpu::element;
+use crate::backend::cpu::loops::{Kernel, Kernels, Versions};
+
+/// Room for totals that have not been computed yet.
+#[repr(align(64))]
+pub(super) struct Vector<A, const N: usize>([MaybeUninit<A>; N]);
+
+impl<A: Copy, const N: usize> Vector<A, N> {
+    pub(super) const fn new() -> Self {
+        Vector([MaybeUninit::uninit(); N])
+    }
+
+    pub(super) fn as_ptr(&mut self) -> *mut A {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+/// The loops that add neighbours, by the dtype of the totals.
+pub(super) fn halve(dtype: DType) -> &'static Versions {
+    match dtype {
+        DType::F64 => const { &Kernels::halve::<f64, element::Add>() },
+        DType::C128 => const { &Kernels::halve::<Complex<f64>, element::Add>() },
+        _ => const { &Kernels::halve::<u64, element::Add>() },
+    }
+}
+
+/// Adds up a run of totals, neighbours first; a short run as if what is missing were nothing.
+///
+/// # Safety
+///
+/// The first `count` totals of `run` must be there, at least one, and `N` must be twice `M`.
+pub(super) unsafe fn halved<A: Total, const N: usize, const M: usize>(
+    halve: Kernel,
+    run: &mut Vector<A, N>,
+    spare: &mut Vector<A, M>,
+    count: usize,
+) -> A {
+    let (mut from, mut to) = (run.as_ptr(), spare.as_ptr());
+    let mut count = count;
+    while count > 1 {
+        if count % 2 == 1 {
+            // SAFETY: an odd count is below the even length of the room.
+            unsafe { from.add(count).write(A::NOTHING) };
+        }
+        count = count.div_ceil(2);
+        // SAFETY: there are twice as many totals, and room for their sums, apart.
+        unsafe { halve(&[from.cast_const().cast(); 3], to.cast(), count) };
+        std::mem::swap(&mut from, &mut to);
+    }
+    // SAFETY: the last total has been written.
+    unsafe { from.read() }
+}
+
+/// Totals of aligned runs that wait for their neighbours, at most one of each size.
+pub(super) struct Tree<A> {
+    waiting: [MaybeUninit<A>; 64],
+    /// Which of them are there.
+    occupied: u64,
+}
+
+impl<A: Total> Tree<A> {
+    pub(super) fn new() -> Self {
+        Tree { waiting: [MaybeUninit::uninit(); 64], occupied: 0 }
+    }
+
+    /// Adds the total of the next run of 2^`level` terms; only the last run may be shorter.
+    pub(super) fn push(&mut self, total: A, level: u32) {
+        let (mut total, mut level) = (total, level);
+        while self.occupied >> level & 1 == 1 {
+            // SAFETY: the bit says that it has been written.
+            total = unsafe { self.waiting[level as usize].assume_init() }.plus(total);
+            self.occupied &= !(1 << level);
+            level += 1;
+        }
+        self.waiting[level as usize].write(total);
+        self.occupied |= 1 << level;
+    }
+
+    /// The sum of everything. Smaller runs are later ones, and lack only neighbours that are nothing.
+    pub(super) fn total(&self) -> A {
+        let mut total = None;
+        for level in 0..64 {
+            if self.occupied >> level & 1 == 1 {
+                // SAFETY: the bit says that it has been written.
+                let left = unsafe { self.waiting[level].assume_init() };
+                total = Some(total.map_or(left, |right| left.plus(right)));
+            }
+        }
+        total.unwrap_or(A::NOTHING)
+    }
+}
+
+/// Bytes for the totals of several sums at a time.
+const FOREST_BYTES: usize = 64 * 1024;
+
+/// Rows of a forest beside those of its levels.
+const SPARE_ROWS: usize = 2;
+
+/// How many sums of so many terms a forest has room for.
+pub(super) fn width<A>(terms: usize) -> usize {
+    (FOREST_BYTES / (levels(terms) + SPARE_ROWS) / size_of::<A>()).min(512)
+}
+
+fn levels(terms: usize) -> usize {
+    terms.ilog2() as usize + 1
+}
+
+/// The trees of several sums, which grow together, a term of each at a time.
+#[repr(C, align(64))]
+pub(super) struct Forest<A> {
+    /// A row of totals for each level that waits for its neighbour, and spare rows.
+    room: MaybeUninit<[u8; FOREST_BYTES]>,
+    add: Kernel,
+    levels: usize,
+    /// The length of a row.
+    width: usize,
+    /// Which levels are there.
+    occupied: u64,
+    total: PhantomData<A>,
+}
+
+impl<A: Total> Forest<A> {
+    /// A forest of at most [`width`] sums of so many terms; `add` is the loop that adds two rows.
+    pub(super) fn new(add: Kernel, terms: usize, width: usize) -> Self {
+        let room = MaybeUninit::uninit();
+        Forest { room, add, levels: levels(terms), width, occupied: 0, total: PhantomData }
+    }
+
+    fn row(&mut self, row: usize) -> *mut A {
+        self.room.as_mut_ptr().cast::<A>().wrapping_add(row * self.width)
+    }
+
+    fn is_occupied(&self, level: usize) -> bool {
+        self.occupied >> level & 1 == 1
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.occupied = 0;
+    }
+
+    /// Where the next term of each sum belongs.
+    pub(super) fn next(&mut self) -> *mut A {
+        if self.is_occupied(0) { self.row(self.levels) } else { self.row(0) }
+    }
+
+    /// Adds the terms that have been written to [`Forest::next`].
+    ///
+    /// # Safety
+    ///
+    /// They must have been, for the same number of sums, at most the width, since the forest was empty; and there must
+    /// not be more of them than the forest was made for.
+    pub(super) unsafe fn push(&mut self, count: usize) {
+        let mut right = self.next();
+        let mut level = 0;
+        while self.is_occupied(level) {
+            self.occupied &= !(1 << level);
+            let is_last = !self.is_occupied(level + 1);
+            let sum = self.row(if is_last { level + 1 } else { self.levels + (level + 1) % SPARE_ROWS });
+            // SAFETY: both rows have been written; that of the sum is that of a free level, or the spare one that
+            // does not hold `right`.
+            unsafe { (self.add)(&[self.row(level).cast_const().cast(), right.cast_const().cast(), right.cast()], sum.cast(), count) };
+            right = sum;
+            level += 1;
+        }
+        self.occupied |= 1 << level;
+    }
+
+    /// The sums. Later levels are smaller and earlier ones larger, as in [`Tree::total`].
+    ///
+    /// # Safety
+    ///
+    /// At least one term of as many sums must have been pushed.
+    pub(super) unsafe fn totals(&mut self, count: usize) -> &[A] {
+        let mut total = self.row(self.occupied.trailing_zeros() as usize);
+        for level in self.occupied.trailing_zeros() as usize + 1..self.levels {
+            if self.is_occupied(level) {
+                let sum = self.row(self.levels + level % SPARE_ROWS);
+                let sum = if sum == total { self.row(self.levels + (level + 1) % SPARE_ROWS) } else { sum };
+                // SAFETY: both rows have been written, and the spare one is neither of them.
+                unsafe { (self.add)(&[self.row(level).cast_const().cast(), total.cast_const().cast(), total.cast()], sum.cast(), count) };
+                total = sum;
+            }
+        }
+        // SAFETY: the row has been written, and nothing changes it while the forest is borrowed.
+        unsafe { std::slice::from_raw_parts(total, count) }
+    }
+}

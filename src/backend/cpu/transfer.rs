@@ -1,0 +1,201 @@
+//! Bringing elements into blocks, where they lie side by side, and results from there into memory.
+//!
+//! Only the size of an element matters here, never its dtype.
+
+use super::loops::{read, write};
+
+/// How a rectangle of elements lies in memory: the steps between neighbours in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Steps {
+    /// From an element to the next of its row.
+    pub(super) inner: isize,
+    /// From a row to the next.
+    pub(super) outer: isize,
+}
+
+/// The sides of a rectangle of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// The length of a row.
+    pub(super) inner: usize,
+    /// How many rows there are.
+    pub(super) outer: usize,
+}
+
+impl Extent {
+    pub(super) const fn row(len: usize) -> Extent {
+        Extent { inner: len, outer: 1 }
+    }
+
+    pub(super) const fn count(self) -> usize {
+        self.inner * self.outer
+    }
+}
+
+/// Calls a function with the type that stands for all elements of a size.
+macro_rules! by_size {
+    ($size:expr, $function:ident($($argument:expr),*)) => {
+        match $size {
+            1 => $function::<u8>($($argument),*),
+            2 => $function::<u16>($($argument),*),
+            4 => $function::<u32>($($argument),*),
+            8 => $function::<u64>($($argument),*),
+            // Complex numbers of 128 bits are aligned to 64.
+            _ => $function::<[u64; 2]>($($argument),*),
+        }
+    };
+}
+
+/// Copies a rectangle of elements into a block, row after row.
+///
+/// # Safety
+///
+/// Every element of the rectangle must be valid for reads and aligned; `to` must be aligned and have room for them
+/// all, apart from what is read.
+pub(super) unsafe fn gather(size: usize, from: *const u8, steps: Steps, extent: Extent, to: *mut u8) {
+    // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
+    unsafe { by_size!(size, gather_sized(from, steps, extent, to)) }
+}
+
+/// Fills a block with one element.
+///
+/// # Safety
+///
+/// `from` must be valid for reads of an element and aligned, `to` aligned and with room for `len` elements, apart.
+pub(super) unsafe fn splat(size: usize, from: *const u8, len: usize, to: *mut u8) {
+    // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
+    unsafe { by_size!(size, splat_sized(from, len, to)) }
+}
+
+/// Copies a block to a rectangle of elements, row after row.
+///
+/// # Safety
+///
+/// As for [`gather`], with the roles of block and rectangle exchanged; or `to` is `from`, element for element.
+pub(super) unsafe fn scatter(size: usize, from: *const u8, to: *mut u8, steps: Steps, extent: Extent) {
+    // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
+    unsafe { by_size!(size, scatter_sized(from, to, steps, extent)) }
+}
+
+/// As [`scatter`], but elements whose mask is false are left alone. The mask lies side by side as the block does.
+///
+/// # Safety
+///
+/// As for [`scatter`]; the mask must be valid for reads of as many bytes as there are elements.
+pub(super) unsafe fn scatter_masked(
+    size: usize,
+    from: *const u8,
+    mask: *const u8,
+    to: *mut u8,
+    steps: Steps,
+    extent: Extent,
+) {
+    // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
+    unsafe { by_size!(size, scatter_masked_sized(from, mask, to, steps, extent)) }
+}
+
+/// # Safety
+///
+/// See [`gather`].
+unsafe fn gather_sized<T: Copy>(from: *const u8, steps: Steps, extent: Extent, to: *mut u8) {
+    let size = size_of::<T>();
+    if steps.inner == size as isize {
+        for row in 0..extent.outer {
+            // SAFETY: the caller vouches for this row, whose elements lie side by side, and for its room.
+            unsafe {
+                let from = from.offset(row as isize * steps.outer);
+                to.add(row * extent.inner * size).copy_from_nonoverlapping(from, extent.inner * size);
+            }
+        }
+        return;
+    }
+    // SAFETY: the caller vouches for the room.
+    let to = unsafe { write::<T>(to, extent.count()) };
+    // Where columns are closer together than rows, cache lines are used up before they are left.
+    if steps.outer.unsigned_abs() < steps.inner.unsigned_abs() && extent.outer > 1 {
+        for column in 0..extent.inner {
+            for row in 0..extent.outer {
+                let offset = column as isize * steps.inner + row as isize * steps.outer;
+                // SAFETY: the caller vouches for the element, and its place is in the room.
+                unsafe {
+                    let value = from.offset(offset).cast::<T>().read();
+                    to.get_unchecked_mut(row * extent.inner + column).write(value);
+                }
+            }
+        }
+        return;
+    }
+    for (row, to) in to.chunks_exact_mut(extent.inner).enumerate() {
+        for (column, to) in to.iter_mut().enumerate() {
+            let offset = column as isize * steps.inner + row as isize * steps.outer;
+            // SAFETY: the caller vouches for the element.
+            to.write(unsafe { from.offset(offset).cast::<T>().read() });
+        }
+    }
+}
+
+/// # Safety
+///
+/// See [`splat`].
+unsafe fn splat_sized<T: Copy>(from: *const u8, len: usize, to: *mut u8) {
+    // SAFETY: the caller vouches for the element and the room.
+    unsafe {
+        let value = from.cast::<T>().read();
+        write::<T>(to, len).iter_mut().for_each(|to| {
+            to.write(value);
+        });
+    }
+}
+
+/// # Safety
+///
+/// See [`scatter`].
+unsafe fn scatter_sized<T: Copy>(from: *const u8, to: *mut u8, steps: Steps, extent: Extent) {
+    let size = size_of::<T>();
+    if steps.inner == size as isize {
+        for row in 0..extent.outer {
+            // SAFETY: the caller vouches for this row, whose elements lie side by side; it may be the source itself.
+            unsafe {
+                let to = to.offset(row as isize * steps.outer);
+                to.copy_from(from.add(row * extent.inner * size), extent.inner * size);
+            }
+        }
+        return;
+    }
+    for row in 0..extent.outer {
+        for column in 0..extent.inner {
+            let offset = column as isize * steps.inner + row as isize * steps.outer;
+            // SAFETY: the caller vouches for both places.
+            unsafe {
+                let value = from.cast::<T>().add(row * extent.inner + column).read();
+                to.offset(offset).cast::<T>().write(value);
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// See [`scatter_masked`].
+unsafe fn scatter_masked_sized<T: Copy>(
+    from: *const u8,
+    mask: *const u8,
+    to: *mut u8,
+    steps: Steps,
+    extent: Extent,
+) {
+    // SAFETY: the caller vouches for the mask.
+    let mask = unsafe { read::<u8>(mask, extent.count()) };
+    for (row, mask) in mask.chunks_exact(extent.inner).enumerate() {
+        for (column, &keep) in mask.iter().enumerate() {
+            let offset = column as isize * steps.inner + row as isize * steps.outer;
+            if keep != 0 {
+                // SAFETY: the caller vouches for both places.
+                unsafe {
+                    let value = from.cast::<T>().add(row * extent.inner + column).read();
+                    to.offset(offset).cast::<T>().write(value);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A computation being put together: from operands to a [`Program`] and the tensors it reads.
+//!
+//! This is the one way from the front to a backend. An ordinary call adds one operation, a loss a handful,
+//! an expression one per node; each addition promotes, broadcasts and refuses just as the others do.
+//! [`run`](Call::run) then finds a destination, makes the plan and asks the backend.
+
+mod run;
+
+use smallvec::SmallVec;
+
+pub(crate) use self::run::{Over, Target};
+use crate::layout::{Shape, broadcast};
+use crate::op::ElementOp;
+use crate::operand::{Operand, Source};
+use crate::program::{Program, Value};
+use crate::promote::{Compute, Family, Kind, Op, Resolved, Rules, resolve};
+use crate::scalar::ElementBytes;
+use crate::{BinaryOp, DType, Device, Error, Result, Scalar, Tensor};
+
+/// Steps so far, and what they read.
+pub(crate) struct Call<'a> {
+    pub(crate) program: Program,
+    /// The inputs in memory, in the order of their slots.
+    inputs: SmallVec<[Source<'a>; 4]>,
+    /// How many numbers there are.
+    numbers: usize,
+}
+
+/// An operand of an operation that is being added.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Term<'a> {
+    /// A number, which is converted where it is used.
+    Number(Scalar),
+    /// An element for every index.
+    Elements(Elements<'a>),
+}
+
+/// A value of the program, with what promotion and broadcasting see of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Elements<'a> {
+    pub(crate) value: Value,
+    pub(crate) shape: Shape,
+    /// Where the tensors it is computed from are; none for arrays of the host.
+    pub(crate) device: Option<&'a Device>,
+}
+
+impl<'a> From<Elements<'a>> for Term<'a> {
+    fn from(elements: Elements<'a>) -> Self {
+        Term::Elements(elements)
+    }
+}
+
+impl<'a> Term<'a> {
+    fn shape(&self) -> &[usize] {
+        match self {
+            Term::Number(_) => &[],
+            Term::Elements(elements) => &elements.shape,
+        }
+    }
+
+    fn device(&self) -> Option<&'a Device> {
+        match self {
+            Term::Number(_) => None,
+            Term::Elements(elements) => elements.device,
+        }
+    }
+}
+
+/// Which operand of the two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new() -> Call<'a> {
+        Call { program: Program::new(), inputs: SmallVec::new(), numbers: 0 }
+    }
+
+    /// How many tensors and arrays are read.
+    pub(crate) fn tensors(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// How many numbers there are.
+    pub(crate) fn numbers(&self) -> usize {
+        self.numbers
+    }
+
+    /// Adds an operand.
+    pub(crate) fn operand(&mut self, operand: &'a Operand<'_>) -> Term<'a> {
+        match operand.source() {
+            Ok(source) => Term::Elements(self.source(source)),
+            Err(scalar) => Term::Number(scalar),
+        }
+    }
+
+    /// Adds a tensor.
+    pub(crate) fn tensor(&mut self, tensor: &'a Tensor) -> Elements<'a> {
+        self.source(Source::Tensor(tensor))
+    }
+
+    /// Adds what is in memory; the same view twice is read once.
+    fn source(&mut self, source: Source<'a>) -> Elements<'a> {
+        let (shape, device) = (Shape::of(source.shape()), source.device());
+        let known = self.inputs.iter().position(|known| known.is_same(&source));
+        let value = match known.and_then(|index| self.program.input_in_slot(index + 1)) {
+            Some(value) => value,
+            None => {
+                let value = self.program.memory(source.dtype());
+                self.inputs.push(source);
+                value
+            }
+        };
+        Elements { value, shape, device }
+    }
+
+    /// Adds a number as an element of a dtype.
+    pub(crate) fn number(&mut self, dtype: DType, bytes: ElementBytes) -> Value {
+        self.numbers += 1;
+        self.program.number(dtype, bytes)
+    }
+
+    /// Adds a number, rounded to a dtype.
+    pub(crate) fn constant(&mut self, number: impl Into<Scalar>, dtype: DType) -> Value {
+        self.number(dtype, number.into().wrap_to_element(dtype))
+    }
+
+    /// What promotion sees of a term.
+    pub(crate) fn kind(&self, term: &Term<'a>) -> Kind {
+        match term {
+            Term::Number(scalar) => Kind::scalar(scalar),
+            Term::Elements(elements) => {
+                let dtype = self.program.dtype(elements.value);
+                if elements.shape.is_empty() { Kind::ZeroD(dtype) } else { Kind::Tensor(dtype) }
+            }
+        }
+    }
+
+    /// Adds a binary operation.
+    ///
+    /// # Errors
+    ///
+    /// What the operation says of the devices, dtypes, shapes and numbers of its operands, in this order.
+    pub(crate) fn binary(
+        &mut self,
+        op: BinaryOp,
+        lhs: Term<'a>,
+        rhs: Term<'a>,
+        rules: Rules,
+    ) -> Result<Elements<'a>> {
+        let name = op.name();
+        let device = common_device(name, [&lhs, &rhs])?;
+        let resolved = resolve(op.into(), self.kind(&lhs), self.kind(&rhs), rules)?;
+        let shape = broadcast(name, lhs.shape(), rhs.shape())?;
+        let value = match resolved.compute {
+            Compute::In(dtype) => {
+                let lhs = self.converted(op, &lhs, Side::Left, dtype)?;
+                let rhs = self.converted(op, &rhs, Side::Right, dtype)?;
+                self.program.apply(op.element(), [lhs, rhs])
+            }
+            Compute::ExactIntegers => match (lhs, rhs) {
+                (Term::Elements(lhs), Term::Elements(rhs)) => {
+                    self.program.compare_integers(op.element(), lhs.value, rhs.value)
+                }
+                // Only tensors are compared exactly; a number has been given the tensor's dtype.
+                _ => {
+                    return Err(Error::InvalidArgument {
+                        op: name,
+                        reason: "a number without a dtype".into(),
+                    });
+                }
+            },
+        };
+        let value = self.program.cast(value, resolved.result);
+        Ok(Elements { value, shape, device })
+    }
+
+    /// An operand of a binary operation in the dtype of the computation. A shift amount is never wrapped,
+    /// copysign takes the sign that a number has before it is converted, and the bitwise operations take a
+    /// number for its bits.
+    fn converted(
+        &mut self,
+        op: BinaryOp,
+        term: &Term<'a>,
+        side: Side,
+        dtype: DType,
+    ) -> Result<Value> {
+        let scalar = match term {
+            Term::Elements(elements) => return Ok(self.program.cast(elements.value, dtype)),
+            Term::Number(scalar) => *scalar,
+        };
+        let bytes = match (op.family(), side) {
+            (Family::Shift, Side::Right) => scalar.to_shift_amount(dtype),
+            (Family::Copysign, Side::Right) => scalar.to_sign(dtype),
+            (Family::Bitwise, _) => scalar.to_bits(op.name(), dtype)?,
+            _ => scalar.to_element(op.name(), dtype)?,
+        };
+        Ok(self.number(dtype, bytes))
+    }
+
+    /// Adds a unary operation, computed in the dtype of its operand.
+    pub(crate) fn unary(&mut self, op: ElementOp, x: Elements<'a>) -> Result<Elements<'a>> {
+        let dtype = self.program.dtype(x.value);
+        if !op.domain().contains(dtype) {
+            let allowed = op.domain().words();
+            return Err(Error::UnsupportedDType { op: op.name(), dtype, allowed });
+        }
+        Ok(Elements { value: self.program.apply(op, [x.value]), ..x })
+    }
+
+    /// Adds a conversion.
+    pub(crate) fn cast(&mut self, x: Elements<'a>, dtype: DType) -> Elements<'a> {
+        Elements { value: self.program.cast(x.value, dtype), ..x }
+    }
+
+    /// Adds a selection: `x` where the condition is true, else `y`. Two numbers count as tensors without
+    /// dimensions.
+    pub(crate) fn select(
+        &mut self,
+        condition: Term<'a>,
+        x: Term<'a>,
+        y: Term<'a>,
+        rules: Rules,
+    ) -> Result<Elements<'a>> {
+        let op = ElementOp::Select;
+        let name = op.name();
+        let device = common_device(name, [&condition, &x, &y])?;
+        let condition = match condition {
+            Term::Elements(elements) if self.program.dtype(elements.value) == DType::Bool => {
+                elements
+            }
+            other => {
+                let given = self.kind(&other);
+                let reason = format!("the condition is a {given}, not bool; compare or cast it");
+                return Err(Error::InvalidArgument { op: name, reason });
+            }
+        };
+        let both_numbers = matches!((&x, &y), (Term::Number(_), Term::Number(_)));
+        let [x, y] = [x, y].map(|term| match term {
+            Term::Number(scalar) if both_numbers => {
+                let value = self.constant(scalar, scalar.dtype());
+                Term::Elements(Elements { value, shape: Shape::of(&[]), device: None })
+            }
+            term => term,
+        });
+        let resolved = resolve(Op::SELECT, self.kind(&x), self.kind(&y), rules)?;
+        let shape = broadcast(name, x.shape(), y.shape())?;
+        let shape = broadcast(name, &condition.shape, &shape)?;
+        let mut sides = [condition.value; 2];
+        for (side, term) in sides.iter_mut().zip([x, y]) {
+            *side = match term {
+                Term::Elements(elements) => self.program.cast(elements.value, resolved.result),
+                Term::Number(scalar) => {
+                    let bytes = scalar.to_element(name, resolved.result)?;
+                    self.number(resolved.result, bytes)
+                }
+            };
+        }
+        let value = self.program.apply(op, [condition.value, sides[0], sides[1]]);
+        Ok(Elements { value, shape, device })
+    }
+
+    /// Checks that two operands of an operation are on one device and have a common dtype and shape, without
+    /// adding anything: for operations that are composed of several steps.
+    pub(crate) fn resolve_pair(
+        &self,
+        op: impl Into<Op>,
+        lhs: &Term<'a>,
+        rhs: &Term<'a>,
+    ) -> Result<(Resolved, Shape, Option<&'a Device>)> {
+        let op = op.into();
+        let device = common_device(op.name(), [lhs, rhs])?;
+        let resolved = resolve(op, self.kind(lhs), self.kind(rhs), Rules::Paddle)?;
+        Ok((resolved, broadcast(op.name(), lhs.shape(), rhs.shape())?, device))
+    }
+}
+
+/// The device of the first operand that has one; all others must be there too.
+pub(crate) fn common_device<'a, 'b>(
+    op: &'static str,
+    terms: impl IntoIterator<Item = &'b Term<'a>>,
+) -> Result<Option<&'a Device>>
+where
+    'a: 'b,
+{
+    let mut devices = terms.into_iter().filter_map(Term::device);
+    let Some(first) = devices.next() else { return Ok(None) };
+    for other in devices {
+        first.expect_same(op, other)?;
+    }
+    Ok(Some(first))
+}

@@ -1,0 +1,382 @@
+//! Where a computation writes, and its way to the backend.
+
+use smallvec::SmallVec;
+
+use super::{Call, Elements};
+use crate::backend;
+use crate::layout::{Layout, MAX_RANK, Shape, boxed};
+use crate::operand::Source;
+use crate::overlap::{Alias, alias};
+use crate::plan::{OUT, Plan};
+use crate::program::{Fold, Program, Reduction, Request};
+use crate::storage::{Access, Part, Storage};
+use crate::{DType, Device, Error, Result, Scalar, Tensor};
+
+/// A sum over some dimensions of what the program computes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Over {
+    pub(crate) fold: Fold,
+    /// Which dimensions are summed over.
+    pub(crate) axes: [bool; MAX_RANK],
+    /// The dtype of the result, to which the sum is rounded once.
+    pub(crate) rounded: DType,
+}
+
+/// Where the result goes: a new tensor, or a given one, where a mask allows it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Target<'a> {
+    pub(crate) out: Option<&'a Tensor>,
+    pub(crate) mask: Option<&'a Tensor>,
+}
+
+/// A computation whose operands are all in place.
+struct Ready<'a> {
+    op: &'static str,
+    device: &'a Device,
+    program: Program,
+    /// The shape of what the program computes.
+    shape: Shape,
+    over: Option<Over>,
+    /// The shape and dtype of the result.
+    result: (Shape, DType),
+    inputs: SmallVec<[(&'a Tensor, Layout); 4]>,
+}
+
+impl<'a> Call<'a> {
+    /// Computes a value of the program, or a sum of it, and gives the destination.
+    ///
+    /// # Errors
+    ///
+    /// For the destination [`Error::DeviceMismatch`], [`Error::InplaceShape`], [`Error::InplaceDtype`],
+    /// [`Error::OverlappingDestination`]; [`Error::InvalidArgument`] for a mask that is not bool or has no
+    /// destination, [`Error::Broadcast`] for one of another shape; [`Error::InvalidShape`] or
+    /// [`Error::OutOfMemory`] for a result that is too large; and what the device says.
+    pub(crate) fn run(
+        self,
+        op: &'static str,
+        root: Elements<'_>,
+        over: Option<Over>,
+        target: Target<'_>,
+    ) -> Result<Tensor> {
+        self.with_ready(op, root, over, target, |ready| match target.out {
+            Some(out) => {
+                ready.check_destination(out)?;
+                let mask = target.mask.map(|mask| ready.broadcast_mask(mask)).transpose()?;
+                ready.run_into(out, mask.as_ref())?;
+                Ok(out.clone())
+            }
+            None if target.mask.is_some() => Err(Error::InvalidArgument {
+                op,
+                reason: "a mask needs a destination, which holds what the mask leaves alone; \
+                         give one with `out`"
+                    .into(),
+            }),
+            None => ready.run_fresh(),
+        })
+    }
+
+    /// Compiles what [`run`](Call::run) without a destination will need, and runs nothing.
+    pub(crate) fn prepare(
+        self,
+        op: &'static str,
+        root: Elements<'_>,
+        over: Option<Over>,
+    ) -> Result<()> {
+        self.with_ready(op, root, over, Target::default(), |ready| ready.prepare())
+    }
+
+    /// Brings arrays of the host to the device, and hands everything on.
+    fn with_ready<T>(
+        self,
+        op: &'static str,
+        root: Elements<'_>,
+        over: Option<Over>,
+        target: Target<'_>,
+        function: impl FnOnce(Ready<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let Call { mut program, inputs: sources, .. } = self;
+        program.finish(root.value);
+        let device = root.device.or(target.out.or(target.mask).map(Tensor::device));
+        let opened;
+        let device = match device {
+            Some(device) => device,
+            None => {
+                opened = Device::best()?;
+                &opened
+            }
+        };
+        for tensor in target.out.into_iter().chain(target.mask) {
+            device.expect_same(op, tensor.device())?;
+        }
+        let mut uploaded: SmallVec<[Tensor; 1]> = SmallVec::new();
+        for source in &sources {
+            if let Some(array) = source.upload(device) {
+                uploaded.push(array?);
+            }
+        }
+        let mut arrays = uploaded.iter();
+        let mut inputs = SmallVec::new();
+        for source in &sources {
+            let tensor = match source {
+                Source::Tensor(tensor) => Some(*tensor),
+                #[cfg(feature = "ndarray")]
+                Source::Array(_) => arrays.next(),
+            };
+            #[cfg(not(feature = "ndarray"))]
+            let _ = &mut arrays;
+            if let Some(tensor) = tensor {
+                inputs.push((tensor, tensor.layout().broadcast_to(op, &root.shape)?));
+            }
+        }
+        let result = match over {
+            Some(over) => (root.shape.without(&over.axes), over.rounded),
+            None => (root.shape, program.dtype(program.result())),
+        };
+        function(Ready { op, device, program, shape: root.shape, over, result, inputs })
+    }
+}
+
+impl Ready<'_> {
+    /// Refuses a destination that the result does not fit.
+    fn check_destination(&self, out: &Tensor) -> Result<()> {
+        let (op, (shape, result)) = (self.op, self.result);
+        if out.shape() != &*shape {
+            let (destination, result) = (boxed(out.shape()), boxed(&shape));
+            return Err(Error::InplaceShape { op, destination, result });
+        }
+        let destination = out.dtype();
+        if result.category() > destination.category() {
+            return Err(Error::InplaceDtype { op, destination, result });
+        }
+        if out.layout().overlaps_itself() {
+            let (shape, strides) = (boxed(out.shape()), out.strides().into());
+            return Err(Error::OverlappingDestination { op, shape, strides });
+        }
+        Ok(())
+    }
+
+    /// The mask as a bool tensor of the result's shape.
+    fn broadcast_mask(&self, mask: &Tensor) -> Result<Tensor> {
+        if mask.dtype() != DType::Bool {
+            let reason = format!("the mask is {}, not bool; cast or compare it", mask.dtype());
+            return Err(Error::InvalidArgument { op: self.op, reason });
+        }
+        Ok(mask.with_layout(mask.layout().broadcast_to("mask", &self.result.0)?))
+    }
+
+    /// Writes a new tensor.
+    fn run_fresh(&self) -> Result<Tensor> {
+        let out = self.undefined(self.result.1)?;
+        self.launch(&out, None, &self.lock(&out, None))?;
+        Ok(out)
+    }
+
+    /// A tensor of the result's shape, to be written.
+    fn undefined(&self, dtype: DType) -> Result<Tensor> {
+        Tensor::undefined(self.op, self.device, &self.result.0, dtype)
+    }
+
+    /// Writes a given tensor, through a temporary if it partly overlaps what is read, or if it is
+    /// a sum that has to be converted or masked.
+    fn run_into(mut self, out: &Tensor, mask: Option<&Tensor>) -> Result<()> {
+        let mask_alias = match mask {
+            Some(mask) if mask.shares_storage(out) => alias(out.layout(), mask.layout()),
+            _ => Alias::Disjoint,
+        };
+        let mut inputs = self.inputs.iter().map(|(tensor, layout)| {
+            if tensor.shares_storage(out) { alias(out.layout(), layout) } else { Alias::Disjoint }
+        });
+        let temporary = match self.over {
+            None => {
+                mask_alias == Alias::Overlapping || inputs.any(|alias| alias == Alias::Overlapping)
+            }
+            // An element of a sum may be written while others still read what it shares.
+            Some(over) => {
+                mask.is_some()
+                    || over.rounded != out.dtype()
+                    || inputs.any(|alias| alias != Alias::Disjoint)
+            }
+        };
+        drop(inputs);
+        if self.over.is_none() {
+            let result = self.program.result();
+            self.program.cast(result, out.dtype());
+        }
+        if !temporary {
+            return self.launch(out, mask, &self.lock(out, mask));
+        }
+        let result = self.undefined(self.over.map_or(out.dtype(), |over| over.rounded))?;
+        // The mask has to be read before the destination is written, too.
+        let mask_copy = match (mask, mask_alias) {
+            (Some(mask), Alias::Overlapping) => Some((mask, self.undefined(DType::Bool)?)),
+            _ => None,
+        };
+        // To everybody else the two or three launches are one.
+        let access = self.lock(out, mask);
+        let inputs = self.program.slots();
+        let private = Part::Private(result.storage());
+        self.launch(
+            &result,
+            None,
+            &access.for_part([private].into_iter().chain((1..inputs).map(Part::Held))),
+        )?;
+        let mut parts: SmallVec<[Part<'_>; 3]> = SmallVec::from_slice(&[Part::Held(OUT), private]);
+        let mut masking = mask.map(Tensor::layout);
+        if let Some((mask, copy)) = &mask_copy {
+            let private_mask = Part::Private(copy.storage());
+            let access = access.for_part([private_mask, Part::Held(inputs)]);
+            self.copy(copy, mask, None, &access)?;
+            parts.push(private_mask);
+            masking = Some(copy.layout());
+        } else if mask.is_some() {
+            parts.push(Part::Held(inputs));
+        }
+        self.copy(out, &result, masking, &access.for_part(parts))
+    }
+
+    /// Locks what a launch reads and writes.
+    fn lock<'b>(&'b self, out: &'b Tensor, mask: Option<&'b Tensor>) -> Access<'b> {
+        let inputs = self.inputs.iter().map(|(tensor, _)| *tensor);
+        Access::new([out].into_iter().chain(inputs).chain(mask).map(Tensor::storage))
+    }
+
+    /// Copies one tensor of the result's shape to another, converted, where the mask is true.
+    fn copy(
+        &self,
+        to: &Tensor,
+        from: &Tensor,
+        mask: Option<&Layout>,
+        access: &Access<'_>,
+    ) -> Result<()> {
+        let mut program = Program::new();
+        let value = program.memory(from.dtype());
+        program.cast(value, to.dtype());
+        self.elementwise(&program, to, [from.layout()], mask, access)
+    }
+
+    /// Asks the backend to compute all of `out`, which has the dtype of the result.
+    fn launch(&self, out: &Tensor, mask: Option<&Tensor>, access: &Access<'_>) -> Result<()> {
+        match self.over {
+            Some(over) => self
+                .with_sum(over, out, access, |request| backend::run(self.device, &request, access)),
+            None => {
+                let inputs = self.inputs.iter().map(|(_, layout)| layout);
+                self.elementwise(&self.program, out, inputs, mask.map(Tensor::layout), access)
+            }
+        }
+    }
+
+    fn elementwise<'b>(
+        &self,
+        program: &Program,
+        out: &'b Tensor,
+        inputs: impl IntoIterator<Item = &'b Layout>,
+        mask: Option<&'b Layout>,
+        access: &Access<'_>,
+    ) -> Result<()> {
+        let layouts = [out.layout()].into_iter().chain(inputs).chain(mask);
+        let plan = Plan::new(out.shape(), layouts);
+        if plan.len == 0 {
+            return Ok(());
+        }
+        let request = Request {
+            op: self.op,
+            program,
+            plan: &plan,
+            out: out.dtype(),
+            masked: mask.is_some(),
+            reduction: None,
+        };
+        backend::run(self.device, &request, access)
+    }
+
+    /// Makes the request for a sum: the loops over the results, and the loops over the terms of one of them.
+    fn with_sum(
+        &self,
+        over: Over,
+        out: &Tensor,
+        access: &Access<'_>,
+        function: impl FnOnce(Request<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        // The destination as it would be had no dimension been dropped.
+        let mut destination = *out.layout();
+        for axis in 0..self.shape.len() {
+            if over.axes[axis] {
+                destination = destination.with_unit_axis(axis);
+            }
+        }
+        if self.shape.contains(&0) {
+            return self.empty_sum(over, out, access);
+        }
+        let inputs = self.inputs.iter().map(|(_, layout)| layout);
+        let layouts: SmallVec<[&Layout; 4]> = [&destination].into_iter().chain(inputs).collect();
+        // Each plan sees only its own dimensions; what the other walks has size 1 there.
+        let part = |summed: bool| -> SmallVec<[Layout; 4]> {
+            let first_of_others = |layout: &&Layout| {
+                (0..self.shape.len()).fold(**layout, |layout, axis| {
+                    if over.axes[axis] == summed { layout } else { layout.first_of(axis) }
+                })
+            };
+            layouts.iter().map(first_of_others).collect()
+        };
+        let kept = part(false);
+        let plan = Plan::new(kept[OUT].shape(), &kept);
+        let mut summed = part(true);
+        let shape = self.shape.only(&over.axes);
+        summed[OUT] = summed[OUT].broadcast_to(self.op, &shape)?;
+        let terms = Plan::in_order(&shape, &summed);
+        function(Request {
+            op: self.op,
+            program: &self.program,
+            plan: &plan,
+            out: out.dtype(),
+            masked: false,
+            reduction: Some(Reduction { fold: over.fold, terms: &terms }),
+        })
+    }
+
+    /// A sum of no terms is +0, and their mean is not a number.
+    fn empty_sum(&self, over: Over, out: &Tensor, access: &Access<'_>) -> Result<()> {
+        let value = match over.fold {
+            Fold::Sum => Scalar::Int(0),
+            Fold::Mean => Scalar::Complex(crate::Complex::new(f64::NAN, f64::NAN)),
+        };
+        let mut program = Program::new();
+        program.number(over.rounded, value.wrap_to_element(over.rounded));
+        let only_destination = access.for_part([Part::Held(OUT)]);
+        self.elementwise(&program, out, [], None, &only_destination)
+    }
+
+    /// Has the backend compile what a fresh result will need.
+    fn prepare(&self) -> Result<()> {
+        // A destination that is never written: new memory is aligned, whatever its size.
+        let storage = Storage::allocate(self.device, 0)?;
+        let out = Tensor::row_major(storage, &self.result.0, self.result.1);
+        let access = self.lock(&out, None);
+        if let Some(over) = self.over {
+            if self.shape.contains(&0) {
+                return Ok(());
+            }
+            return self.with_sum(over, &out, &access, |request| {
+                backend::prepare(self.device, &request, &access)
+            });
+        }
+        let inputs = self.inputs.iter().map(|(_, layout)| layout);
+        let plan = Plan::new(out.shape(), [out.layout()].into_iter().chain(inputs));
+        if plan.len == 0 {
+            return Ok(());
+        }
+        let request = Request {
+            op: self.op,
+            program: &self.program,
+            plan: &plan,
+            out: out.dtype(),
+            masked: false,
+            reduction: None,
+        };
+        backend::prepare(self.device, &request, &access)
+    }
+}

@@ -1,0 +1,245 @@
+//! Expressions: operations that are written down first and computed in one pass.
+
+mod display;
+mod lower;
+mod methods;
+
+use std::sync::Arc;
+
+use crate::call::Target;
+use crate::op::ElementOp;
+use crate::ops::Sum;
+use crate::promote::Rules;
+use crate::{BinaryOp, DType, Operand, Result, Tensor};
+
+/// A chain or graph of operations, computed in one pass over memory: every input is read once, the result is written
+/// once, and nothing in between is stored.
+///
+/// It starts with [`Tensor::expr`] and has every operation as a method of the same name without `?`, and as an operator
+/// where Rust has one. Building computes nothing and cannot fail; [`run`](Expr::run) does both.
+///
+/// ```
+/// use bitlane::{DType, Device, Tensor};
+/// let device = Device::best()?;
+/// // Eight 4-bit weights in a word, to be scaled.
+/// let words = Tensor::from_slice(&[0x7654_3210u32, 0xfedc_ba98], [2, 1], &device)?;
+/// let amounts = Tensor::from_slice(&[0u32, 4, 8, 12, 16, 20, 24, 28], [8], &device)?;
+/// let scale = Tensor::from_slice(&[0.5f32, 0.25], [2, 1], &device)?;
+/// let nibbles = (words.expr() >> &amounts) & 0xf;
+/// let weights = (nibbles.cast(DType::F32) - 8).multiply(&scale).run()?;
+/// assert_eq!(weights.shape(), [2, 8]);
+/// assert_eq!(weights.to_vec::<f32>()?[..3], [-4.0, -3.5, -3.0]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+///
+/// The result has, bit for bit, what the same operations called one after another under the same rulebook give, on every
+/// device: each step has the dtype that [`promote::result_type`](crate::promote::result_type) says and is rounded
+/// to it, and nothing is contracted, reordered or left out. So expressions are also how operators are used
+/// with another rulebook ([`rules`](Expr::rules)), and how unary operations and [`select`](Expr::select) get a
+/// destination and a mask ([`out`](Expr::out)).
+///
+/// A clone is the same node: used twice, it is computed once. Up to 256 operations, 16 different tensors and 128 numbers
+/// fit into one expression.
+///
+/// On CUDA the first run of an expression compiles a kernel, for 50 to 300 ms. Kernels are kept in memory and on disk,
+/// and serve every expression that differs only in its numbers, sizes and strides; [`prepare`](Expr::prepare)
+/// compiles ahead of time.
+#[derive(Clone)]
+#[must_use = "nothing is computed until it is run"]
+pub struct Expr<'a> {
+    root: Child<'a>,
+    rules: Rules,
+}
+
+/// An operand of a node: an input, or another node.
+#[derive(Clone)]
+enum Child<'a> {
+    Input(Operand<'a>),
+    Node(Arc<Node<'a>>),
+}
+
+/// One operation.
+struct Node<'a> {
+    operation: Operation,
+    /// The operands; `None` from the arity on.
+    children: [Option<Child<'a>>; 3],
+}
+
+/// What a node does with its operands.
+enum Operation {
+    Unary(ElementOp),
+    Cast(DType),
+    Binary(BinaryOp),
+    Select,
+    /// Allowed at the root only.
+    Sum(Sum, Box<[usize]>),
+}
+
+impl<'a> Expr<'a> {
+    fn node<const N: usize>(operation: Operation, operands: [Expr<'a>; N]) -> Expr<'a> {
+        let mut children = [const { None }; 3];
+        for (child, operand) in children.iter_mut().zip(operands) {
+            *child = Some(operand.root);
+        }
+        let node = Node { operation, children };
+        Expr { root: Child::Node(Arc::new(node)), rules: Rules::default() }
+    }
+
+    /// Promotes by this rulebook instead of Paddle's, in the whole expression. On a part of a larger expression it has
+    /// no effect.
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Rules, Tensor};
+    /// # let device = Device::cpu();
+    /// let x = Tensor::from_slice(&[1i32, 2], [2], &device)?;
+    /// let y = Tensor::from_slice(&[0.5f32, 0.5], [2], &device)?;
+    /// let sum = x.expr() + &y;
+    /// assert!(sum.dtype().is_err()); // Paddle does not mix integers with floats
+    /// assert_eq!(sum.rules(Rules::Torch).run()?.to_vec::<f32>()?, [1.5, 2.5]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn rules(self, rules: Rules) -> Expr<'a> {
+        Expr { rules, ..self }
+    }
+
+    /// The dtype of the result, without computing it.
+    ///
+    /// # Errors
+    ///
+    /// What [`run`](Expr::run) would say of the operands.
+    pub fn dtype(&self) -> Result<DType> {
+        self.lower().map(|lowered| lowered.dtype())
+    }
+
+    /// The shape of the result, without computing it.
+    ///
+    /// # Errors
+    ///
+    /// What [`run`](Expr::run) would say of the operands.
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let column = Tensor::zeros([4, 1], DType::I32, &Device::cpu())?;
+    /// let row = Tensor::zeros(3, DType::I32, &Device::cpu())?;
+    /// let sum = column.expr() + &row;
+    /// assert_eq!(sum.shape()?, [4, 3]);
+    /// assert_eq!(sum.sum(&[0]).shape()?, [3]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn shape(&self) -> Result<Vec<usize>> {
+        self.lower().map(|lowered| lowered.shape().to_vec())
+    }
+
+    /// Computes the expression in one pass.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the operations called one after another, left operand, right operand, operation, as
+    /// [`Binary::run`](crate::Binary::run) lists them; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an
+    /// expression that is too large or made of numbers alone, or for a sum that is not its last step.
+    pub fn run(&self) -> Result<Tensor> {
+        self.lower()?.run(Target::default())
+    }
+
+    /// Writes the result to a tensor instead of a new one. It keeps its dtype and shape: the result must have that
+    /// shape and a dtype of the same category or a lower one. It may be any view, and may share storage with what the
+    /// expression reads.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// # let device = Device::cpu();
+    /// let mut x = Tensor::from_slice(&[1.0f32, -2.0, 3.0], [3], &device)?;
+    /// let (old, negative) = (x.clone(), x.less_than(0)?);
+    /// (old.expr() * 10).out(&mut x).mask(&negative).run()?;
+    /// assert_eq!(x.to_vec::<f32>()?, [1.0, -20.0, 3.0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn out<'b>(self, out: &'b mut Tensor) -> Evaluation<'b>
+    where
+        'a: 'b,
+    {
+        Evaluation { expr: self, target: Target { out: Some(out), mask: None } }
+    }
+
+    /// Compiles the kernel that [`run`](Expr::run) will need, and runs nothing. On the CPU there is nothing to compile.
+    ///
+    /// # Errors
+    ///
+    /// What [`run`](Expr::run) would say of the operands, [`Error::Compile`](crate::Error::Compile) and
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn prepare(&self) -> Result<()> {
+        self.lower()?.prepare()
+    }
+}
+
+/// An expression with a destination.
+///
+/// Made by [`Expr::out`].
+#[derive(Debug)]
+#[must_use = "nothing is computed until it is run"]
+pub struct Evaluation<'a> {
+    expr: Expr<'a>,
+    target: Target<'a>,
+}
+
+impl<'a> Evaluation<'a> {
+    /// Writes only where the mask, a bool tensor that broadcasts to the result, is true.
+    pub fn mask(self, mask: &'a Tensor) -> Evaluation<'a> {
+        Evaluation { target: Target { mask: Some(mask), ..self.target }, ..self }
+    }
+
+    /// Promotes by this rulebook instead of Paddle's.
+    pub fn rules(self, rules: Rules) -> Evaluation<'a> {
+        Evaluation { expr: self.expr.rules(rules), ..self }
+    }
+
+    /// Computes the expression and gives the destination.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Expr::run`], and for the destination [`Error::InplaceShape`](crate::Error::InplaceShape),
+    /// [`Error::InplaceDtype`](crate::Error::InplaceDtype),
+    /// [`Error::OverlappingDestination`](crate::Error::OverlappingDestination). The destination is then as it was.
+    pub fn run(self) -> Result<Tensor> {
+        self.expr.lower()?.run(self.target)
+    }
+}
+
+impl Tensor {
+    /// Starts an [expression](Expr) with this tensor.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[0b1011u8, 0b0110], [2], &Device::cpu())?;
+    /// let gray = x.expr() ^ (x.expr() >> 1);
+    /// assert_eq!(gray.run()?.to_vec::<u8>()?, [0b1110, 0b0101]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn expr(&self) -> Expr<'_> {
+        Expr::from(self)
+    }
+}
+
+impl<'a, T: Into<Operand<'a>>> From<T> for Expr<'a> {
+    fn from(operand: T) -> Self {
+        Expr { root: Child::Input(operand.into()), rules: Rules::default() }
+    }
+}
+
+/// Takes a graph apart node by node, since a long chain would overflow the stack if each node dropped the next.
+impl Drop for Node<'_> {
+    fn drop(&mut self) {
+        let is_leaf = |child: &Option<Child<'_>>| !matches!(child, Some(Child::Node(_)));
+        if self.children.iter().all(is_leaf) {
+            return;
+        }
+        let mut waiting: Vec<_> = self.children.iter_mut().filter_map(Option::take).collect();
+        while let Some(child) = waiting.pop() {
+            if let Child::Node(node) = child
+                && let Some(mut node) = Arc::into_inner(node)
+            {
+                waiting.extend(node.children.iter_mut().filter_map(Option::take));
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The remainder of a division that is cut off towards zero, with the sign of the dividend. It is exact.
+//!
+//! One step is enough while the quotient is small, and has no branch: a loop over numbers of which none
+//! [`is_far_f32`] or [`is_far_f64`] may use the step alone, and becomes vector code.
+
+use super::parts::{ROUND, flip, upper};
+
+/// A quotient below this is rounded to an integer whose product with an f32 has at most 53 bits.
+const FAR_F32: f64 = 268_435_456.0; // 2^28
+
+/// A quotient below this is rounded to an integer whose products with both halves of an f64 are exact.
+const FAR_F64: f64 = 16_777_216.0; // 2^24
+
+/// Whether x / y is too large for [`fmod_step_f32`].
+#[inline(always)]
+pub(crate) fn is_far_f32(x: f32, y: f32) -> bool {
+    is_far(f64::from(x), f64::from(y), FAR_F32)
+}
+
+/// Whether x / y is too large for [`fmod_step_f64`].
+#[inline(always)]
+pub(crate) fn is_far_f64(x: f64, y: f64) -> bool {
+    is_far(x, y, FAR_F64)
+}
+
+/// fmod of numbers that are not far apart.
+#[inline(always)]
+pub(crate) fn fmod_step_f32(x: f32, y: f32) -> f32 {
+    let (x, y) = (f64::from(x), f64::from(y));
+    fmod_cases(x, y, step_f32(x.abs(), y.abs())) as f32
+}
+
+/// fmod of numbers that are not far apart.
+#[inline(always)]
+pub(crate) fn fmod_step_f64(x: f64, y: f64) -> f64 {
+    fmod_cases(x, y, step_f64(x.abs(), y.abs()))
+}
+
+/// fmod of any two numbers.
+#[inline(always)]
+pub(crate) fn fmod_f32(x: f32, y: f32) -> f32 {
+    if is_far_f32(x, y) { fmod_far_f32(x, y) } else { fmod_step_f32(x, y) }
+}
+
+/// fmod of any two numbers.
+#[inline(always)]
+pub(crate) fn fmod_f64(x: f64, y: f64) -> f64 {
+    if is_far_f64(x, y) { fmod_far_f64(x, y) } else { fmod_step_f64(x, y) }
+}
+
+#[cold]
+#[inline(never)]
+fn fmod_far_f32(x: f32, y: f32) -> f32 {
+    let (x, y) = (f64::from(x), f64::from(y));
+    flip(long_division(x.abs(), y.abs(), FAR_F32, step_f32), x) as f32
+}
+
+#[cold]
+#[inline(never)]
+fn fmod_far_f64(x: f64, y: f64) -> f64 {
+    flip(long_division(x.abs(), y.abs(), FAR_F64, step_f64), x)
+}
+
+/// Not so where the result is no number: that needs no division.
+#[inline(always)]
+fn is_far(x: f64, y: f64, limit: f64) -> bool {
+    (x.abs() < f64::INFINITY) & (y != 0.0) & (x.abs() >= y.abs() * limit)
+}
+
+/// As on paper: the divisor is moved to the left as far as it goes, then back place by place.
+#[inline(always)]
+fn long_division(x: f64, y: f64, place: f64, step: impl Fn(f64, f64) -> f64) -> f64 {
+    let mut divisor = y;
+    while divisor * place <= x {
+        divisor *= place;
+    }
+    let mut rest = step(x, divisor);
+    while divisor > y {
+        divisor *= 1.0 / place;
+        rest = step(rest, divisor);
+    }
+    rest
+}
+
+/// x mod y for positive numbers. The quotient is rounded to nearest, so the difference may be negative.
+#[inline(always)]
+fn step_f32(x: f64, y: f64) -> f64 {
+    let quotient = (x / y + ROUND) - ROUND;
+    reduced(x, y, x - quotient * y)
+}
+
+/// As [`step_f32`].
+#[inline(always)]
+fn step_f64(x: f64, y: f64) -> f64 {
+    let quotient = (x / y + ROUND) - ROUND;
+    let y_upper = upper(y);
+    reduced(x, y, (x - quotient * y_upper) - quotient * (y - y_upper))
+}
+
+#[inline(always)]
+fn reduced(x: f64, y: f64, difference: f64) -> f64 {
+    let rest = if difference < 0.0 { difference + y } else { difference };
+    if x < y { x } else { rest }
+}
+
+/// fmod, given the remainder of |x| and |y|.
+#[inline(always)]
+fn fmod_cases(x: f64, y: f64, rest: f64) -> f64 {
+    let undefined = (x.abs() == f64::INFINITY) | (y == 0.0) | x.is_nan() | y.is_nan();
+    if undefined { f64::NAN } else { flip(rest, x) }
+}

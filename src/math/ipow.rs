@@ -1,0 +1,46 @@
+//! Powers of integers, which wrap.
+
+/// Integers that have powers.
+pub(crate) trait Power: Copy {
+    /// `self`^`exponent` modulo 2^bits. Where the exponent is negative, what division cut off towards zero
+    /// makes of the reciprocal: 1 for base 1, 1 or -1 for base -1, else 0.
+    fn power(self, exponent: Self) -> Self;
+}
+
+macro_rules! powers {
+    ($($signed:ty, $unsigned:ty;)*) => {$(
+        impl Power for $unsigned {
+            /// By squaring, a step for each bit of the exponent whether it is set or not: a loop over elements
+            /// has the same steps for all, and so becomes vector code.
+            #[inline(always)]
+            fn power(self, exponent: Self) -> Self {
+                let (mut result, mut square) = (1, self);
+                for bit in 0..Self::BITS {
+                    let factor = if exponent >> bit & 1 == 1 { square } else { 1 };
+                    result = factor.wrapping_mul(result);
+                    square = square.wrapping_mul(square);
+                }
+                result
+            }
+        }
+
+        impl Power for $signed {
+            #[inline(always)]
+            fn power(self, exponent: Self) -> Self {
+                let power = (self as $unsigned).power(exponent as $unsigned) as $signed;
+                // The lowest bit of the exponent says which sign -1 has.
+                let reciprocal = if self == 1 { 1 } else { 0 };
+                let of_minus_one = if exponent & 1 == 1 { -1 } else { 1 };
+                let reciprocal = if self == -1 { of_minus_one } else { reciprocal };
+                if exponent < 0 { reciprocal } else { power }
+            }
+        }
+    )*};
+}
+
+powers! {
+    i8, u8;
+    i16, u16;
+    i32, u32;
+    i64, u64;
+}

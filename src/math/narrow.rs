@@ -1,0 +1,97 @@
+//! exp, log, pow, atan2 and logaddexp for results that are rounded to f32, f16 or bf16.
+//!
+//! The arguments are numbers of f32 in an f64. The results are an f64 that the caller rounds once: their
+//! relative error is far below what that rounding adds, and where they are too large or too small for the
+//! narrow format they still round to infinity and 0.
+
+use super::parts::{ROUND, Split, Triangle, atan2_cases, log_cases, logaddexp_cases, pow_cases};
+use super::tables::{ATAN, EXP, HALF_PI_HI, LN2, LOG2_E, PI_HI};
+
+/// A power of two outside every narrow format, and inside that of f64.
+const LIMIT: f64 = 512.0;
+
+/// e^x.
+#[inline(always)]
+pub(crate) fn exp(x: f64) -> f64 {
+    let power = exp2(x * LOG2_E);
+    if x.is_nan() { x } else { power }
+}
+
+/// The natural logarithm.
+#[inline(always)]
+pub(crate) fn log(x: f64) -> f64 {
+    log_cases(x, log2(x) * LN2)
+}
+
+/// x^y.
+#[inline(always)]
+pub(crate) fn pow(x: f64, y: f64) -> f64 {
+    // With an exponent of this size all powers but those of 1 are out of range: infinity is no special case.
+    const LARGE: f64 = 1_099_511_627_776.0; // 2^40
+    let exponent = if y > LARGE { LARGE } else { y };
+    let exponent = if exponent < -LARGE { -LARGE } else { exponent };
+    pow_cases(x, y, settle(exp2(exponent * log2(x.abs()))))
+}
+
+/// log(e^x + e^y).
+#[inline(always)]
+pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
+    let (large, small) = if x > y { (x, y) } else { (y, x) };
+    let ratio = exp2((small - large) * LOG2_E);
+    let sum = 1.0 + ratio;
+    // What the sum has lost of a small ratio is a part of the logarithm as it is.
+    let log = log2(sum) * LN2 + (ratio - (sum - 1.0));
+    logaddexp_cases(x, y, large + log)
+}
+
+/// The angle of the point (x, y).
+#[inline(always)]
+pub(crate) fn atan2(y: f64, x: f64) -> f64 {
+    let triangle = Triangle::of(y, x);
+    let (short, long) = (triangle.short, triangle.long);
+    // The nearest angle of the table; then the rest, from the tangent of a difference.
+    let shifted = f64::from(short as f32 / long as f32) * 64.0 + ROUND;
+    let near = (shifted - ROUND) * (1.0 / 64.0);
+    let row = &ATAN[(shifted.to_bits() as usize & 127).min(64)];
+    let t = (short - near * long) / (long + near * short);
+    let t2 = t * t;
+    let series = -1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (-1.0 / 7.0));
+    let angle = f64::from_bits(row[0]) + (t + t * (t2 * series));
+    atan2_cases(y, x, triangle.start(HALF_PI_HI, PI_HI) + triangle.turn(angle))
+}
+
+/// 2^t, which out of range stays outside the narrow formats.
+#[inline(always)]
+fn exp2(t: f64) -> f64 {
+    let t = if t > LIMIT { LIMIT } else { t };
+    let t = if t < -LIMIT { -LIMIT } else { t };
+    let shifted = t * 128.0 + ROUND;
+    let steps = shifted.to_bits();
+    let r = (t - (shifted - ROUND) * (1.0 / 128.0)) * LN2;
+    // Whole powers of two go into the exponent: 128 steps each, so 7 bits of the count are below it.
+    let near = EXP[steps as usize & 127][0].wrapping_add((steps & !127) << 45);
+    let near = f64::from_bits(near);
+    near + near * (r + r * r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0))))
+}
+
+/// The binary logarithm of a positive finite number.
+#[inline(always)]
+fn log2(x: f64) -> f64 {
+    let Split { significand, exponent, row } = Split::of(x);
+    let r = significand * f64::from_bits(row[0]) - 1.0;
+    let series = -0.5 + r * (1.0 / 3.0 + r * (-0.25 + r * (0.2 + r * (-1.0 / 6.0))));
+    (exponent + f64::from_bits(row[3])) + (r + r * r * series) * LOG2_E
+}
+
+/// The nearest number of 29 bits, if it is so near that the power may be that number exactly.
+///
+/// Powers that lie halfway between two numbers of a narrow format have so few bits, and only as they
+/// are will they be rounded to the even one.
+#[inline(always)]
+fn settle(power: f64) -> f64 {
+    const BELOW: u64 = (1 << 24) - 1;
+    const NEAR: u64 = 1 << 9;
+    let raised = power.to_bits().wrapping_add(NEAR);
+    let is_near = (raised & BELOW) as i64 <= 2 * NEAR as i64;
+    if is_near { f64::from_bits(raised & !BELOW) } else { power }
+}

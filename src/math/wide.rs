@@ -1,0 +1,206 @@
+//! exp, log, pow, atan2 and logaddexp of f64.
+//!
+//! A double cannot hold what lies on the way to a rounded result, so that is kept as a sum of two. No
+//! product needs a fused multiply-add to be exact: factors are cut to so few bits that it is.
+
+use super::parts::{
+    ROUND, Split, Triangle, atan2_cases, log_cases, logaddexp_cases, pow_cases, upper,
+};
+use super::tables::{
+    ATAN, EXP, HALF_PI_HI, HALF_PI_LO, LN2_HI, LN2_LO, PI_HI, PI_LO, STEP_HI, STEP_LO, STEPS,
+};
+
+/// Of a larger number, e^x is infinity, and of its negative 0.
+const LIMIT: f64 = 800.0;
+
+/// e^x.
+#[inline(always)]
+pub(crate) fn exp(x: f64) -> f64 {
+    let power = Power::of(x, 0.0).rounded();
+    if x.is_nan() { x } else { power }
+}
+
+/// The natural logarithm.
+#[inline(always)]
+pub(crate) fn log(x: f64) -> f64 {
+    log_cases(x, log_sum(x).0)
+}
+
+/// x^y.
+#[inline(always)]
+pub(crate) fn pow(x: f64, y: f64) -> f64 {
+    // With an exponent of this size all powers but those of 1 are out of range: infinity is no special case.
+    const LARGE: f64 = 36_893_488_147_419_103_232.0; // 2^65
+    let exponent = if y > LARGE { LARGE } else { y };
+    let exponent = if exponent < -LARGE { -LARGE } else { exponent };
+    let (log, rest) = log_sum(x.abs());
+    let (log_upper, exponent_upper) = (upper(log), upper(exponent));
+    let log_lower = (log - log_upper) + rest;
+    let product = exponent_upper * log_upper;
+    let product_rest = (exponent - exponent_upper) * log_upper + exponent * log_lower;
+    pow_cases(x, y, Power::of(product, product_rest).rounded())
+}
+
+/// log(e^x + e^y).
+#[inline(always)]
+pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
+    let (large, small) = if x > y { (x, y) } else { (y, x) };
+    let (difference, rest) = add(small, -large);
+    let power = Power::of(difference, rest);
+    let (ratio, ratio_rest) = (power.rounded(), power.scale(power.rest));
+    let sum = 1.0 + ratio;
+    let sum_rest = ((1.0 - sum) + ratio) + ratio_rest;
+    let (log, log_rest) = log_sum(sum);
+    let (result, result_rest) = add(large, log);
+    logaddexp_cases(x, y, result + (result_rest + (log_rest + sum_rest / sum)))
+}
+
+/// The angle of the point (x, y).
+#[inline(always)]
+pub(crate) fn atan2(y: f64, x: f64) -> f64 {
+    let triangle = Triangle::of(y, x);
+    let quotient = triangle.short / triangle.long;
+    let (angle, rest) = atan_sum(triangle.short, triangle.long, quotient);
+    // The angle is its tangent then; the quotient is right where parts of it would underflow.
+    let tiny = quotient < 5e-20;
+    let (angle, rest) = if tiny { (quotient, 0.0) } else { (angle, rest) };
+    let (angle, rest) = (triangle.turn(angle), triangle.turn(rest));
+    let start = triangle.start(HALF_PI_HI, PI_HI);
+    let sum = start + angle;
+    let sum_rest = (start - sum) + angle;
+    let rest = triangle.start(HALF_PI_LO, PI_LO) + rest;
+    atan2_cases(y, x, sum + (sum_rest + rest))
+}
+
+/// A sum and its rounding error.
+#[inline(always)]
+fn add(x: f64, y: f64) -> (f64, f64) {
+    let sum = x + y;
+    let y_seen = sum - x;
+    (sum, (x - (sum - y_seen)) + (y - y_seen))
+}
+
+/// e to some power: `near` + `rest` times 2^(`exponent` - 8192), `near` close to [1, 2).
+struct Power {
+    near: f64,
+    rest: f64,
+    exponent: u64,
+}
+
+impl Power {
+    /// e^(x + rest), the rest below a millionth of x.
+    #[inline(always)]
+    fn of(x: f64, rest: f64) -> Power {
+        // The count of steps is made positive: exponents from -8192 on become shifts and sums of unsigned numbers.
+        const ROUND_UP: f64 = ROUND + 1_048_576.0; // 2^20
+        let rest = if x.abs() > LIMIT { 0.0 } else { rest };
+        let x = if x > LIMIT { LIMIT } else { x };
+        let x = if x < -LIMIT { -LIMIT } else { x };
+        let shifted = x * STEPS + ROUND_UP;
+        let count = shifted.to_bits();
+        let steps = shifted - ROUND_UP;
+        let upper = x - steps * STEP_HI; // exact
+        let lower = rest - steps * STEP_LO;
+        let r = upper + lower;
+        let r_rest = (upper - r) + lower;
+        let row = &EXP[count as usize & 127];
+        let (table, table_error) = (f64::from_bits(row[0]), f64::from_bits(row[1]));
+        let series =
+            0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r * (1.0 / 720.0))));
+        let added = table * (r + (r * r * series + (r_rest + table_error)));
+        let near = table + added;
+        Power { near, rest: (table - near) + added, exponent: (count & ((1 << 22) - 1)) >> 7 }
+    }
+
+    /// Rounded once, also where the result is subnormal.
+    #[inline(always)]
+    fn rounded(&self) -> f64 {
+        const SMALLEST: u64 = 8192 - 1022;
+        let subnormal =
+            (self.exponent < SMALLEST) | ((self.exponent == SMALLEST) & (self.near < 1.0));
+        // Beside this power of two, the last place of a sum is the last place of a scaled subnormal.
+        let ruler = f64::from_bits(8193u64.wrapping_sub(self.exponent) << 52);
+        let ruler = if subnormal { ruler } else { 0.0 };
+        let sum = ruler + self.near;
+        let sum_rest = ((ruler - sum) + self.near) + self.rest;
+        self.scale((sum + sum_rest) - ruler)
+    }
+
+    /// `x` times the power of two, in two steps since that may be out of range.
+    #[inline(always)]
+    fn scale(&self, x: f64) -> f64 {
+        let half = self.exponent >> 1;
+        let power = |exponent: u64| f64::from_bits(exponent.wrapping_sub(4096 - 1023) << 52);
+        x * power(half) * power(self.exponent - half)
+    }
+}
+
+/// The natural logarithm of a positive finite number as a sum of two.
+#[inline(always)]
+fn log_sum(x: f64) -> (f64, f64) {
+    let subnormal = x < f64::MIN_POSITIVE;
+    let x = if subnormal { x * 18_014_398_509_481_984.0 } else { x }; // 2^54
+    let Split { significand, exponent, row } = Split::of(x);
+    let exponent = if subnormal { exponent - 54.0 } else { exponent };
+    let [inverse, log_hi, log_lo, _] = row.map(f64::from_bits);
+    // r = significand * inverse - 1 as a sum of two, of which the first has at most 25 bits and an exact square. Its
+    // factor is rounded, not cut: near 1 it must be 1.
+    let significand_upper =
+        f64::from_bits(significand.to_bits().wrapping_add(0x8000_0000) & !0xffff_ffff);
+    let r_upper = significand_upper * inverse - 1.0;
+    let r_lower = (significand - significand_upper) * inverse;
+    let r = r_upper + r_lower;
+    let r_rest = (r_upper - r) + r_lower;
+    let table = exponent * LN2_HI + log_hi; // exact
+    let table_rest = exponent * LN2_LO + log_lo;
+    let linear = table + r;
+    let linear_rest = (table - linear) + r;
+    let square = -0.5 * r_upper * r_upper; // exact
+    let square_rest = -0.5 * r_lower * (r + r_upper);
+    let sum = linear + square;
+    let sum_rest = (linear - sum) + square;
+    let series = 1.0 / 3.0
+        + r * (-0.25
+            + r * (0.2 + r * (-1.0 / 6.0 + r * (1.0 / 7.0 + r * (-0.125 + r * (1.0 / 9.0))))));
+    let cube = r * (r * r) * series;
+    let rest = ((table_rest + r_rest) + (linear_rest + sum_rest)) + (square_rest + cube);
+    let log = sum + rest;
+    (log, (sum - log) + rest)
+}
+
+/// The angle whose tangent is `short` / `long`, about `quotient`, as a sum of two.
+#[inline(always)]
+fn atan_sum(short: f64, long: f64, quotient: f64) -> (f64, f64) {
+    const SMALL: f64 = f64::from_bits((1023 - 600) << 52); // 2^-600
+    const LARGE: f64 = f64::from_bits((1023 + 600) << 52); // 2^600
+    // Kept away from overflow and underflow; a short side that is lost makes a tiny quotient.
+    let scale = if long > 1e150 { SMALL } else { 1.0 };
+    let scale = if long < 1e-150 { LARGE } else { scale };
+    let (short, long) = (short * scale, long * scale);
+    // The nearest angle of the table; then the rest, from the tangent of a difference.
+    let shifted = quotient * 64.0 + ROUND;
+    let near = (shifted - ROUND) * (1.0 / 64.0);
+    let row = &ATAN[(shifted.to_bits() as usize & 127).min(64)];
+    let (short_upper, long_upper) = (upper(short), upper(long));
+    let (short_lower, long_lower) = (short - short_upper, long - long_upper);
+    let across_upper = short - near * long_upper; // exact
+    let across = across_upper - near * long_lower;
+    let across_rest = (across_upper - across) - near * long_lower;
+    let along = long + near * short_upper;
+    let along_rest = ((long - along) + near * short_upper) + near * short_lower;
+    // The first 26 bits of across / along, whose products are exact, and the rest.
+    let inverse = 1.0 / along;
+    let t_upper = upper(across * inverse);
+    let along_upper = upper(along);
+    let remainder = ((across - t_upper * along_upper) - t_upper * (along - along_upper))
+        + (across_rest - t_upper * along_rest);
+    let t_lower = remainder * inverse;
+    let t = t_upper + t_lower;
+    let t2 = t * t;
+    let series =
+        -1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (-1.0 / 7.0 + t2 * (1.0 / 9.0 + t2 * (-1.0 / 11.0))));
+    let cube = t * (t2 * series);
+    let (table, table_rest) = (f64::from_bits(row[0]), f64::from_bits(row[1]));
+    let angle = table + t_upper;
+    (angle, ((table - angle) + t_upper) + ((table_rest + t_lower) + cube))
+}

@@ -1,0 +1,294 @@
+//! Losses: how far predictions `x` are from targets `y`, element by element, or summed or averaged over all elements.
+//!
+//! Each is one pass over memory. With `z = x − y`, everything is computed in the dtype that promotion gives (`f16` and
+//! `bf16` in `f32`), products and sums from left to right, parameters rounded to that dtype, and rounded once at the end:
+//! after the sum where there is one. Sums are those of [`Tensor::sum`].
+//!
+//! ```
+//! use bitlane::{Device, Tensor, loss};
+//! let device = Device::cpu();
+//! let x = Tensor::from_slice(&[1.0f32, 2.0, 4.0], [3], &device)?;
+//! let y = Tensor::from_slice(&[1.0f32, 0.0, 0.0], [3], &device)?;
+//! let squares = loss::mse(&x, &y, loss::Reduction::None)?;
+//! assert_eq!(squares.to_vec::<f32>()?, [0.0, 4.0, 16.0]);
+//! assert_eq!(loss::l1(&x, &y, loss::Reduction::Mean)?.to_vec::<f32>()?, [2.0]);
+//! # Ok::<(), bitlane::Error>(())
+//! ```
+
+use crate::call::{Call, Elements, Over, Target};
+use crate::layout::MAX_RANK;
+use crate::op::{ElementOp, OtherOp};
+use crate::program::{Fold, Value};
+use crate::{DType, Error, Result, Tensor};
+
+/// What becomes of the losses of the elements.
+///
+/// ```
+/// use bitlane::loss::Reduction;
+/// assert_eq!(Reduction::default(), Reduction::Mean);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reduction {
+    /// They are the result, in the shape to which `x` and `y` broadcast.
+    None,
+    /// Their mean, in a tensor without dimensions; NaN if there are none.
+    #[default]
+    Mean,
+    /// Their sum, in a tensor without dimensions.
+    Sum,
+}
+
+/// The parameters of [`poisson_nll`].
+///
+/// ```
+/// use bitlane::loss::PoissonNll;
+/// let parameters = PoissonNll { full: true, ..PoissonNll::default() };
+/// assert!(parameters.log_input);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PoissonNll {
+    /// Whether `x` is the logarithm of the rate, and not the rate itself.
+    pub log_input: bool,
+    /// Whether Stirling's approximation of `log(y!)` is added where `y > 1`.
+    pub full: bool,
+    /// What is added to a rate before its logarithm is taken; used without `log_input`.
+    pub epsilon: f64,
+}
+
+impl Default for PoissonNll {
+    fn default() -> Self {
+        PoissonNll { log_input: true, full: false, epsilon: 1e-8 }
+    }
+}
+
+/// `|z|`.
+///
+/// # Errors
+///
+/// As for [`Binary::run`](crate::Binary::run) without a destination; [`Error::UnsupportedDType`] for all but floats.
+///
+/// ```
+/// # use bitlane::{Device, Tensor, loss};
+/// # let device = Device::cpu();
+/// let x = Tensor::from_slice(&[1.0f32, -2.0], [2], &device)?;
+/// let y = Tensor::from_slice(&[0.5f32], (), &device)?;
+/// assert_eq!(loss::l1(&x, &y, loss::Reduction::Sum)?.to_vec::<f32>()?, [3.0]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+pub fn l1(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    run(OtherOp::L1Loss, x, y, reduction, |loss| {
+        let z = loss.difference();
+        loss.apply(ElementOp::Abs, [z])
+    })
+}
+
+/// `z·z`.
+///
+/// # Errors
+///
+/// As for [`l1`].
+///
+/// ```
+/// # use bitlane::{Device, Tensor, loss};
+/// # let device = Device::cpu();
+/// let x = Tensor::from_slice(&[1.0f32, -2.0], [2], &device)?;
+/// let y = Tensor::from_slice(&[0.0f32, 0.0], [2], &device)?;
+/// assert_eq!(loss::mse(&x, &y, loss::Reduction::Mean)?.to_vec::<f32>()?, [2.5]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+pub fn mse(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    run(OtherOp::MseLoss, x, y, reduction, |loss| {
+        let z = loss.difference();
+        loss.apply(ElementOp::Multiply, [z, z])
+    })
+}
+
+/// `0.5·z·z` where `|z| ≤ delta`, else `delta·(|z| − 0.5·delta)`.
+///
+/// # Errors
+///
+/// As for [`l1`], and [`Error::InvalidArgument`] unless `delta > 0`.
+///
+/// ```
+/// # use bitlane::{Device, Tensor, loss};
+/// # let device = Device::cpu();
+/// let x = Tensor::from_slice(&[1.0f32, 4.0], [2], &device)?;
+/// let y = Tensor::from_slice(&[0.0f32, 0.0], [2], &device)?;
+/// assert_eq!(loss::huber(&x, &y, 2.0, loss::Reduction::None)?.to_vec::<f32>()?, [0.5, 6.0]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+pub fn huber(x: &Tensor, y: &Tensor, delta: f64, reduction: Reduction) -> Result<Tensor> {
+    let op = OtherOp::HuberLoss;
+    in_range(op, "delta", delta, "above 0", delta > 0.0)?;
+    run(op, x, y, reduction, |loss| {
+        let z = loss.difference();
+        let [magnitude, square] = [loss.apply(ElementOp::Abs, [z]), loss.half_square(z)];
+        let (half, delta) = (loss.constant(0.5), loss.constant(delta));
+        let is_near = loss.apply(ElementOp::LessEqual, [magnitude, delta]);
+        let half_delta = loss.apply(ElementOp::Multiply, [half, delta]);
+        let beyond = loss.apply(ElementOp::Subtract, [magnitude, half_delta]);
+        let linear = loss.apply(ElementOp::Multiply, [delta, beyond]);
+        loss.apply(ElementOp::Select, [is_near, square, linear])
+    })
+}
+
+/// `0.5·z·z / beta` where `|z| < beta`, else `|z| − 0.5·beta`, as PyTorch has it. (Paddle's `smooth_l1_loss` is
+/// [`huber`].)
+///
+/// # Errors
+///
+/// As for [`l1`], and [`Error::InvalidArgument`] unless `beta ≥ 0`.
+///
+/// ```
+/// # use bitlane::{Device, Tensor, loss};
+/// # let device = Device::cpu();
+/// let x = Tensor::from_slice(&[1.0f32, 4.0], [2], &device)?;
+/// let y = Tensor::from_slice(&[0.0f32, 0.0], [2], &device)?;
+/// let losses = loss::smooth_l1(&x, &y, 2.0, loss::Reduction::None)?;
+/// assert_eq!(losses.to_vec::<f32>()?, [0.25, 3.0]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+pub fn smooth_l1(x: &Tensor, y: &Tensor, beta: f64, reduction: Reduction) -> Result<Tensor> {
+    let op = OtherOp::SmoothL1Loss;
+    in_range(op, "beta", beta, "at least 0", beta >= 0.0)?;
+    run(op, x, y, reduction, |loss| {
+        let z = loss.difference();
+        let [magnitude, square] = [loss.apply(ElementOp::Abs, [z]), loss.half_square(z)];
+        let (half, beta) = (loss.constant(0.5), loss.constant(beta));
+        let is_near = loss.apply(ElementOp::LessThan, [magnitude, beta]);
+        let scaled = loss.apply(ElementOp::Divide, [square, beta]);
+        let half_beta = loss.apply(ElementOp::Multiply, [half, beta]);
+        let linear = loss.apply(ElementOp::Subtract, [magnitude, half_beta]);
+        loss.apply(ElementOp::Select, [is_near, scaled, linear])
+    })
+}
+
+/// The negative logarithm of the Poisson likelihood: `exp(x) − y·x` for a logarithmic input, else
+/// `x − y·log(x + epsilon)`; `full` adds `y·log(y) − y + 0.5·log(2π·y)` where `y > 1`.
+///
+/// # Errors
+///
+/// As for [`l1`], and [`Error::InvalidArgument`] unless `epsilon ≥ 0`.
+///
+/// ```
+/// # use bitlane::{Device, Tensor, loss};
+/// # let device = Device::cpu();
+/// let x = Tensor::from_slice(&[0.0f32, 0.0], [2], &device)?;
+/// let y = Tensor::from_slice(&[1.0f32, 3.0], [2], &device)?;
+/// let losses = loss::poisson_nll(&x, &y, loss::PoissonNll::default(), loss::Reduction::None)?;
+/// assert_eq!(losses.to_vec::<f32>()?, [1.0, 1.0]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+pub fn poisson_nll(
+    x: &Tensor,
+    y: &Tensor,
+    parameters: PoissonNll,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    let op = OtherOp::PoissonNllLoss;
+    let PoissonNll { log_input, full, epsilon } = parameters;
+    in_range(op, "epsilon", epsilon, "at least 0", epsilon >= 0.0)?;
+    run(op, x, y, reduction, |loss| {
+        let (x, y) = (loss.x, loss.y);
+        let likelihood = if log_input {
+            let rate = loss.apply(ElementOp::Exp, [x]);
+            let product = loss.apply(ElementOp::Multiply, [y, x]);
+            loss.apply(ElementOp::Subtract, [rate, product])
+        } else {
+            let epsilon = loss.constant(epsilon);
+            let rate = loss.apply(ElementOp::Add, [x, epsilon]);
+            let logarithm = loss.apply(ElementOp::Log, [rate]);
+            let product = loss.apply(ElementOp::Multiply, [y, logarithm]);
+            loss.apply(ElementOp::Subtract, [x, product])
+        };
+        if !full {
+            return likelihood;
+        }
+        let logarithm = loss.apply(ElementOp::Log, [y]);
+        let product = loss.apply(ElementOp::Multiply, [y, logarithm]);
+        let difference = loss.apply(ElementOp::Subtract, [product, y]);
+        let (half, one) = (loss.constant(0.5), loss.constant(1.0));
+        let full_turn = loss.constant(std::f64::consts::TAU);
+        let scaled = loss.apply(ElementOp::Multiply, [full_turn, y]);
+        let logarithm = loss.apply(ElementOp::Log, [scaled]);
+        let correction = loss.apply(ElementOp::Multiply, [half, logarithm]);
+        let stirling = loss.apply(ElementOp::Add, [difference, correction]);
+        let is_large = loss.apply(ElementOp::GreaterThan, [y, one]);
+        let sum = loss.apply(ElementOp::Add, [likelihood, stirling]);
+        loss.apply(ElementOp::Select, [is_large, sum, likelihood])
+    })
+}
+
+/// Refuses a parameter that is out of its range, NaN included.
+fn in_range(op: OtherOp, name: &str, value: f64, range: &str, is_inside: bool) -> Result<()> {
+    if is_inside {
+        return Ok(());
+    }
+    let reason = format!("{name} is {value:?}, but must be {range}");
+    Err(Error::InvalidArgument { op: op.name(), reason })
+}
+
+/// A loss being put together.
+struct Loss<'a, 'b> {
+    call: &'b mut Call<'a>,
+    /// The dtype of the computation.
+    dtype: DType,
+    /// Predictions and targets in that dtype.
+    x: Value,
+    y: Value,
+}
+
+impl Loss<'_, '_> {
+    fn apply<const N: usize>(&mut self, op: ElementOp, arguments: [Value; N]) -> Value {
+        self.call.program.apply(op, arguments)
+    }
+
+    fn constant(&mut self, value: f64) -> Value {
+        self.call.constant(value, self.dtype)
+    }
+
+    /// `x − y`.
+    fn difference(&mut self) -> Value {
+        self.apply(ElementOp::Subtract, [self.x, self.y])
+    }
+
+    /// `0.5·z·z`.
+    fn half_square(&mut self, z: Value) -> Value {
+        let half = self.constant(0.5);
+        let halved = self.apply(ElementOp::Multiply, [half, z]);
+        self.apply(ElementOp::Multiply, [halved, z])
+    }
+}
+
+/// Promotes, adds the steps of a loss, and runs them.
+fn run(
+    op: OtherOp,
+    x: &Tensor,
+    y: &Tensor,
+    reduction: Reduction,
+    steps: impl FnOnce(&mut Loss<'_, '_>) -> Value,
+) -> Result<Tensor> {
+    let mut call = Call::new();
+    let [x, y] = [call.tensor(x), call.tensor(y)];
+    let (resolved, shape, device) = call.resolve_pair(op, &x.into(), &y.into())?;
+    let dtype = match resolved.result {
+        DType::F16 | DType::BF16 => DType::F32,
+        wide => wide,
+    };
+    let [x, y] = [x, y].map(|term| {
+        let promoted = call.cast(term, resolved.result);
+        call.cast(promoted, dtype).value
+    });
+    let value = steps(&mut Loss { call: &mut call, dtype, x, y });
+    let fold = match reduction {
+        Reduction::None => None,
+        Reduction::Mean => Some(Fold::Mean),
+        Reduction::Sum => Some(Fold::Sum),
+    };
+    let over = fold.map(|fold| Over { fold, axes: [true; MAX_RANK], rounded: resolved.result });
+    let mut losses = Elements { value, shape, device };
+    if over.is_none() {
+        losses = call.cast(losses, resolved.result);
+    }
+    call.run(op.name(), losses, over, Target::default())
+}

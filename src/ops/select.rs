@@ -1,0 +1,38 @@
+//! A choice between two operands, element by element.
+
+use crate::call::{Call, Target};
+use crate::op::ElementOp;
+use crate::promote::Rules;
+use crate::{Operand, Result, Tensor};
+
+/// The elements of `x` where the condition is true, those of `y` elsewhere; NumPy calls it `where`.
+///
+/// The condition is a bool tensor, and all three broadcast. `x` and `y` are promoted by the default rules; two
+/// numbers count as tensors without dimensions (`i64`, `f32`, `bool` or `c64`). Bits are moved, not computed: the
+/// payload of a NaN survives unless its dtype changes. For other rules, a destination or a mask see
+/// [`Expr::select`](crate::Expr::select).
+///
+/// # Errors
+///
+/// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the condition is not bool, and as for
+/// [`Binary::run`](crate::Binary::run).
+///
+/// ```
+/// use bitlane::{Device, Tensor, select};
+/// let x = Tensor::from_slice(&[-1.5f32, 0.0, 2.5], [3], &Device::cpu())?;
+/// let clipped = select(&x.less_than(0)?, 0, &x)?;
+/// assert_eq!(clipped.to_vec::<f32>()?, [0.0, 0.0, 2.5]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+pub fn select<'a>(
+    condition: &'a Tensor,
+    x: impl Into<Operand<'a>>,
+    y: impl Into<Operand<'a>>,
+) -> Result<Tensor> {
+    let (x, y) = (x.into(), y.into());
+    let mut call = Call::new();
+    let condition = call.tensor(condition);
+    let (x, y) = (call.operand(&x), call.operand(&y));
+    let result = call.select(condition.into(), x, y, Rules::default())?;
+    call.run(ElementOp::Select.name(), result, None, Target::default())
+}

@@ -1,0 +1,381 @@
+//! Random graphs: built as an expression, and computed one operation after another.
+
+use bitlane::{BinaryOp, DType, Device, Error, Expr, Rules, Scalar, Tensor, binary};
+
+use crate::model::element::{Bits, to_bytes};
+use crate::model::random::Random;
+
+/// An input or an operation; operands are earlier entries of the graph.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    Tensor(usize),
+    Number(Scalar),
+    Unary(&'static str, usize),
+    Cast(DType, usize),
+    Binary(BinaryOp, usize, usize),
+    Select(usize, usize, usize),
+}
+
+/// The sum at the root, if there is one.
+#[derive(Clone, Debug)]
+pub struct Last {
+    pub is_mean: bool,
+    pub axes: Vec<usize>,
+}
+
+/// A graph whose result is its last entry.
+pub struct Graph {
+    pub entries: Vec<Entry>,
+    pub tensors: Vec<Tensor>,
+    pub rules: Rules,
+    pub last: Option<Last>,
+}
+
+const UNARY: [&str; 5] = ["abs", "negative", "bitwise_not", "logical_not", "signbit"];
+
+/// The dtypes of a graph's inputs; a few at a time, or the rules would refuse most operations.
+const FAMILIES: &[&[DType]] = &[
+    &[DType::I32],
+    &[DType::U8, DType::I64],
+    &[DType::F32],
+    &[DType::F16, DType::F32],
+    &[DType::BF16, DType::I32, DType::Bool],
+    &[DType::F64, DType::F32],
+    &[DType::I8, DType::I16, DType::U16],
+    &[DType::U32, DType::U64, DType::I64],
+    &[DType::C64, DType::F32, DType::Bool],
+    &[DType::C128, DType::F64, DType::I16],
+    DType::ALL,
+];
+
+impl Graph {
+    /// A graph of up to `nodes` operations. Most of its operations are ones that the rules allow.
+    pub fn random(random: &mut Random, nodes: usize, device: &Device) -> Graph {
+        let rules = Rules::ALL[random.below(Rules::ALL.len())];
+        let dtypes = FAMILIES[random.below(FAMILIES.len())];
+        let shape = shapes(random);
+        let tensors = (0..1 + random.below(4))
+            .map(|_| tensor(random, dtypes[random.below(dtypes.len())], &shape, device))
+            .collect();
+        let mut graph = Graph { entries: vec![Entry::Tensor(0)], tensors, rules, last: None };
+        for _ in 0..1 + random.below(nodes) {
+            graph.add_operation(random);
+        }
+        if random.below(4) == 0 {
+            let rank = shape.len();
+            let axes = (0..rank).filter(|_| random.below(2) == 0).collect();
+            graph.last = Some(Last { is_mean: random.below(3) == 0, axes });
+        }
+        graph
+    }
+
+    fn add_operation(&mut self, random: &mut Random) {
+        let kept = self.entries.len();
+        // One in twelve stays, whatever the rules say of it: errors are compared as well.
+        for attempt in 0..12 {
+            let operation = self.operation(random);
+            self.entries.push(operation);
+            if random.below(12) == 0 || attempt == 11 || self.expr().dtype().is_ok() {
+                return;
+            }
+            self.entries.truncate(kept);
+        }
+    }
+
+    fn operation(&mut self, random: &mut Random) -> Entry {
+        match random.below(10) {
+            0 => Entry::Unary(UNARY[random.below(UNARY.len())], self.earlier(random)),
+            1 => {
+                let dtype = DType::ALL[random.below(DType::ALL.len())];
+                Entry::Cast(dtype, self.earlier(random))
+            }
+            2 => {
+                let condition = self.condition(random);
+                Entry::Select(condition, self.operand(random), self.operand(random))
+            }
+            _ => {
+                let op = BinaryOp::ALL[random.below(BinaryOp::ALL.len())];
+                Entry::Binary(op, self.operand(random), self.operand(random))
+            }
+        }
+    }
+
+    /// An entry that is there already, the newest ones first.
+    fn earlier(&self, random: &mut Random) -> usize {
+        let back = random.below(4).min(random.below(self.entries.len()));
+        self.entries.len() - 1 - back
+    }
+
+    /// Any operand: an entry that is there, another input, or a number.
+    fn operand(&mut self, random: &mut Random) -> usize {
+        let input = match random.below(6) {
+            0 => Entry::Number(number(random)),
+            1 | 2 => Entry::Tensor(random.below(self.tensors.len())),
+            _ => return self.earlier(random),
+        };
+        self.entries.push(input);
+        self.entries.len() - 1
+    }
+
+    /// An operand that is bool, as often as there is one.
+    fn condition(&mut self, random: &mut Random) -> usize {
+        let found = (0..self.entries.len())
+            .rev()
+            .find(|&entry| self.expr_of(entry).dtype().is_ok_and(|dtype| dtype == DType::Bool));
+        found.unwrap_or_else(|| {
+            let operand = self.earlier(random);
+            self.entries.push(Entry::Unary("logical_not", operand));
+            self.entries.len() - 1
+        })
+    }
+
+    /// The whole graph as an expression.
+    pub fn expr(&self) -> Expr<'_> {
+        let expr = self.expr_of(self.entries.len() - 1);
+        match &self.last {
+            None => expr,
+            Some(Last { is_mean: true, axes }) => expr.mean(axes),
+            Some(Last { is_mean: false, axes }) => expr.sum(axes),
+        }
+        .rules(self.rules)
+    }
+
+    /// One entry as an expression, every entry that is used twice as one node.
+    fn expr_of(&self, root: usize) -> Expr<'_> {
+        let mut built: Vec<Expr<'_>> = Vec::new();
+        for entry in &self.entries[..=root] {
+            let operand = |index: usize| built[index].clone();
+            built.push(match *entry {
+                Entry::Tensor(index) => self.tensors[index].expr(),
+                Entry::Number(scalar) => Expr::from(scalar),
+                Entry::Unary(name, x) => unary_expr(name, operand(x)),
+                Entry::Cast(dtype, x) => operand(x).cast(dtype),
+                Entry::Binary(op, x, y) => operand(x).binary(op, operand(y)),
+                Entry::Select(condition, x, y) => {
+                    operand(condition).select(operand(x), operand(y))
+                }
+            });
+        }
+        built.swap_remove(root).rules(self.rules)
+    }
+
+    /// The graph one operation after another: left operand, right operand, operation.
+    pub fn eager(&self) -> Result<Outcome, Error> {
+        let mut computed = vec![None; self.entries.len()];
+        let root = self.value(self.entries.len() - 1, &mut computed)?;
+        let Value::Tensor(outcome) = root else {
+            // There is no eager call on a number alone.
+            return Err(self.expr().run().expect_err("a number is no result"));
+        };
+        let Some(last) = &self.last else { return Ok(outcome) };
+        let result = if last.is_mean {
+            outcome.result.mean(&last.axes)?
+        } else {
+            outcome.result.sum(&last.axes)?
+        };
+        // A sum with a term that is free is free itself.
+        let free = outcome.free.sum(&last.axes)?.not_equal(0)?;
+        Ok(Outcome { result, free })
+    }
+
+    fn value(&self, index: usize, computed: &mut [Option<Value>]) -> Result<Value, Error> {
+        if let Some(value) = &computed[index] {
+            return Ok(value.clone());
+        }
+        let value = match self.entries[index] {
+            Entry::Tensor(tensor) => Value::input(&self.tensors[tensor])?,
+            Entry::Number(scalar) => Value::Number(scalar),
+            Entry::Unary(name, x) => {
+                let x = self.value(x, computed)?.tensor(name)?;
+                let result = unary(name, &x.result)?;
+                let reads_sign = name == "signbit";
+                let free = if reads_sign { or(&x.free, &nans(&x.result)?)? } else { x.free };
+                Value::Tensor(Outcome { result, free })
+            }
+            Entry::Cast(dtype, x) => {
+                let x = self.value(x, computed)?.tensor("cast")?;
+                Value::Tensor(Outcome { result: x.result.cast(dtype)?, free: x.free })
+            }
+            Entry::Binary(op, x, y) => {
+                let (x, y) = (self.value(x, computed)?, self.value(y, computed)?);
+                let result = match (&x, &y) {
+                    (Value::Tensor(x), Value::Tensor(y)) => binary(op, &x.result, &y.result),
+                    (Value::Tensor(x), Value::Number(y)) => binary(op, &x.result, *y),
+                    (Value::Number(x), Value::Tensor(y)) => binary(op, *x, &y.result),
+                    (Value::Number(x), Value::Number(y)) => binary(op, *x, *y),
+                };
+                let result = result.rules(self.rules).run()?;
+                let mut free = join(&result, [&x, &y])?;
+                if let (BinaryOp::Copysign, Value::Tensor(y)) = (op, &y) {
+                    free = or(&free, &nans(&y.result)?)?;
+                }
+                Value::Tensor(Outcome { result, free })
+            }
+            Entry::Select(condition, x, y) => {
+                let condition = self.value(condition, computed)?;
+                let (x, y) = (self.value(x, computed)?, self.value(y, computed)?);
+                // There is no eager call with rules but the expression of one node.
+                let [c, a, b] = [&condition, &x, &y].map(Value::expr);
+                let result = c.select(a, b).rules(self.rules).run()?;
+                let free = join(&result, [&condition, &x, &y])?;
+                Value::Tensor(Outcome { result, free })
+            }
+        };
+        computed[index] = Some(value.clone());
+        Ok(value)
+    }
+}
+
+/// A result, and which of its elements depend on what the sign or payload of a computed NaN happens to be.
+#[derive(Clone)]
+pub struct Outcome {
+    pub result: Tensor,
+    pub free: Tensor,
+}
+
+#[derive(Clone)]
+enum Value {
+    Number(Scalar),
+    Tensor(Outcome),
+}
+
+impl Value {
+    fn input(tensor: &Tensor) -> Result<Value, Error> {
+        let free = Tensor::zeros((), DType::Bool, tensor.device())?;
+        let free = free.broadcast_to(tensor.shape())?;
+        Ok(Value::Tensor(Outcome { result: tensor.clone(), free }))
+    }
+
+    /// The tensor; an operation on a number alone is refused as an expression refuses it.
+    fn tensor(self, name: &'static str) -> Result<Outcome, Error> {
+        match self {
+            Value::Tensor(outcome) => Ok(outcome),
+            Value::Number(scalar) => {
+                let number = Expr::from(scalar);
+                let lonely = if name == "cast" {
+                    number.cast(DType::I32)
+                } else {
+                    unary_expr(name, number)
+                };
+                Err(lonely.run().expect_err("a number is no operand"))
+            }
+        }
+    }
+
+    fn expr(&self) -> Expr<'_> {
+        match self {
+            Value::Number(scalar) => Expr::from(*scalar),
+            Value::Tensor(outcome) => outcome.result.expr(),
+        }
+    }
+}
+
+fn or(x: &Tensor, y: &Tensor) -> Result<Tensor, Error> {
+    x.logical_or(y)
+}
+
+/// The free elements of operands, broadcast to the result.
+fn join<'a>(
+    result: &Tensor,
+    operands: impl IntoIterator<Item = &'a Value>,
+) -> Result<Tensor, Error> {
+    let mut free = Tensor::zeros((), DType::Bool, result.device())?;
+    for operand in operands {
+        if let Value::Tensor(outcome) = operand {
+            free = or(&free, &outcome.free)?;
+        }
+    }
+    free.broadcast_to(result.shape())
+}
+
+/// Where a tensor is not a number.
+fn nans(x: &Tensor) -> Result<Tensor, Error> {
+    x.not_equal(x)
+}
+
+fn unary(name: &str, x: &Tensor) -> Result<Tensor, Error> {
+    match name {
+        "abs" => x.abs(),
+        "negative" => x.negative(),
+        "bitwise_not" => x.bitwise_not(),
+        "logical_not" => x.logical_not(),
+        "signbit" => x.signbit(),
+        other => panic!("{other} is no unary operation"),
+    }
+}
+
+fn unary_expr<'a>(name: &str, x: Expr<'a>) -> Expr<'a> {
+    match name {
+        "abs" => x.abs(),
+        "negative" => x.negative(),
+        "bitwise_not" => x.bitwise_not(),
+        "logical_not" => x.logical_not(),
+        "signbit" => x.signbit(),
+        other => panic!("{other} is no unary operation"),
+    }
+}
+
+fn shapes(random: &mut Random) -> Vec<usize> {
+    const SIZES: [usize; 8] = [1, 2, 3, 5, 7, 16, 33, 0];
+    let rank = random.below(4);
+    // Nothing at all is rare, and large enough to fill blocks and vectors rarer still.
+    match random.below(40) {
+        0 => return vec![4100 + random.below(8)],
+        1 => return vec![3, 700],
+        _ => {}
+    }
+    (0..rank)
+        .map(|_| {
+            let kinds = if random.below(30) == 0 { SIZES.len() } else { SIZES.len() - 1 };
+            SIZES[random.below(kinds)]
+        })
+        .collect()
+}
+
+/// A view of random elements that broadcasts to the shape: dimensions dropped, of size 1, transposed storage, steps,
+/// the other direction.
+fn tensor(random: &mut Random, dtype: DType, shape: &[usize], device: &Device) -> Tensor {
+    let dropped = if random.below(3) == 0 { random.below(shape.len() + 1) } else { 0 };
+    let own: Vec<usize> = shape[dropped..]
+        .iter()
+        .map(|&size| if random.below(5) == 0 { 1 } else { size })
+        .collect();
+    let step = if random.below(4) == 0 { 2 } else { 1 };
+    let mut stored = own.clone();
+    if let Some(last) = stored.last_mut() {
+        *last *= step;
+    }
+    let is_reversed = random.below(4) == 0;
+    if is_reversed {
+        stored.reverse();
+    }
+    let len = stored.iter().product();
+    let elements: Vec<Bits> = random.elements(dtype, len);
+    let bytes = to_bytes(dtype, &elements);
+    let mut tensor = Tensor::from_bytes(dtype, &bytes, stored, device).unwrap();
+    let rank = own.len();
+    if is_reversed {
+        tensor = tensor.permute(&(0..rank).rev().collect::<Vec<_>>()).unwrap();
+    }
+    if rank > 0 {
+        if step > 1 {
+            let slice = bitlane::Slice::from(..).step(step as isize);
+            tensor = tensor.slice(rank - 1, slice).unwrap();
+        }
+        if random.below(5) == 0 {
+            tensor = tensor.flip(random.below(rank)).unwrap();
+        }
+    }
+    tensor
+}
+
+fn number(random: &mut Random) -> Scalar {
+    match random.below(8) {
+        0 => Scalar::Bool(random.below(2) == 0),
+        1 => Scalar::Float([0.5, -0.0, 1e10, f64::NAN, f64::NEG_INFINITY][random.below(5)]),
+        2 => Scalar::Complex(bitlane::Complex::new(1.5, -2.0)),
+        3 => Scalar::Float(random.below(200) as f64 / 16.0 - 6.0),
+        4 => Scalar::Int([-1, i64::MIN, 1 << 40, 255, -128][random.below(5)]),
+        _ => Scalar::Int(random.below(12) as i64),
+    }
+}

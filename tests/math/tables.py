@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Writes the tables of src/math/tables.rs and cuda/tables.cuh, the same numbers in two languages.
+
+Needs mpmath 1.3. Run it from anywhere; it writes into the tree it lies in.
+"""
+
+import pathlib
+import struct
+
+from mpmath import mp, mpf
+
+mp.prec = 300
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# The bits of the smallest significand of a reduced argument, about 0.7044: 1 lies two thirds into the 76th of 128
+# intervals, so that the interval around 1 reaches as far below it as above.
+LOG_START = 0x3FF0000000000000 - (75 << 45) - (0xAAAA << 29)
+LN2_GRID = mpf(2) ** -42
+
+
+def bits(x):
+    return struct.unpack("<Q", struct.pack("<d", float(x)))[0]
+
+
+def number(b):
+    return mpf(struct.unpack("<d", struct.pack("<Q", b))[0])
+
+
+def on_grid(x, grid):
+    return mp.nint(x / grid) * grid
+
+
+def pair(x):
+    hi = mpf(float(x))
+    return hi, mpf(float(x - hi))
+
+
+def log_rows():
+    """For each interval: a reciprocal of its middle c with 12 bits after the point, ln c in two parts, log2 c."""
+    rows, widest = [], mpf(0)
+    for i in range(128):
+        low, high = number(LOG_START + (i << 45)), number(LOG_START + ((i + 1) << 45))
+        inverse = mpf(1) if low < 1 < high else on_grid(2 / (low + high), mpf(2) ** -12)
+        hi = on_grid(-mp.log(inverse), LN2_GRID)
+        lo = mpf(float(-mp.log(inverse) - hi))
+        residue = max(abs(low * inverse - 1), abs(high * inverse - 1))
+        # What the algorithm relies on: the table's value outweighs the residue, or is zero.
+        assert hi == 0 or abs(hi) > residue, (i, hi, residue)
+        widest = max(widest, residue)
+        rows.append([inverse, hi, lo, -mp.log(inverse, 2)])
+    print("largest residue of log:", mp.nstr(widest, 6))
+    return rows
+
+
+def exp_rows():
+    """2^(i/128) rounded, and what the rounding left out, relative to it."""
+    rows = []
+    for i in range(128):
+        exact = mpf(2) ** (mpf(i) / 128)
+        rounded = mpf(float(exact))
+        rows.append([rounded, exact / rounded - 1])
+    return rows
+
+
+def atan_rows():
+    return [list(pair(mp.atan(mpf(i) / 64))) for i in range(65)]
+
+
+def constants():
+    ln2_hi = on_grid(mp.ln(2), LN2_GRID)
+    step = mp.ln(2) / 128
+    step_hi = on_grid(step, mpf(2) ** -42)
+    pi_hi, pi_lo = pair(mp.pi)
+    half_pi_hi, half_pi_lo = pair(mp.pi / 2)
+    return [
+        ("LN2_HI", ln2_hi, "The part of ln 2 whose product with an exponent is exact."),
+        ("LN2_LO", mp.ln(2) - ln2_hi, "The rest of ln 2."),
+        ("STEP_HI", step_hi, "The part of ln 2 / 128 whose product with an integer of 18 bits is exact."),
+        ("STEP_LO", step - step_hi, "The rest of ln 2 / 128."),
+        ("STEPS", 128 / mp.ln(2), "128 / ln 2."),
+        ("LN2", mp.ln(2), "ln 2."),
+        ("LOG2_E", 1 / mp.ln(2), "log2 e."),
+        ("PI_HI", pi_hi, "Pi, rounded."),
+        ("PI_LO", pi_lo, "The rest of pi."),
+        ("HALF_PI_HI", half_pi_hi, "Half of pi, rounded."),
+        ("HALF_PI_LO", half_pi_lo, "The rest of half of pi."),
+    ]
+
+
+TABLES = [
+    ("LOG", log_rows, "1/c, ln c as a sum of two, log2 c, for c near the middle of each of 128 intervals."),
+    ("EXP", exp_rows, "2^(i/128), and its relative error: what one plus it must be multiplied by."),
+    ("ATAN", atan_rows, "atan(i/64) as a sum of two."),
+]
+
+
+def rust():
+    out = ["//! The tables and constants of this module, as bits. Written by `tests/math/tables.py`.", ""]
+    out += ["/// The bits at which the first interval of [`LOG`] starts.", f"pub(super) const LOG_START: u64 = {LOG_START:#018x};"]
+    for name, value, doc in constants():
+        out += [f"/// {doc}", f"pub(super) const {name}: f64 = f64::from_bits({bits(value):#018x});"]
+    for name, rows, doc in TABLES:
+        rows = rows()
+        out += ["", f"/// {doc}", "#[rustfmt::skip]"]
+        out += [f"pub(super) static {name}: [[u64; {len(rows[0])}]; {len(rows)}] = ["]
+        out += ["    [" + ", ".join(f"{bits(x):#018x}" for x in row) + "]," for row in rows] + ["];"]
+    return "\n".join(out) + "\n"
+
+
+def cuda():
+    out = ["// The tables and constants of math.cuh, as bits: those of src/math/tables.rs. Written by tests/math/tables.py.", ""]
+    out += ["namespace bl {", "namespace math {", ""]
+    out += ["// The bits at which the first interval of log_row starts.", f"#define BL_LOG_START {LOG_START:#018x}ull"]
+    for name, value, doc in constants():
+        out += [f"// {doc}", f"#define BL_{name} from_bits<f64>({bits(value):#018x}ull)"]
+    for name, rows, doc in TABLES:
+        rows = rows()
+        # Inside a function, and so in no module that does not call it.
+        out += ["", f"// {doc}", f"BL_FN const u64 (&{name.lower()}_row(u32 row))[{len(rows[0])}] {{"]
+        out += [f"    alignas(16) static const u64 rows[{len(rows)}][{len(rows[0])}] = {{"]
+        out += ["        {" + ", ".join(f"{bits(x):#018x}ull" for x in row) + "}," for row in rows]
+        out += ["    };", "    return rows[row];", "}"]
+    return "\n".join(out + ["", "}  // namespace math", "}  // namespace bl"]) + "\n"
+
+
+(ROOT / "src/math/tables.rs").write_text(rust())
+(ROOT / "cuda/tables.cuh").write_text(cuda())
