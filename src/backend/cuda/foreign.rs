@@ -8,7 +8,8 @@ use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use super::context::twice;
 use super::driver::failed;
 use super::memory::{CudaMemory, Tenure};
-use super::{CudaDevice, Memory};
+use super::super::Memory;
+use super::CudaDevice;
 use crate::storage::Storage;
 use crate::{Device, Element, Error, Result, Tensor};
 

@@ -36,7 +36,7 @@ const THREADS: usize = BL_THREADS as usize;
 const GRID_X: usize = i32::MAX as usize;
 
 /// The parameters of a generated kernel, which are all 64 bits wide, in the order of its `Params`.
-pub(super) type Words = SmallVec<[u64; 48]>;
+pub(super) type Words = SmallVec<[u64; 64]>;
 
 /// The most that a kernel takes as parameters, in words.
 const MOST_WORDS: usize = 4096 / 8;
