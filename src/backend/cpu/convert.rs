@@ -69,9 +69,15 @@ pub(super) fn hop(from: DType, to: DType) -> Hop {
         (F32 | F64, I32) => from!(from to i32: F32 => f32, F64 => f64),
         (F32 | F64, I64) => from!(from to i64: F32 => f32, F64 => f64),
         (_, U8 | I8) => from!(from to u8: U16 | I16 => u16, U32 | I32 => u32, U64 | I64 => u64),
-        (_, U16 | I16) => from!(from to u16: Bool | U8 => u8, U32 | I32 => u32, U64 | I64 => u64, I8 => i8),
-        (_, U32 | I32) => from!(from to u32: Bool | U8 => u8, U16 => u16, U64 | I64 => u64, I8 => i8, I16 => i16),
-        (_, U64 | I64) => from!(from to u64: Bool | U8 => u8, U16 => u16, U32 => u32, I8 => i8, I16 => i16, I32 => i32),
+        (_, U16 | I16) => {
+            from!(from to u16: Bool | U8 => u8, U32 | I32 => u32, U64 | I64 => u64, I8 => i8)
+        }
+        (_, U32 | I32) => {
+            from!(from to u32: Bool | U8 => u8, U16 => u16, U64 | I64 => u64, I8 => i8, I16 => i16)
+        }
+        (_, U64 | I64) => {
+            from!(from to u64: Bool | U8 => u8, U16 => u16, U32 => u32, I8 => i8, I16 => i16, I32 => i32)
+        }
     }
 }
 

@@ -52,7 +52,13 @@ macro_rules! by_size {
 ///
 /// Every element of the rectangle must be valid for reads and aligned; `to` must be aligned and have room for them
 /// all, apart from what is read.
-pub(super) unsafe fn gather(size: usize, from: *const u8, steps: Steps, extent: Extent, to: *mut u8) {
+pub(super) unsafe fn gather(
+    size: usize,
+    from: *const u8,
+    steps: Steps,
+    extent: Extent,
+    to: *mut u8,
+) {
     // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
     unsafe { by_size!(size, gather_sized(from, steps, extent, to)) }
 }
@@ -72,7 +78,13 @@ pub(super) unsafe fn splat(size: usize, from: *const u8, len: usize, to: *mut u8
 /// # Safety
 ///
 /// As for [`gather`], with the roles of block and rectangle exchanged; or `to` is `from`, element for element.
-pub(super) unsafe fn scatter(size: usize, from: *const u8, to: *mut u8, steps: Steps, extent: Extent) {
+pub(super) unsafe fn scatter(
+    size: usize,
+    from: *const u8,
+    to: *mut u8,
+    steps: Steps,
+    extent: Extent,
+) {
     // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
     unsafe { by_size!(size, scatter_sized(from, to, steps, extent)) }
 }
@@ -104,7 +116,8 @@ unsafe fn gather_sized<T: Copy>(from: *const u8, steps: Steps, extent: Extent, t
             // SAFETY: the caller vouches for this row, whose elements lie side by side, and for its room.
             unsafe {
                 let from = from.offset(row as isize * steps.outer);
-                to.add(row * extent.inner * size).copy_from_nonoverlapping(from, extent.inner * size);
+                to.add(row * extent.inner * size)
+                    .copy_from_nonoverlapping(from, extent.inner * size);
             }
         }
         return;

@@ -26,7 +26,10 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
         let still_across = across.is_none_or(|(level, _)| step(slot, level) == 0);
         if step(slot, 0) == 0 && still_across {
             Lie::Still
-        } else if across.is_none() && step(slot, 0) == 1 && !(call.mask() == Some(slot) && call.is_written[slot]) {
+        } else if across.is_none()
+            && step(slot, 0) == 1
+            && !(call.mask() == Some(slot) && call.is_written[slot])
+        {
             Lie::Dense
         } else {
             Lie::Strided
@@ -74,7 +77,11 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
             unsafe { walk.units(start, end) };
         }
     };
-    if parts == 1 { work(0) } else { sharing::share(parts, &work) }
+    if parts == 1 {
+        work(0)
+    } else {
+        sharing::share(parts, &work)
+    }
     Some(())
 }
 

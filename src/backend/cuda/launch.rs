@@ -10,7 +10,7 @@ use super::params::{
     BL_THREADS, BlDivisor, BlLinear, BlMatrix, BlStrided, BlStridedDim, BlValue,
 };
 use super::shapes::{Pair, Shape, Side, tile_log2};
-use super::stream::Lane;
+use super::stream::Stream;
 use crate::layout::MAX_RANK;
 use crate::plan::OUT;
 use crate::{Error, Result};
@@ -202,8 +202,8 @@ fn dims(
 /// # Safety
 ///
 /// The struct is the one that the kernel takes, and what it says keeps the kernel inside memory that is alive, in order
-/// for this lane, and locked until this returns. The lane's context is current.
-pub(super) unsafe fn launch(lane: &Lane, function: Function, grid: [u32; 2], parameters: *const c_void) -> Result<()> {
+/// for this stream, and locked until this returns. The stream's context is current.
+pub(super) unsafe fn launch(stream: &Stream, function: Function, grid: [u32; 2], parameters: *const c_void) -> Result<()> {
     let mut arguments = [parameters.cast_mut()];
     // SAFETY: the caller's promise; the driver copies the parameters before it returns, and writes to none of them.
     unsafe {
@@ -216,7 +216,7 @@ pub(super) unsafe fn launch(lane: &Lane, function: Function, grid: [u32; 2], par
             1,
             1,
             0,
-            lane.raw(),
+            stream.raw(),
             arguments.as_mut_ptr(),
             ptr::null_mut(),
         ))

@@ -5,6 +5,8 @@
 //! | `probe` | which libraries, functions and devices are there |
 //! | `driver` | how a call of the driver fails |
 //! | `context`, `stream`, `memory` | what a device owns, and in which order it is used |
+//! | `reclaim` | how memory is freed, also by a driver that refuses |
+//! | `foreign` | how memory changes hands with cudarc's users |
 //! | `nvrtc`, `cache`, `kernels`, `statistics` | how kernels are compiled, kept, found and counted |
 //! | `shapes`, `launch`, `params` | the hand-written kernels: which there are, when, with which parameters |
 //! | `generate` | the kernels for everything else, made on demand |
@@ -23,6 +25,7 @@ mod nvrtc;
 #[allow(non_camel_case_types, dead_code, missing_docs, reason = "generated, as the header has it")]
 mod params;
 mod probe;
+mod reclaim;
 mod run;
 mod shapes;
 mod statistics;
@@ -43,19 +46,19 @@ pub(crate) use self::run::{record, recorded};
 pub(crate) use self::shapes::Shape;
 pub use self::statistics::CacheStatistics;
 pub(crate) use self::statistics::read as cache_statistics;
-use self::stream::Lane;
+use self::stream::Stream;
 use crate::Result;
 
 /// A device as seen through one of its streams.
 #[derive(Clone)]
 pub(crate) struct CudaDevice {
-    lane: Arc<Lane>,
+    stream: Arc<Stream>,
 }
 
 /// Devices are equal if memory and kernels are shared, whichever the stream.
 impl PartialEq for CudaDevice {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(self.lane.context(), other.lane.context())
+        Arc::ptr_eq(self.stream.context(), other.stream.context())
     }
 }
 
@@ -64,45 +67,49 @@ pub(crate) fn device_count() -> usize {
     if nvrtc::library().is_err() { 0 } else { probe::device_count().unwrap_or(0) }
 }
 
+/// Whether there is no device to speak of: no driver, or one that finds none.
+pub(crate) fn is_absent() -> bool {
+    probe::is_absent()
+}
+
 impl CudaDevice {
     /// The device of this number, on a stream of its own.
     pub(crate) fn new(ordinal: usize) -> Result<CudaDevice> {
-        Ok(CudaDevice { lane: context::open(ordinal)? })
+        Ok(CudaDevice { stream: context::open(ordinal)? })
     }
 
     pub(crate) fn ordinal(&self) -> usize {
-        self.lane.context().ordinal()
+        self.stream.context().ordinal()
     }
 
     /// The device of a stream that somebody else has made.
     pub(crate) fn on_stream(stream: &Arc<CudaStream>) -> Result<CudaDevice> {
-        let lane = Context::of(stream.context())?.lane(stream)?;
-        Ok(CudaDevice { lane })
+        Ok(CudaDevice { stream: Context::of(stream.context())?.stream(stream)? })
     }
 
     /// The same device with a new stream.
     pub(crate) fn with_new_stream(&self) -> Result<CudaDevice> {
-        let context = self.lane.context();
-        Ok(CudaDevice { lane: context.lane(&context.new_stream()?)? })
+        Ok(CudaDevice { stream: self.stream.context().new_stream()? })
     }
 
-    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
-        self.lane.stream()
+    /// The stream for cudarc's users, which may have to be made.
+    pub(crate) fn stream(&self) -> Result<&Arc<CudaStream>> {
+        self.stream.cudarc()
     }
 
     /// Blocks until all work on the device is done, on whatever stream.
     pub(crate) fn synchronize(&self) -> Result<()> {
-        self.lane.context().synchronize()
+        self.stream.context().synchronize()
     }
 
     /// Makes the device's context the calling thread's current one.
     fn bind(&self) -> Result<()> {
-        self.lane.context().bind()
+        self.stream.context().bind()
     }
 
     /// Loads every hand-written kernel.
     pub(crate) fn load_all(&self) -> Result<()> {
-        let context = self.lane.context();
+        let context = self.stream.context();
         context.bind()?;
         for module in Module::all() {
             context.kernels().shape(context, module, Shape::Contig)?;
@@ -112,6 +119,6 @@ impl CudaDevice {
 
     /// Memory with undefined contents.
     pub(crate) fn allocate(&self, bytes: usize) -> Result<CudaMemory> {
-        CudaMemory::allocate(&self.lane, bytes)
+        CudaMemory::allocate(&self.stream, bytes)
     }
 }

@@ -260,7 +260,8 @@ impl Nvrtc {
             if text.is_null() {
                 return format!("NVRTC error {code}");
             }
-            CStr::from_ptr(text).to_string_lossy().into_owned()
+            // NVRTC has one text for all codes that it does not know, so the number is added.
+            format!("{} ({code})", CStr::from_ptr(text).to_string_lossy())
         }
     }
 }

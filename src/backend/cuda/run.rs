@@ -26,7 +26,7 @@ impl CudaDevice {
     /// launch of a sum is the one that writes it.
     pub(crate) fn run(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         let operands = operands(request, access)?;
-        let context = self.lane.context();
+        let context = self.stream.context();
         let force = force::current();
         if !force.wants_generated()
             && let Some(pair) = Pair::of(request, &operands)
@@ -40,7 +40,7 @@ impl CudaDevice {
             trace_launch!(kernel = %pair.module.kernel(shape), ?grid, plan = ?request.plan, "launch");
             // SAFETY: the parameters were made for this shape from the plan, whose places are all inside the memory of
             // the access; that is locked, was put in order above, and is alive until the launch is queued.
-            return unsafe { launch(&self.lane, function, grid, parameters.address()) };
+            return unsafe { launch(&self.stream, function, grid, parameters.address()) };
         }
         context.bind()?;
         let mut workspace = Vec::new();
@@ -53,7 +53,7 @@ impl CudaDevice {
             // SAFETY: the words are the parameters of this form, in the order of its `Params`, made from the plan,
             // whose places are all inside the memory of the access and of the workspace; that is locked or this call's
             // own, was put in order above, and is alive until the launch is queued.
-            unsafe { launch(&self.lane, function, grid, job.words.as_ptr().cast()) }?;
+            unsafe { launch(&self.stream, function, grid, job.words.as_ptr().cast()) }?;
         }
         Ok(())
     }
@@ -61,7 +61,7 @@ impl CudaDevice {
     /// Compiles and loads what a request will need, and runs nothing.
     pub(crate) fn prepare(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         let operands = operands(request, access)?;
-        let context = self.lane.context();
+        let context = self.stream.context();
         context.bind()?;
         let force = force::current();
         if !force.wants_generated()
@@ -90,7 +90,7 @@ impl CudaDevice {
             return Ok(SmallVec::from_iter([generate::map(request, operands, force)?]));
         };
         generate::sum(request, reduction, operands, force, |bytes| {
-            let memory = CudaMemory::allocate(&self.lane, bytes)?;
+            let memory = CudaMemory::allocate(&self.stream, bytes)?;
             let address = memory.address();
             workspace.push(memory);
             Ok(address)
@@ -99,7 +99,7 @@ impl CudaDevice {
 
     /// The kernels of jobs, compiled and loaded, and their grids. The context is current.
     fn ready(&self, jobs: &[Job<'_>]) -> Result<SmallVec<[(Function, [u32; 2]); 2]>> {
-        let context = self.lane.context();
+        let context = self.stream.context();
         let ready = |job: &Job<'_>| {
             let grid = [count(job.grid[0])?, count(job.grid[1])?];
             Ok((context.kernels().generated(context, &job.form)?, grid))
@@ -111,12 +111,12 @@ impl CudaDevice {
     fn order(&self, access: &Access<'_>) -> Result<()> {
         for slot in 0..access.slots() {
             match access.memory(slot) {
-                Memory::Cuda(memory) if slot == OUT => memory.before_write(&self.lane)?,
-                Memory::Cuda(memory) if !access.is_written(slot) => memory.before_read(&self.lane)?,
+                Memory::Cuda(memory) if slot == OUT => memory.before_write(&self.stream)?,
+                Memory::Cuda(memory) if !access.is_written(slot) => memory.before_read(&self.stream)?,
                 _ => {}
             }
         }
-        self.lane.context().bind()
+        self.stream.context().bind()
     }
 }
 

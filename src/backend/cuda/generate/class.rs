@@ -27,11 +27,6 @@ impl Class {
     pub(super) fn is_located(self) -> bool {
         matches!(self, Class::RunAligned | Class::Run | Class::Column | Class::Strided)
     }
-
-    /// Whether an element is read for each that is computed.
-    pub(super) fn moves(self) -> bool {
-        !matches!(self, Class::Still | Class::Column)
-    }
 }
 
 /// How the elements of the whole loop nest are handed out to threads, in groups of some consecutive ones.
@@ -112,11 +107,6 @@ pub(in crate::backend::cuda) fn is_near(plan: &Plan, slot: &Slot) -> bool {
         *side = side.saturating_add(reach);
     }
     back.max(forth) < NARROW
-}
-
-/// Whether 31 bits count all elements, and all offsets of every slot.
-pub(in crate::backend::cuda) fn is_narrow(plan: &Plan) -> bool {
-    plan.len < NARROW && plan.slots.iter().all(|slot| is_near(plan, slot))
 }
 
 /// The number of loops that a kernel is compiled for, where so many are needed.
