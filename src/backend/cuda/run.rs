@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use smallvec::SmallVec;
 
-use super::force;
+use super::force::{self, Force};
 use super::generate::{self, Job, Operand};
 use super::kernels::Function;
 use super::launch::{Parameters, count, launch};
@@ -118,6 +118,22 @@ impl CudaDevice {
         }
         self.stream.context().bind()
     }
+}
+
+/// The kernels that would be generated for a request whose memory begins at aligned addresses.
+pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Generated>> {
+    let dtypes = request.program.inputs().iter().filter_map(|input| match input {
+        Input::Memory(dtype, _) => Some(*dtype),
+        Input::Number(..) => None,
+    });
+    let mask = request.masked.then_some(DType::Bool);
+    let dtypes = std::iter::once(request.out).chain(dtypes).chain(mask);
+    let operands: Vec<_> = dtypes.map(|dtype| Operand { address: 1 << 32, size: dtype.size() }).collect();
+    let jobs = match &request.reduction {
+        None => SmallVec::from_iter([generate::map(request, &operands, Force::NOTHING)?]),
+        Some(reduction) => generate::sum(request, reduction, &operands, Force::NOTHING, |_| Ok(1 << 32))?,
+    };
+    Ok(jobs.iter().map(generated).collect())
 }
 
 /// Where each slot begins, and how large its elements are.

@@ -1,9 +1,12 @@
 //! What the CUDA backend is made of, for the project's own tests and tools: which kernels there are, which one a call has
 //! taken, and how to make calls take another. Not part of the API.
 
+mod samples;
+
 use crate::Result;
 use crate::backend::cuda;
 
+pub use self::samples::{Sample, bounded, samples};
 pub use crate::backend::cuda::Force;
 
 /// A module: the hand-written kernels of one operation in one dtype, which are compiled together.
