@@ -18,7 +18,7 @@ use crate::introspect::Generated;
 use crate::plan::OUT;
 use crate::program::{Input, Request};
 use crate::storage::Access;
-use crate::{DType, Error, Result};
+use crate::{DType, Result};
 
 impl CudaDevice {
     /// Queues what a request asks for. Everything that can be refused is asked for before the first launch, and
@@ -150,7 +150,7 @@ fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Oper
             }
             #[cfg(feature = "cpu")]
             Memory::Cpu(_) => {
-                Err(Error::DeviceMismatch { op: request.op, lhs: "cuda".into(), rhs: "cpu".into() })
+                Err(crate::Error::DeviceMismatch { op: request.op, lhs: "cuda".into(), rhs: "cpu".into() })
             }
         }
     };
