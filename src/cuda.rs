@@ -39,6 +39,13 @@ use crate::device::Kind;
 use crate::layout::checked_len;
 use crate::{Device, Element, Error, IntoShape, Result, Tensor};
 
+pub use crate::backend::cuda::CacheStatistics;
+
+/// How kernels were come by so far, in this process: found, or compiled.
+pub fn cache_statistics() -> CacheStatistics {
+    crate::backend::cuda::cache_statistics()
+}
+
 /// The device of a context, on the context's default stream.
 ///
 /// # Errors

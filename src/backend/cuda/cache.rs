@@ -16,7 +16,7 @@ use std::{env, io};
 use etcetera::BaseStrategy;
 use tempfile::NamedTempFile;
 
-use super::nvrtc::{SOURCE, Target};
+use super::nvrtc::Target;
 use super::trace::{trace_debug, trace_warning};
 
 /// Names the folder, or switches the cache off.
@@ -39,7 +39,7 @@ pub(super) struct Cache {
 }
 
 /// Everything that a compiled module depends on, as the name of its file.
-pub(super) fn key(options: &[String], target: Target, version: (i32, i32)) -> String {
+pub(super) fn key(source: &str, options: &[String], target: Target, version: (i32, i32)) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |bytes: &[u8]| {
         // The length keeps neighbouring parts apart.
@@ -47,7 +47,7 @@ pub(super) fn key(options: &[String], target: Target, version: (i32, i32)) -> St
         hasher.update(bytes);
     };
     part(env!("CARGO_PKG_VERSION").as_bytes());
-    part(SOURCE.as_bytes());
+    part(source.as_bytes());
     part(format!("{target} {version:?}").as_bytes());
     for option in options {
         part(option.as_bytes());
@@ -360,18 +360,18 @@ mod tests {
 
     #[test]
     fn every_input_changes_the_key() {
-        let key_of = |op, dtype, target, version| {
+        let key_of = |source, define: &str, target, version| {
             // The options are those of one target, so that the key itself must tell targets apart.
-            let options = super::super::nvrtc::options(op, dtype, Target::Ptx(80));
-            key(&options, target, version)
+            let options = super::super::nvrtc::options(Target::Ptx(80), &[define.into()]);
+            key(source, &options, target, version)
         };
         let keys = [
-            key_of("add", "f32", Target::Ptx(80), (12, 9)),
-            key_of("subtract", "f32", Target::Ptx(80), (12, 9)),
-            key_of("add", "f64", Target::Ptx(80), (12, 9)),
-            key_of("add", "f32", Target::Ptx(90), (12, 9)),
-            key_of("add", "f32", Target::Cubin(80), (12, 9)),
-            key_of("add", "f32", Target::Ptx(80), (13, 0)),
+            key_of("source", "-DA", Target::Ptx(80), (12, 9)),
+            key_of("another", "-DA", Target::Ptx(80), (12, 9)),
+            key_of("source", "-DB", Target::Ptx(80), (12, 9)),
+            key_of("source", "-DA", Target::Ptx(90), (12, 9)),
+            key_of("source", "-DA", Target::Cubin(80), (12, 9)),
+            key_of("source", "-DA", Target::Ptx(80), (13, 0)),
         ];
         for (index, key) in keys.iter().enumerate() {
             assert!(!keys[..index].contains(key));

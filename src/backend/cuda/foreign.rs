@@ -8,10 +8,11 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut};
 
+use super::super::Memory;
 use super::context::{Context, retry_after_deferred_error};
 use super::driver::failed_in_cudarc;
 use super::memory::{CudaMemory, Ownership};
-use super::{CudaDevice, Memory};
+use super::CudaDevice;
 use crate::storage::Storage;
 use crate::{Device, Element, Error, Result, Tensor};
 
@@ -72,10 +73,10 @@ pub(crate) fn adopt<T: Element>(slice: CudaSlice<T>) -> Result<Storage> {
     let stream = Arc::clone(slice.stream());
     // cudarc makes the slice's stream wait for its other uses before it lets go of it.
     let address = slice.leak();
-    let ordered = settle(device.lane.context(), &stream);
+    let ordered = settle(device.stream.context(), &stream);
     // SAFETY: the slice owned this block, allocated by cudarc as this crate does it, and has given
     // it up; its elements are initialised, as cudarc demands of whoever makes a slice.
-    let memory = unsafe { CudaMemory::from_raw(&device.lane, address, bytes, Ownership::Owned) };
+    let memory = unsafe { CudaMemory::from_raw(&device.stream, address, bytes, Ownership::Owned) };
     ordered?;
     Ok(Storage::new(&Device::from_cuda(device), bytes, Memory::Cuda(memory)))
 }
@@ -130,7 +131,7 @@ pub(crate) fn lend<T: Element, V: ReadableView<T>, R>(
     let result = function(&loan.tensor);
     drop(loan);
     drop(record);
-    settle(device.lane.context(), &stream).and(result)
+    settle(device.stream.context(), &stream).and(result)
 }
 
 /// Lends a view to a function, as a tensor that `wrap` makes of it and that can be written.
@@ -152,7 +153,7 @@ pub(crate) fn lend_mut<T: Element, V: WritableView<T>, R>(
     let result = function(&mut loan.tensor);
     drop(loan);
     drop(record);
-    settle(device.lane.context(), &stream).and(result)
+    settle(device.stream.context(), &stream).and(result)
 }
 
 /// A tensor on memory that goes back to its owner when this is dropped.
@@ -181,7 +182,7 @@ impl Loan {
         }
         let bytes = len * size;
         // SAFETY: the caller's own promise; the loan ends when this value is dropped.
-        let memory = unsafe { CudaMemory::from_raw(&device.lane, address, bytes, ownership) };
+        let memory = unsafe { CudaMemory::from_raw(&device.stream, address, bytes, ownership) };
         let storage = Storage::new(&Device::from_cuda(device), bytes, Memory::Cuda(memory));
         let tensor = wrap(storage);
         Ok(Loan { storage: Arc::clone(tensor.storage()), tensor })
