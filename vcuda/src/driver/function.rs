@@ -12,11 +12,22 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
 fn kernel(function: u64) -> Result<Kernel, Code> {
-    let (s, _) = working()?;
+    let (mut s, cx) = working()?;
+    let function = s.function_in(cx, function)?;
     s.kernels.get(&function).cloned().ok_or(ERROR_INVALID_HANDLE)
 }
 
-fn attribute(k: &Kernel, which: c_int) -> Result<c_int, Code> {
+/// Fails unless an attribute can be given a value; says whether it is the limit on dynamic shared memory.
+pub(super) fn check_attribute(k: &Kernel, which: c_int, value: c_int) -> Result<bool, Code> {
+    let most = max_shared(config::with(|c| c.cc)) - k.program.shared_bytes as c_int;
+    match which {
+        8 if (0..=most).contains(&value) => Ok(true),
+        9..=15 => Ok(false),
+        _ => Err(ERROR_INVALID_VALUE),
+    }
+}
+
+pub(super) fn attribute(k: &Kernel, which: c_int) -> Result<c_int, Code> {
     let cc = config::with(|c| c.cc) as c_int;
     Ok(match which {
         0 => k.program.max_threads.unwrap_or(1024) as c_int,
@@ -165,11 +176,10 @@ pub(super) fn launch(
 ) -> Result<(), Code> {
     let (mut s, cx) = working()?;
     let stream = s.stream(cx, stream)?;
+    let function = s.function_in(cx, function)?;
     let k = s.kernels.get(&function).ok_or(ERROR_INVALID_HANDLE)?;
     let home = s.modules.get(&k.module).map_or(0, |m| m.context);
-    if s.streams.get(&stream).is_some_and(|x| x.context != cx)
-        || home != cx && !s.modules.get(&k.module).is_some_and(|m| m.library)
-    {
+    if s.streams.get(&stream).is_some_and(|x| x.context != cx) || home != cx {
         bad_call(
             ERROR_INVALID_HANDLE,
             format!("launch of {} with a function or stream of another context", k.program.name),
@@ -254,18 +264,13 @@ api! {
     }
 
     fn cuFuncSetAttribute(f: u64, which: c_int, value: c_int) {
-        let (mut s, _) = working()?;
-        let most = max_shared(config::with(|c| c.cc));
+        let (mut s, cx) = working()?;
+        let f = s.function_in(cx, f)?;
         let k = s.kernels.get_mut(&f).ok_or(ERROR_INVALID_HANDLE)?;
-        match which {
-            8 if value < 0 || value > most - k.program.shared_bytes as c_int => Err(ERROR_INVALID_VALUE),
-            8 => {
-                k.max_dynamic_shared = value;
-                Ok(())
-            }
-            9..=15 => Ok(()),
-            _ => Err(ERROR_INVALID_VALUE),
+        if check_attribute(k, which, value)? {
+            k.max_dynamic_shared = value;
         }
+        Ok(())
     }
 
     fn cuFuncSetCacheConfig(f: u64, _config: c_int) {

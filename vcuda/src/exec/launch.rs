@@ -5,7 +5,8 @@ use super::block::Worker;
 use super::program::Program;
 use super::track::{self, Tracker};
 use crate::memory::{Arena, Heap};
-use crate::sanitizer::{Finding, lock};
+use crate::sanitizer::{Finding, Kind, Kinds, lock};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -34,14 +35,59 @@ pub struct Launch<'a> {
     /// Instructions a warp may run.
     pub patience: u64,
     pub tracker: Option<Tracker>,
+    pub tolerance: Tolerance,
     pub began: Instant,
     stop: AtomicBool,
+}
+
+/// What a kernel may do without being stopped, and what of that it has done.
+#[derive(Debug, Default)]
+pub struct Tolerance {
+    /// Reported, once for every instruction.
+    pub report: Kinds,
+    /// Not reported either.
+    pub ignore: Kinds,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    places: HashSet<(Kind, u32)>,
+    findings: Vec<Finding>,
+}
+
+impl Tolerance {
+    /// The tolerance of the settings.
+    pub fn new(report: Kinds, ignore: Kinds) -> Tolerance {
+        Tolerance { report, ignore, seen: Mutex::default() }
+    }
+
+    /// Lets a finding pass if its kind is tolerated; otherwise it is the fault that ends the launch.
+    #[cold]
+    pub fn judge(&self, mut finding: Fault) -> Result<(), Fault> {
+        if self.ignore.has(finding.kind) {
+            return Ok(());
+        }
+        if !self.report.has(finding.kind) {
+            return Err(finding);
+        }
+        let line = finding.place.as_ref().map_or(0, |place| place.line);
+        let mut seen = lock(&self.seen);
+        if seen.places.insert((finding.kind, line)) {
+            finding.code = 0;
+            seen.findings.push(*finding);
+        }
+        Ok(())
+    }
 }
 
 /// What a launch came to.
 #[derive(Debug)]
 pub struct Outcome {
+    /// The fault that ended it.
     pub finding: Option<Finding>,
+    /// What was tolerated.
+    pub tolerated: Vec<Finding>,
     /// PTX instructions, summed over threads.
     pub instructions: u64,
 }
@@ -60,6 +106,7 @@ impl<'a> Launch<'a> {
         registered: &'a [(u64, u64)],
         patience: u64,
         races: bool,
+        tolerance: Tolerance,
     ) -> Launch<'a> {
         let threads = grid.iter().chain(&block).fold(1u64, |n, &d| n.saturating_mul(d.into()));
         let tracker = races.then(|| {
@@ -82,6 +129,7 @@ impl<'a> Launch<'a> {
             registered,
             patience,
             tracker: tracker.flatten(),
+            tolerance,
             began: Instant::now(),
             stop: AtomicBool::new(false),
         }
@@ -130,5 +178,6 @@ pub fn run(launch: &Launch<'_>, workers: usize) -> Outcome {
         });
     }
     let finding = lock(&fault).take().map(|f| *f);
-    Outcome { finding, instructions: instructions.into_inner() }
+    let tolerated = std::mem::take(&mut lock(&launch.tolerance.seen).findings);
+    Outcome { finding, tolerated, instructions: instructions.into_inner() }
 }

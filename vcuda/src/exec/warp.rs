@@ -354,7 +354,8 @@ impl Warp {
         let masks = &self.regs.word[inst.o.s[4] as usize];
         if let Some(lane) = lanes(m).find(|&lane| masks[lane] >> lane & 1 == 0) {
             let text = format!("the mask {:#x} lacks the lane {lane} that uses it", masks[lane]);
-            return Err(self.fault(block, inst, lane, Kind::WrongSync, text));
+            let found = self.fault(block, inst, lane, Kind::WrongSync, text);
+            block.launch.tolerance.judge(found)?;
         }
         Ok(lanes(m).fold(0, |all, lane| all | masks[lane]))
     }
@@ -422,7 +423,8 @@ impl Warp {
             other.stands_at(code).line
         );
         let lane = first.mask.trailing_zeros() as usize;
-        Err(self.fault(block, first.stands_at(code), lane, Kind::WrongSync, text))
+        let found = self.fault(block, first.stands_at(code), lane, Kind::WrongSync, text);
+        block.launch.tolerance.judge(found)
     }
 
     /// A finding at an instruction of a lane.

@@ -41,6 +41,8 @@ pub struct Variable {
     pub init: Option<Vec<Init>>,
     /// Declared without a size: dynamic shared memory.
     pub unsized_array: bool,
+    /// Declared with `.attribute(.managed)`.
+    pub managed: bool,
 }
 
 /// A piece of an initialiser.

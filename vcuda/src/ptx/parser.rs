@@ -277,7 +277,7 @@ impl<'a> Parser<'a> {
 
     /// `.align 4 .b8 name[16]`, after its space.
     pub(super) fn declarator(&mut self, space: Space) -> Parsed<Variable> {
-        let (mut align, mut element, mut lanes) = (None, 0, 1);
+        let (mut align, mut element, mut lanes, mut managed) = (None, 0, 1, false);
         let name = loop {
             match self.word()? {
                 ".align" => align = Some(self.int()? as u64),
@@ -299,7 +299,7 @@ impl<'a> Parser<'a> {
                 // `.attribute(.managed)`
                 ".attribute" => {
                     while !self.take(b')') {
-                        self.next()?;
+                        managed |= self.next()? == Token::Word(".managed");
                     }
                 }
                 ".managed" | ".unified" => {}
@@ -329,6 +329,7 @@ impl<'a> Parser<'a> {
             align: align.unwrap_or((element * lanes).max(1)),
             init: None,
             unsized_array,
+            managed,
         })
     }
 }

@@ -162,8 +162,12 @@ impl State {
         self.not_capturing(stream)?;
         self.order_with_legacy(stream);
         if let Some(s) = self.streams.get_mut(&stream) {
+            let calls = matches!(work, Work::Host { .. });
             s.queue.push_back(work);
             s.pushed += 1;
+            if calls {
+                self.host_functions.push((stream, s.pushed));
+            }
         }
         Ok(())
     }
