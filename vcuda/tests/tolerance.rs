@@ -5,11 +5,13 @@ use support::faults::kernel;
 use support::{Gpu, report, set, stream};
 use vcuda::driver::*;
 
-const RACE: &str = "st.global.u32 [%rd1], %r5; ld.global.u32 %r6, [%rd1]; st.global.u32 [%rd2], %r6;";
+const RACE: &str =
+    "st.global.u32 [%rd1], %r5; ld.global.u32 %r6, [%rd1]; st.global.u32 [%rd2], %r6;";
 const RACE_IN_SHARED: &str = "st.shared.u32 [fixed], %r5; st.global.u32 [%rd2], 1;";
 const UNINITIALISED: &str = "ld.global.u32 %r6, [%rd1+1024]; st.global.u32 [%rd2], 1;";
 const UNINITIALISED_SHARED: &str = "ld.shared.u32 %r6, [fixed]; st.global.u32 [%rd2], %r6;";
-const UNINITIALISED_LOCAL: &str = "ld.local.u32 %r6, [depot]; add.u32 %r6, %r6, 1; st.global.u32 [%rd2], %r6;";
+const UNINITIALISED_LOCAL: &str =
+    "ld.local.u32 %r6, [depot]; add.u32 %r6, %r6, 1; st.global.u32 [%rd2], %r6;";
 const READ_ONLY: &str = "ld.global.nc.u32 %r6, [%rd2]; st.global.u32 [%rd2], 1;";
 const WRONG_MASK: &str =
     "mov.u32 %r6, 1; shfl.sync.idx.b32 %r7, %r5, 0, 31, 2; st.global.u32 [%rd2], 1;";

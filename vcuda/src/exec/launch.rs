@@ -34,6 +34,8 @@ pub struct Launch<'a> {
     pub registered: &'a [(u64, u64)],
     /// Instructions a warp may run.
     pub patience: u64,
+    /// Where the blocks of a cooperative launch meet; zero in other launches.
+    pub workspace: u64,
     pub tracker: Option<Tracker>,
     pub tolerance: Tolerance,
     pub began: Instant,
@@ -60,6 +62,11 @@ impl Tolerance {
     /// The tolerance of the settings.
     pub fn new(report: Kinds, ignore: Kinds) -> Tolerance {
         Tolerance { report, ignore, seen: Mutex::default() }
+    }
+
+    /// What was tolerated so far.
+    fn take(&self) -> Vec<Finding> {
+        std::mem::take(&mut lock(&self.seen).findings)
     }
 
     /// Lets a finding pass if its kind is tolerated; otherwise it is the fault that ends the launch.
@@ -105,6 +112,7 @@ impl<'a> Launch<'a> {
         foreign: &'a [Region],
         registered: &'a [(u64, u64)],
         patience: u64,
+        workspace: u64,
         races: bool,
         tolerance: Tolerance,
     ) -> Launch<'a> {
@@ -128,6 +136,7 @@ impl<'a> Launch<'a> {
             foreign,
             registered,
             patience,
+            workspace,
             tracker: tracker.flatten(),
             tolerance,
             began: Instant::now(),
@@ -141,10 +150,42 @@ impl<'a> Launch<'a> {
     }
 }
 
+/// Instructions a warp runs before the next has its turn, where a block may be waiting for another one.
+const SHORT_TURN: u64 = 1 << 10;
+
+/// Runs the blocks of a cooperative launch in turns, as each may wait for all others. There are no more of them than
+/// a device has room for at a time.
+fn run_together(launch: &Launch<'_>, blocks: u64) -> Outcome {
+    let mut workers: Vec<Worker<'_>> = (0..blocks).map(|_| Worker::new(launch)).collect();
+    (0..).zip(&mut workers).for_each(|(k, worker)| worker.start(place(launch, k)));
+    let mut running: Vec<usize> = (0..workers.len()).collect();
+    let mut finding = None;
+    while !running.is_empty() && finding.is_none() {
+        running.retain(|&k| match workers[k].round(SHORT_TURN) {
+            Ok(ended) => !ended,
+            Err(fault) => {
+                finding.get_or_insert(*fault);
+                false
+            }
+        });
+    }
+    let instructions = workers.iter().map(Worker::executed).sum();
+    Outcome { finding, tolerated: launch.tolerance.take(), instructions }
+}
+
+/// The coordinates of a block by its number.
+fn place(launch: &Launch<'_>, k: u64) -> [u32; 3] {
+    let [x, y, _] = launch.grid.map(u64::from);
+    [(k % x) as u32, (k / x % y) as u32, (k / x / y) as u32]
+}
+
 /// Runs a launch to its end or first fault, on up to `workers` host threads.
 pub fn run(launch: &Launch<'_>, workers: usize) -> Outcome {
     let blocks = launch.grid.iter().fold(1u64, |n, &d| n * u64::from(d));
     let threads = blocks * launch.block.iter().map(|&d| u64::from(d)).product::<u64>();
+    if launch.workspace != 0 && launch.program.takes_turns {
+        return run_together(launch, blocks);
+    }
     let next = AtomicU64::new(0);
     let instructions = AtomicU64::new(0);
     let fault: Mutex<Option<Fault>> = Mutex::new(None);
@@ -155,9 +196,7 @@ pub fn run(launch: &Launch<'_>, workers: usize) -> Outcome {
             if k >= blocks {
                 break;
             }
-            let [x, y, _] = launch.grid.map(u64::from);
-            let at = [(k % x) as u32, (k / x % y) as u32, (k / x / y) as u32];
-            if let Err(found) = worker.run(at) {
+            if let Err(found) = worker.run(place(launch, k)) {
                 launch.stop.store(true, Relaxed);
                 lock(&fault).get_or_insert(found);
             }
@@ -178,6 +217,5 @@ pub fn run(launch: &Launch<'_>, workers: usize) -> Outcome {
         });
     }
     let finding = lock(&fault).take().map(|f| *f);
-    let tolerated = std::mem::take(&mut lock(&launch.tolerance.seen).findings);
-    Outcome { finding, tolerated, instructions: instructions.into_inner() }
+    Outcome { finding, tolerated: launch.tolerance.take(), instructions: instructions.into_inner() }
 }

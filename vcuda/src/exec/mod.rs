@@ -5,6 +5,7 @@ mod atomic;
 mod block;
 mod decode;
 mod launch;
+mod print;
 mod program;
 mod track;
 mod warp;

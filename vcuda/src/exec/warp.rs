@@ -330,6 +330,13 @@ impl Warp {
                         }
                     }
                 }
+                Op::Print => {
+                    if m != 0
+                        && let Err(fault) = self.print(block, inst, m)
+                    {
+                        break Err(fault);
+                    }
+                }
                 Op::Trap(code, why) => {
                     if m != 0 {
                         let kind = if *code == ERROR_ASSERT { Kind::Assert } else { Kind::Trap };
@@ -488,6 +495,8 @@ impl BlockState<'_> {
             Special::Warp => first / LANES as u32,
             Special::Warps => self.threads.div_ceil(LANES as u32),
             Special::Multiprocessor | Special::Grid | Special::Zero => 0,
+            Special::WorkspaceHigh => (launch.workspace >> 32) as u32,
+            Special::WorkspaceLow => launch.workspace as u32,
             Special::Multiprocessors => 1,
             Special::DynamicShared => launch.dynamic_shared,
             Special::TotalShared => launch.dynamic_shared + launch.program.shared_bytes as u32,

@@ -211,6 +211,20 @@ impl<'a> Parser<'a> {
         while !self.take(b')') {
             match self.word()? {
                 ".param" => params.push(self.declarator(Space::Param)?),
+                ".reg" => {
+                    let kind = self.word()?;
+                    let (class, size) = self.register_class(kind)?;
+                    params.push(Variable {
+                        name: self.word()?.to_string(),
+                        space: Space::Param,
+                        size,
+                        align: size.max(1),
+                        init: None,
+                        unsized_array: false,
+                        managed: false,
+                        register: Some(class),
+                    });
+                }
                 other => return self.fail(&format!("parameters in {other} are not supported")),
             }
             self.take(b',');
@@ -330,6 +344,7 @@ impl<'a> Parser<'a> {
             init: None,
             unsized_array,
             managed,
+            register: None,
         })
     }
 }

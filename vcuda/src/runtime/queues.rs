@@ -21,6 +21,8 @@ pub struct KernelLaunch {
     pub block: [u32; 3],
     pub shared: u32,
     pub params: Vec<u8>,
+    /// All blocks are there at once, and may wait for each other.
+    pub cooperative: bool,
 }
 
 /// A piece of work on a stream.

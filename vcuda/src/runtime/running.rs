@@ -5,7 +5,7 @@ use super::queues::{KernelLaunch, Work};
 use super::state::{Guard, State, enter};
 use crate::config::{self, Async};
 use crate::exec::{self, Launch, Region, Tolerance};
-use crate::memory::{Block, NONE, RAW};
+use crate::memory::{Block, DATA, NONE, Owner, RAW};
 use crate::sanitizer::{self, lock};
 use std::time::{Duration, Instant};
 
@@ -232,6 +232,7 @@ impl State {
         let device = self.device_of(cx);
         let mut peers = self.contexts.get(&cx).map(|c| c.peers.clone()).unwrap_or_default();
         peers.extend(self.pools.values().filter(|p| p.access.contains(&device)).map(|p| p.device));
+        let workspace = if launch.cooperative { self.open_workspace(device) } else { 0 };
         let _ = self.region(device);
         let (mut near, mut far): (Vec<_>, Vec<_>) = self
             .regions()
@@ -252,6 +253,7 @@ impl State {
             &foreign,
             &registered,
             config.timeout,
+            workspace,
             config.races,
             Tolerance::new(config.report, config.ignore),
         );
@@ -277,10 +279,26 @@ impl State {
                 outcome.instructions as f64 / seconds / 1e6
             );
         }
+        if workspace != 0 {
+            self.free_now(workspace);
+        }
         outcome.tolerated.into_iter().for_each(sanitizer::report);
         if let Some(finding) = outcome.finding {
             self.fail(cx, finding);
         }
+    }
+
+    /// Makes the memory through which the blocks of a cooperative launch wait for each other: its size, and a word
+    /// that counts arrivals. Zero if there is no room.
+    fn open_workspace(&mut self, device: usize) -> u64 {
+        const SIZE: u32 = 8;
+        let Ok(region) = self.region(device) else { return 0 };
+        let mut heap = lock(&region.heap);
+        let Some(addr) = heap.allocate(SIZE.into(), Owner::LAUNCH) else { return 0 };
+        heap.open(addr, DATA);
+        region.arena.fill(addr, SIZE.into(), 0);
+        region.arena.fill(addr, 1, SIZE as u8);
+        addr
     }
 
     /// Reports a finding and leaves the context with its error.
