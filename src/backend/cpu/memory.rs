@@ -18,6 +18,8 @@ struct CacheLine;
 pub(crate) struct CpuMemory {
     start: NonNull<u8>,
     bytes: usize,
+    /// Whether the block is freed on drop; else it is borrowed, and aligned only to its elements.
+    owned: bool,
 }
 
 // SAFETY: the block is owned by this value alone and its address is not tied to a thread.
@@ -37,7 +39,18 @@ impl CpuMemory {
             // SAFETY: the layout has a size above zero.
             NonNull::new(unsafe { alloc::alloc(layout) }).ok_or_else(refused)?
         };
-        Ok(CpuMemory { start, bytes })
+        Ok(CpuMemory { start, bytes, owned: true })
+    }
+
+    /// A block that somebody else will free.
+    ///
+    /// # Safety
+    ///
+    /// So many initialised bytes must be there until this is dropped, and nobody else may use them otherwise than under
+    /// the lock of the storage.
+    #[cfg(feature = "dlpack")]
+    pub(crate) unsafe fn borrowed(start: NonNull<u8>, bytes: usize) -> CpuMemory {
+        CpuMemory { start, bytes, owned: false }
     }
 
     /// The first byte. Writing through it is up to whoever holds the storage's lock for writing.
@@ -79,7 +92,8 @@ impl CpuMemory {
 
 impl Drop for CpuMemory {
     fn drop(&mut self) {
-        if self.bytes != 0
+        if self.owned
+            && self.bytes != 0
             && let Ok(layout) = Layout::from_size_align(self.bytes, ALIGNMENT)
         {
             // SAFETY: `allocate` made the block with this very layout, and it is freed once.
