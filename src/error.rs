@@ -90,7 +90,9 @@ pub enum Error {
         /// The dtype of the result.
         result: DType,
     },
-    /// Two elements of a destination lie on the same memory.
+    /// Two elements of a destination lie on the same memory, or the strides are so entangled that it
+    /// cannot be told quickly: that takes three dimensions at least that no slicing gives, and more
+    /// than 65536 elements.
     #[error(
         "{op}: elements of the destination share memory (shape {shape:?}, strides {strides:?}); \
          write to a tensor whose elements are distinct"

@@ -110,6 +110,8 @@ compile_error!("bitlane needs a backend: enable the feature `cpu` or `cuda`");
 mod backend;
 mod call;
 mod cast;
+#[cfg(feature = "cpu")]
+pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod device;

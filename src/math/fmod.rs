@@ -3,13 +3,16 @@
 //! One step is enough while the quotient is small, and has no branch: a loop over numbers of which none
 //! [`is_far_f32`] or [`is_far_f64`] may use the step alone, and becomes vector code.
 
-use super::parts::{ROUND, flip, upper};
+use super::parts::{ROUND, flip, select, upper};
 
 /// A quotient below this is rounded to an integer whose product with an f32 has at most 53 bits.
 const FAR_F32: f64 = 268_435_456.0; // 2^28
 
 /// A quotient below this is rounded to an integer whose products with both halves of an f64 are exact.
 const FAR_F64: f64 = 16_777_216.0; // 2^24
+
+/// Above this, products are computed of smaller numbers.
+const HUGE: f64 = f64::from_bits((1023 + 1000) << 52); // 2^1000
 
 /// Whether x / y is too large for [`fmod_step_f32`].
 #[inline(always)]
@@ -89,9 +92,18 @@ fn step_f32(x: f64, y: f64) -> f64 {
     reduced(x, y, x - quotient * y)
 }
 
-/// As [`step_f32`].
+/// As [`step_f32`]. Near the end of the range both are made smaller, exactly, or a product that was rounded up could
+/// overflow; a divisor that is not far from such a number is large itself.
 #[inline(always)]
 fn step_f64(x: f64, y: f64) -> f64 {
+    let is_huge = x > HUGE;
+    let scale = select(is_huge, 1.0 / 4_294_967_296.0, 1.0);
+    let (x, y) = (x * scale, y * scale);
+    select(is_huge, 4_294_967_296.0, 1.0) * scaled_step_f64(x, y)
+}
+
+#[inline(always)]
+fn scaled_step_f64(x: f64, y: f64) -> f64 {
     let quotient = (x / y + ROUND) - ROUND;
     let y_upper = upper(y);
     reduced(x, y, (x - quotient * y_upper) - quotient * (y - y_upper))
@@ -99,13 +111,13 @@ fn step_f64(x: f64, y: f64) -> f64 {
 
 #[inline(always)]
 fn reduced(x: f64, y: f64, difference: f64) -> f64 {
-    let rest = if difference < 0.0 { difference + y } else { difference };
-    if x < y { x } else { rest }
+    let rest = select(difference < 0.0, difference + y, difference);
+    select(x < y, x, rest)
 }
 
 /// fmod, given the remainder of |x| and |y|.
 #[inline(always)]
 fn fmod_cases(x: f64, y: f64, rest: f64) -> f64 {
     let undefined = (x.abs() == f64::INFINITY) | (y == 0.0) | x.is_nan() | y.is_nan();
-    if undefined { f64::NAN } else { flip(rest, x) }
+    select(undefined, f64::NAN, flip(rest, x))
 }

@@ -49,6 +49,9 @@ macro_rules! table {
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] floats $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F16: f16) (BF16: bf16) (F32: f32) (F64: f64)] $($rest)*)
     };
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] wide_floats $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (F32: f32) (F64: f64)] $($rest)*)
+    };
     // Floats to operations on their bits.
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] float_bits $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F16 BF16: u16) (F32: u32) (F64: u64)] $($rest)*)
@@ -69,6 +72,20 @@ macro_rules! table {
     };
 }
 
+/// A function of floats that is computed in `f64`, by one loop for `f64` and another for what is narrower.
+macro_rules! function {
+    ($dtype:ident: $form:ident $wide:ident $narrow:ident) => {
+        match $dtype {
+            DType::F64 => Some(Loop(const { &Kernels::$form::<f64, element::$wide>() })),
+            DType::F16 | DType::BF16 | DType::F32 => Some(Recipe::Through(
+                DType::F64,
+                const { &Kernels::$form::<f64, element::$narrow>() },
+            )),
+            _ => None,
+        }
+    };
+}
+
 /// How an operation on elements of `dtype` is computed; none if it has no meaning there.
 pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
     use ElementOp as Op;
@@ -76,6 +93,7 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
     let is_bool = dtype == DType::Bool;
     let is_unsigned = is_bool || dtype.is_unsigned_int();
     let is_int = dtype.is_int();
+    let is_half = matches!(dtype, DType::F16 | DType::BF16);
     match op {
         Op::ShiftLeft => table!(dtype: of_two ShiftLeft wrapping).map(Loop),
         Op::ShiftRight => table!(dtype: of_two ShiftRight signed unsigned).map(Loop),
@@ -91,11 +109,13 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::Divide if dtype.is_complex() => table!(dtype: heavy Divide complex).map(Loop),
         Op::Divide => table!(dtype: of_two Divide floats).map(Loop),
         Op::FloorDivide if is_int => table!(dtype: scalar FloorDivide signed unsigned).map(Loop),
-        Op::FloorDivide => table!(dtype: heavy FloorDivide floats).map(Loop),
+        Op::FloorDivide if is_half => recipe(op, DType::F32).map(through_f32),
+        Op::FloorDivide => table!(dtype: heavy FloorDivide wide_floats).map(Loop),
         Op::Remainder if is_int => table!(dtype: scalar Remainder signed unsigned).map(Loop),
-        Op::Remainder => table!(dtype: heavy Remainder floats).map(Loop),
-        Op::Pow if is_int => table!(dtype: scalar Pow signed unsigned).map(Loop),
-        Op::Pow => table!(dtype: heavy Pow floats).map(Loop),
+        Op::Remainder if is_half => recipe(op, DType::F32).map(through_f32),
+        Op::Remainder => table!(dtype: heavy Remainder wide_floats).map(Loop),
+        Op::Pow if is_int => table!(dtype: heavy Pow signed unsigned).map(Loop),
+        Op::Pow => function!(dtype: heavy FloatPow NarrowPow),
         Op::Equal => table!(dtype: symmetric Equal bool wrapping floats complex).map(Loop),
         Op::NotEqual => table!(dtype: symmetric NotEqual bool wrapping floats complex).map(Loop),
         Op::LessThan => table!(dtype: of_two LessThan bool unsigned signed floats).map(Loop),
@@ -117,9 +137,9 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::Minimum => table!(dtype: of_two Minimum unsigned signed floats).map(Loop),
         Op::Fmax => table!(dtype: of_two Fmax floats).map(Loop),
         Op::Fmin => table!(dtype: of_two Fmin floats).map(Loop),
-        Op::LogAddExp => table!(dtype: heavy LogAddExp floats).map(Loop),
+        Op::LogAddExp => function!(dtype: heavy LogAddExp NarrowLogAddExp),
         Op::NextAfter => table!(dtype: heavy NextAfter floats).map(Loop),
-        Op::Atan2 => table!(dtype: heavy Atan2 floats).map(Loop),
+        Op::Atan2 => function!(dtype: heavy Atan2 NarrowAtan2),
         Op::Abs if is_unsigned => Some(First),
         Op::Abs if is_int => table!(dtype: of_one Abs signed).map(Loop),
         Op::Abs => table!(dtype: of_one AbsBits float_bits).map(Loop),
@@ -133,8 +153,8 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::LogicalNot => truths(recipe(Op::BitwiseNot, DType::Bool)),
         Op::Signbit if is_unsigned => Some(Recipe::False),
         Op::Signbit => table!(dtype: of_one SignOfBits sign_bits).map(Loop),
-        Op::Exp => table!(dtype: of_one Exp floats).map(Loop),
-        Op::Log => table!(dtype: of_one Log floats).map(Loop),
+        Op::Exp => function!(dtype: of_one Exp NarrowExp),
+        Op::Log => function!(dtype: of_one Log NarrowLog),
         Op::Select => Some(Loop(select(dtype.size()))),
     }
     .filter(|_| op.domain().contains(dtype))
@@ -144,6 +164,14 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Swapped(kernels) if kernels.commutes => Loop(kernels),
         other => other,
     })
+}
+
+/// What an `f32` holds exactly is computed there.
+fn through_f32(recipe: Recipe) -> Recipe {
+    match recipe {
+        Recipe::Loop(kernels) => Recipe::Through(DType::F32, kernels),
+        other => other,
+    }
 }
 
 fn swapped(recipe: Option<Recipe>) -> Option<Recipe> {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::threads::threads;
+use super::threads::{count, threads};
 
 /// Parts per thread: threads take them as they come, so one that wakes late or runs slowly holds nobody up.
 const PARTS_PER_THREAD: usize = 8;
@@ -11,10 +11,10 @@ const PARTS_PER_THREAD: usize = 8;
 pub(super) fn parts() -> usize {
     // A worker of somebody's pool would do other work of that pool while it waits here, and
     // that work may want the locks that are held.
-    if rayon::current_thread_index().is_some() {
+    if rayon::current_thread_index().is_some() || count() == 1 {
         return 1;
     }
-    threads().map_or(1, |threads| threads.current_num_threads() * PARTS_PER_THREAD)
+    threads().map_or(1, |_| count() * PARTS_PER_THREAD)
 }
 
 /// Does all parts of some work, on this thread and on others.
@@ -34,7 +34,7 @@ pub(super) fn share(parts: usize, work: &(dyn Fn(usize) + Sync)) {
         }
     };
     threads.in_place_scope(|scope| {
-        for _ in 1..threads.current_num_threads() {
+        for _ in 1..count() {
             scope.spawn(|_| run());
         }
         run();

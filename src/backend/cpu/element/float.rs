@@ -1,9 +1,9 @@
-//! Floats: arithmetic that rounds once, the modular operations of NumPy, steps between neighbours, and the functions of
-//! `crate::math`. The 16-bit floats are computed in `f32`.
+//! Floats: arithmetic that rounds once, the modular operations of NumPy, and steps between neighbours. The 16-bit
+//! floats are computed in `f32`.
 
 use half::{bf16, f16};
 
-use super::{Modular, Number, Quotient, functions};
+use super::{Modular, Number, Quotient};
 use crate::cast::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 
 /// The bits of a float, in an unsigned integer of its size.
@@ -49,17 +49,13 @@ macro_rules! float_bits {
 // Integers of 8 bits have signs too, though no float has so few.
 float_bits! { u8 u16 u32 u64 }
 
-/// The functions that only floats have.
+/// Steps between neighbours.
 pub(crate) trait Float: Copy {
-    fn exp(self) -> Self;
-    fn log(self) -> Self;
-    fn logaddexp(self, other: Self) -> Self;
-    fn atan2(self, other: Self) -> Self;
     fn nextafter(self, other: Self) -> Self;
 }
 
 macro_rules! floats {
-    ($($float:ident, $wide:ident, $widen:expr, $narrow:expr;)*) => {$(
+    ($($float:ident, $widen:expr, $narrow:expr;)*) => {$(
         impl Number for $float {
             #[inline(always)]
             fn add(self, other: Self) -> Self {
@@ -84,44 +80,7 @@ macro_rules! floats {
             }
         }
 
-        impl Modular for $float {
-            #[inline(always)]
-            fn floor_divide(self, other: Self) -> Self {
-                $narrow(modular::$wide::floor_divide($widen(self), $widen(other)))
-            }
-
-            #[inline(always)]
-            fn remainder(self, other: Self) -> Self {
-                $narrow(modular::$wide::remainder($widen(self), $widen(other)))
-            }
-
-            #[inline(always)]
-            fn power(self, exponent: Self) -> Self {
-                functions::$float::pow(self, exponent)
-            }
-        }
-
         impl Float for $float {
-            #[inline(always)]
-            fn exp(self) -> Self {
-                functions::$float::exp(self)
-            }
-
-            #[inline(always)]
-            fn log(self) -> Self {
-                functions::$float::log(self)
-            }
-
-            #[inline(always)]
-            fn logaddexp(self, other: Self) -> Self {
-                functions::$float::logaddexp(self, other)
-            }
-
-            #[inline(always)]
-            fn atan2(self, other: Self) -> Self {
-                functions::$float::atan2(self, other)
-            }
-
             #[inline(always)]
             fn nextafter(self, other: Self) -> Self {
                 let (x, y) = ($widen(self), $widen(other));
@@ -139,52 +98,45 @@ macro_rules! floats {
 }
 
 floats! {
-    f16, f32, f16_to_f32, f32_to_f16;
-    bf16, f32, bf16_to_f32, f32_to_bf16;
-    f32, f32, std::convert::identity, std::convert::identity;
-    f64, f64, std::convert::identity, std::convert::identity;
+    f16, f16_to_f32, f32_to_f16;
+    bf16, bf16_to_f32, f32_to_bf16;
+    f32, std::convert::identity, std::convert::identity;
+    f64, std::convert::identity, std::convert::identity;
 }
 
-/// Floor division and the remainder as NumPy computes them.
-mod modular {
-    macro_rules! modular {
-        ($($float:ident)*) => {$(
-            pub(super) mod $float {
-                #[inline(always)]
-                pub(in super::super) fn floor_divide(x: $float, y: $float) -> $float {
-                    let ratio = x / y;
-                    if y == 0.0 {
-                        return ratio;
-                    }
-                    // The remainder is exact, so the quotient is all but an integer already.
-                    let remainder = x % y;
-                    let mut quotient = (x - remainder) / y;
-                    if remainder != 0.0 && (y < 0.0) != (remainder < 0.0) {
-                        quotient -= 1.0;
-                    }
-                    if quotient == 0.0 {
-                        return (0.0 as $float).copysign(ratio);
-                    }
-                    let floor = quotient.floor();
-                    if quotient - floor > 0.5 { floor + 1.0 } else { floor }
-                }
-
-                #[inline(always)]
-                pub(in super::super) fn remainder(x: $float, y: $float) -> $float {
-                    let remainder = x % y;
-                    if remainder == 0.0 {
-                        (0.0 as $float).copysign(y)
-                    } else if (y < 0.0) != (remainder < 0.0) {
-                        remainder + y
-                    } else {
-                        remainder
-                    }
-                }
+macro_rules! modular {
+    ($($float:ident, $fmod:path;)*) => {$(
+        // Floor division and the remainder as NumPy computes them.
+        impl Modular for $float {
+            #[inline(always)]
+            fn floor_divide(self, other: Self) -> Self {
+                let (x, y) = (self, other);
+                let ratio = x / y;
+                // The remainder is exact, so the quotient is all but an integer already.
+                let remainder = $fmod(x, y);
+                let differs = (remainder != 0.0) & ((y < 0.0) != (remainder < 0.0));
+                let quotient = (x - remainder) / y - if differs { 1.0 } else { 0.0 };
+                let floor = quotient.floor();
+                let nearest = if quotient - floor > 0.5 { floor + 1.0 } else { floor };
+                let signed = if quotient == 0.0 { (0.0 as $float).copysign(ratio) } else { nearest };
+                if y == 0.0 { ratio } else { signed }
             }
-        )*};
-    }
 
-    modular! { f32 f64 }
+            #[inline(always)]
+            fn remainder(self, other: Self) -> Self {
+                let (x, y) = (self, other);
+                let remainder = $fmod(x, y);
+                let differs = (y < 0.0) != (remainder < 0.0);
+                let moved = if differs { remainder + y } else { remainder };
+                if remainder == 0.0 { (0.0 as $float).copysign(y) } else { moved }
+            }
+        }
+    )*};
+}
+
+modular! {
+    f32, crate::math::fmod_f32;
+    f64, crate::math::fmod_f64;
 }
 
 #[cfg(test)]
@@ -217,8 +169,6 @@ mod tests {
             Modular::remainder(1.0f32, 0.0).is_nan()
                 && Modular::remainder(f32::INFINITY, 2.0).is_nan()
         );
-        let half = |x: f32| f32_to_f16(x);
-        assert_eq!(Modular::floor_divide(half(-7.0), half(2.0)), half(-4.0));
     }
 
     #[test]

@@ -1,29 +1,53 @@
-//! The functions of `crate::math` for every float.
+//! The functions of `crate::math`, as functions of elements.
+//!
+//! They are computed in `f64`: those named `Narrow` for arguments that are floats of at most 32 bits, which need less
+//! to be rounded once, the others for `f64` itself.
 
-macro_rules! through_std {
-    ($($float:ident, $widen:expr, $narrow:expr;)*) => {$(
-        pub(super) mod $float {
-            use half::*;
-            #[allow(unused_imports)]
-            use super::*;
-            type F = $float;
-            #[inline(always)]
-            pub(in super::super) fn pow(x: F, y: F) -> F { $narrow($widen(x).powf($widen(y))) }
-            #[inline(always)]
-            pub(in super::super) fn exp(x: F) -> F { $narrow($widen(x).exp()) }
-            #[inline(always)]
-            pub(in super::super) fn log(x: F) -> F { $narrow($widen(x).ln()) }
-            #[inline(always)]
-            pub(in super::super) fn atan2(x: F, y: F) -> F { $narrow($widen(x).atan2($widen(y))) }
-            #[inline(always)]
-            pub(in super::super) fn logaddexp(x: F, y: F) -> F { $narrow(($widen(x).exp() + $widen(y).exp()).ln()) }
-        }
-    )*};
+use super::{Apply, Map};
+use crate::math::{self, narrow};
+
+macro_rules! functions {
+    (one { $($one:ident: $map:path;)* } two { $($two:ident: $apply:path;)* }) => {
+        $(
+            pub(crate) struct $one;
+
+            impl Map<f64> for $one {
+                type Output = f64;
+
+                #[inline(always)]
+                fn map(x: f64) -> f64 {
+                    $map(x)
+                }
+            }
+        )*
+        $(
+            pub(crate) struct $two;
+
+            impl Apply<f64> for $two {
+                type Output = f64;
+
+                #[inline(always)]
+                fn apply(x: f64, y: f64) -> f64 {
+                    $apply(x, y)
+                }
+            }
+        )*
+    };
 }
-use crate::cast::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
-through_std! {
-    f16, f16_to_f32, f32_to_f16;
-    bf16, bf16_to_f32, f32_to_bf16;
-    f32, std::convert::identity, std::convert::identity;
-    f64, std::convert::identity, std::convert::identity;
+
+functions! {
+    one {
+        Exp: math::exp_f64;
+        Log: math::log_f64;
+        NarrowExp: narrow::exp;
+        NarrowLog: narrow::log;
+    }
+    two {
+        FloatPow: math::pow_f64;
+        Atan2: math::atan2_f64;
+        LogAddExp: math::logaddexp_f64;
+        NarrowPow: narrow::pow;
+        NarrowAtan2: narrow::atan2;
+        NarrowLogAddExp: narrow::logaddexp;
+    }
 }

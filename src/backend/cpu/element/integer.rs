@@ -93,30 +93,6 @@ macro_rules! integers {
                     remainder
                 }
             }
-
-            #[inline(always)]
-            fn power(self, exponent: Self) -> Self {
-                if exponent < 0 {
-                    // The inverse is an integer for 1 and -1 alone, and is that base itself.
-                    let is_unit = self == 1 || self.wrapping_neg() == 1;
-                    return if !is_unit {
-                        0
-                    } else if exponent & 1 == 1 {
-                        self
-                    } else {
-                        1
-                    };
-                }
-                let (mut power, mut square, mut rest) = (1 as $int, self, exponent);
-                while rest != 0 {
-                    if rest & 1 == 1 {
-                        power = power.wrapping_mul(square);
-                    }
-                    square = square.wrapping_mul(square);
-                    rest >>= 1;
-                }
-                power
-            }
         }
     )*};
 }
@@ -153,6 +129,7 @@ signed! { i8 i16 i32 i64 }
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::Power;
 
     #[test]
     fn division_rounds_down_and_never_fails() {

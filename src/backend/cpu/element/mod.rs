@@ -13,9 +13,11 @@ use std::ops::{BitAnd, BitOr, BitXor, Not};
 
 use self::complex::Complexes;
 use self::float::{Float, FloatBits};
+pub(super) use self::functions::*;
 use self::integer::{Integer, Signed};
 use self::order::Ordered;
 use crate::cast::Cast;
+use crate::math::Power;
 
 /// A function of one element.
 pub(super) trait Map<T> {
@@ -71,11 +73,10 @@ pub(super) trait Quotient: Copy {
     fn divide(self, other: Self) -> Self;
 }
 
-/// Division with a remainder, and powers.
+/// Division with a remainder.
 pub(super) trait Modular: Copy {
     fn floor_divide(self, other: Self) -> Self;
     fn remainder(self, other: Self) -> Self;
-    fn power(self, exponent: Self) -> Self;
 }
 
 /// Equality.
@@ -99,9 +100,6 @@ functions_of_one! {
     // Complex numbers.
     NegativeComplex: [Complexes] T, |x| x.negate();
     TruthOfComplex: [Complexes] bool, |x| x.is_not_zero();
-    // Floats.
-    Exp: [Float] T, |x| x.exp();
-    Log: [Float] T, |x| x.log();
 }
 
 functions_of_two! {
@@ -115,7 +113,7 @@ functions_of_two! {
     Divide: [Quotient] T, |x, y| x.divide(y);
     FloorDivide: [Modular] T, |x, y| x.floor_divide(y);
     Remainder: [Modular] T, |x, y| x.remainder(y);
-    Pow: [Modular] T, |x, y| x.power(y);
+    Pow: [Power] T, |x, y| x.power(y);
     Equal: [Comparable] bool, |x, y| x.equals(y);
     NotEqual: [Comparable] bool, |x, y| !x.equals(y);
     LessThan: [Ordered] bool, |x, y| x.is_below(y);
@@ -127,9 +125,7 @@ functions_of_two! {
     Minimum: [Ordered] T, |x, y| x.minimum(y);
     Fmax: [Ordered] T, |x, y| x.fmax(y);
     Fmin: [Ordered] T, |x, y| x.fmin(y);
-    LogAddExp: [Float] T, |x, y| x.logaddexp(y);
     NextAfter: [Float] T, |x, y| x.nextafter(y);
-    Atan2: [Float] T, |x, y| x.atan2(y);
 }
 
 /// The conversion to `T`, as a function of one element.
