@@ -41,17 +41,16 @@ BL_FN Split split(f64 x) {
 
 // ---- Special cases -----------------------------------------------------------------------------------------------
 
-BL_FN bool is_integer(f64 x) { return x >= 4503599627370496.0 || (x + 4503599627370496.0) - 4503599627370496.0 == x; }
+// What the exponent of a power is among the integers. Infinity counts as one, an even one.
+struct Parity { bool integer, odd; };
 
 // x^y, given |x|^y for finite x other than 0 and any y.
-BL_FN f64 pow_cases(f64 x, f64 y, f64 power) {
+BL_FN f64 pow_cases(f64 x, f64 y, Parity parity, f64 power) {
     const f64 size = magnitude(x);
-    const bool integer = is_integer(magnitude(y));
-    const bool odd = integer && !is_integer(magnitude(y) * 0.5);
     const f64 at_end = (size == 0.0) == (y > 0.0) ? 0.0 : BL_INFINITY;
     power = size == 0.0 || size == BL_INFINITY ? at_end : power;
-    power = flip(power, odd ? x : 0.0);
-    const bool complex = x < 0.0 && size < BL_INFINITY && !integer;
+    power = flip(power, parity.odd ? x : 0.0);
+    const bool complex = x < 0.0 && size < BL_INFINITY && !parity.integer;
     power = complex || is_nan(x) || is_nan(y) ? BL_NAN : power;
     return y == 0.0 || x == 1.0 ? 1.0 : power;
 }
@@ -70,25 +69,21 @@ BL_FN f64 logaddexp_cases(f64 x, f64 y, f64 sum) {
     return is_nan(x) || is_nan(y) ? BL_NAN : sum;
 }
 
-// atan2(y, x) as an angle of a triangle whose sides are positive, the first not larger than the second. It is added to
-// 0, 1 or 2 quarters of a turn, or taken from them.
+// atan2(y, x) as an angle of a triangle with two positive sides, the first not larger than the second. It is measured
+// from the vertical axis if the point is steep, else from the horizontal one. A NaN is one of the sides then.
 struct Triangle {
-    f64 short_side, long_side;
-    u32 quarters;
-    bool backwards;
+    f64 shorter, longer;
+    bool steep, left;
 };
 BL_FN Triangle triangle(f64 y, f64 x) {
     const f64 height = magnitude(y), width = magnitude(x);
-    const bool steep = height > width, left = bits_of(x) >> 63 != 0;
-    f64 short_side = steep ? width : height, long_side = steep ? height : width;
-    long_side = short_side == BL_INFINITY ? 1.0 : long_side;
-    short_side = short_side == BL_INFINITY ? 1.0 : short_side;
-    long_side = long_side == 0.0 ? 1.0 : long_side;
-    return Triangle{short_side, long_side, steep ? 1u : left ? 2u : 0u, steep != left};
+    const bool steep = height > width;
+    const f64 shorter = steep ? width : height, longer = steep ? height : width;
+    return Triangle{shorter == BL_INFINITY ? 1.0 : shorter, shorter == BL_INFINITY || longer == 0.0 ? 1.0 : longer, steep,
+                    bits_of(x) >> 63 != 0};
 }
-BL_FN f64 start(const Triangle& t, f64 half, f64 whole) { return t.quarters == 0 ? 0.0 : t.quarters == 1 ? half : whole; }
-BL_FN f64 turn(const Triangle& t, f64 angle) { return t.backwards ? -angle : angle; }
-BL_FN f64 atan2_cases(f64 y, f64 x, f64 angle) { return is_nan(x) || is_nan(y) ? BL_NAN : flip(angle, y); }
+BL_FN f64 axis(const Triangle& t, f64 half, f64 whole) { return t.steep ? half : t.left ? whole : 0.0; }
+BL_FN f64 turn(const Triangle& t, f64 angle) { return t.steep != t.left ? -angle : angle; }
 
 // ---- For results that are rounded to f32, f16 or bf16 ------------------------------------------------------------
 
@@ -118,13 +113,17 @@ BL_FN f64 settle(f64 power) {
     return (raised & below) <= 2 * near ? from_bits<f64>(raised & ~below) : power;
 }
 
-BL_FN f64 exp(f64 x) {
-    const f64 power = exp2(x * BL_LOG2_E);
-    return is_nan(x) ? x : power;
-}
+BL_FN f64 exp(f64 x) { return exp2(x * BL_LOG2_E); }
 BL_FN f64 log(f64 x) { return log_cases(x, log2(x) * BL_LN2); }
+// Of a number up to 2^40. From 2^52 on the last bit of a number counts units.
+BL_FN Parity parity(f64 x) {
+    const f64 rounded = magnitude(x) + 4503599627370496.0;
+    const bool integer = rounded - 4503599627370496.0 == magnitude(x);
+    return Parity{integer, integer && (bits_of(rounded) & 1)};
+}
 BL_FN f64 pow(f64 x, f64 y) {
-    return pow_cases(x, y, settle(exp2(limited(y, 1099511627776.0) * log2(magnitude(x)))));
+    const f64 exponent = limited(y, 1099511627776.0);
+    return pow_cases(x, y, parity(exponent), settle(exp2(exponent * log2(magnitude(x)))));
 }
 BL_FN f64 logaddexp(f64 x, f64 y) {
     const f64 large = x > y ? x : y, small = x > y ? y : x;
@@ -135,7 +134,7 @@ BL_FN f64 logaddexp(f64 x, f64 y) {
 }
 BL_FN f64 atan2(f64 y, f64 x) {
     const Triangle sides = triangle(y, x);
-    const f64 shorter = sides.short_side, longer = sides.long_side;
+    const f64 shorter = sides.shorter, longer = sides.longer;
     const f64 shifted = f64(f32(shorter) / f32(longer)) * 64.0 + BL_ROUND;
     const f64 near = (shifted - BL_ROUND) * (1.0 / 64.0);
     const u32 row = u32(bits_of(shifted)) & 127;
@@ -143,7 +142,7 @@ BL_FN f64 atan2(f64 y, f64 x) {
     const f64 t2 = t * t;
     const f64 series = -1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (-1.0 / 7.0));
     const f64 angle = from_bits<f64>(atan_row(row < 64 ? row : 64)[0]) + (t + t * (t2 * series));
-    return atan2_cases(y, x, start(sides, BL_HALF_PI_HI, BL_PI_HI) + turn(sides, angle));
+    return flip(axis(sides, BL_HALF_PI_HI, BL_PI_HI) + turn(sides, angle), y);
 }
 
 }  // namespace narrow
@@ -252,11 +251,10 @@ BL_FN Sum atan_sum(f64 shorter, f64 longer, f64 quotient) {
     return Sum{angle, ((table - angle) + t_upper) + ((table_rest + t_lower) + cube)};
 }
 
-BL_FN f64 exp(f64 x) {
-    const f64 result = rounded(power(x, 0.0));
-    return is_nan(x) ? x : result;
-}
+BL_FN f64 exp(f64 x) { return rounded(power(x, 0.0)); }
 BL_FN f64 log(f64 x) { return log_cases(x, log_sum(x).value); }
+BL_FN bool is_integer(f64 x) { return x >= 4503599627370496.0 || (x + 4503599627370496.0) - 4503599627370496.0 == x; }
+BL_FN Parity parity(f64 x) { return Parity{is_integer(x), is_integer(x) && !is_integer(x * 0.5)}; }
 BL_FN f64 pow(f64 x, f64 y) {
     const f64 exponent = limited(y, 36893488147419103232.0);
     const Sum log = log_sum(magnitude(x));
@@ -264,7 +262,7 @@ BL_FN f64 pow(f64 x, f64 y) {
     const f64 log_lower = (log.value - log_upper) + log.rest;
     const f64 product = exponent_upper * log_upper;
     const f64 product_rest = (exponent - exponent_upper) * log_upper + exponent * log_lower;
-    return pow_cases(x, y, rounded(power(product, product_rest)));
+    return pow_cases(x, y, parity(magnitude(y)), rounded(power(product, product_rest)));
 }
 BL_FN f64 logaddexp(f64 x, f64 y) {
     const f64 large = x > y ? x : y, small = x > y ? y : x;
@@ -278,14 +276,14 @@ BL_FN f64 logaddexp(f64 x, f64 y) {
 }
 BL_FN f64 atan2(f64 y, f64 x) {
     const Triangle sides = triangle(y, x);
-    const f64 quotient = sides.short_side / sides.long_side;
-    const Sum exact = atan_sum(sides.short_side, sides.long_side, quotient);
+    const f64 quotient = sides.shorter / sides.longer;
+    const Sum exact = atan_sum(sides.shorter, sides.longer, quotient);
     const bool tiny = quotient < 5e-20;
     const f64 angle = turn(sides, tiny ? quotient : exact.value), rest = turn(sides, tiny ? 0.0 : exact.rest);
-    const f64 from = start(sides, BL_HALF_PI_HI, BL_PI_HI);
+    const f64 from = axis(sides, BL_HALF_PI_HI, BL_PI_HI);
     const f64 sum = from + angle;
     const f64 sum_rest = (from - sum) + angle;
-    return atan2_cases(y, x, sum + (sum_rest + (start(sides, BL_HALF_PI_LO, BL_PI_LO) + rest)));
+    return flip(sum + (sum_rest + (axis(sides, BL_HALF_PI_LO, BL_PI_LO) + rest)), y);
 }
 
 }  // namespace wide

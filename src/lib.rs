@@ -1,5 +1,5 @@
-//! Bitwise shifts, `copysign` and the other binary operations that type promotion governs, broadcast
-//! over tensors on CUDA devices and on the CPU, with the same bits on both.
+//! Bitwise shifts, `copysign` and the other operations that type promotion governs, broadcast over tensors on CUDA
+//! devices and on the CPU, with the same bits on both.
 //!
 //! ```
 //! use bitlane::{Device, Shift, Tensor};
@@ -24,8 +24,9 @@
 //! - An [`Operand`] is what stands beside a tensor: another tensor, a Rust number, or with the feature
 //!   `ndarray` an array of the host.
 //!   A literal on the left of an operator needs its type, as in `1i32 << &x`.
-//! - A [`BinaryOp`] names an operation. Each has a method ([`Tensor::add`]), most an operator (`&x + &y`,
-//!   which gives a `Result`), an in-place method ([`Tensor::add_assign`]) and the long form:
+//! - A [`BinaryOp`] names an operation on two operands. Each has a method ([`Tensor::add`]), most an operator
+//!   (`&x + &y`, which gives a `Result`), an in-place method ([`Tensor::add_assign`]) and the long form with a rulebook,
+//!   a destination and a mask:
 //!
 //! ```
 //! # use bitlane::{BinaryOp, Device, Rules, Tensor, binary};
@@ -38,6 +39,20 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 //!
+//! - An [`Expr`] is a chain of operations that is written first and computed in one pass over memory, with the very bits
+//!   of the operations called one by one. Its operators need no `?`:
+//!
+//! ```
+//! # use bitlane::{DType, Device, Tensor};
+//! # let device = Device::cpu();
+//! # let words = Tensor::from_slice(&[0x7654_3210u32, 0xfedc_ba98], [2, 1], &device)?;
+//! # let amounts = Tensor::from_slice(&[0u32, 4, 8, 12], [4], &device)?;
+//! let weights = (((words.expr() >> &amounts) & 0xf).cast(DType::F16) - 8) * 0.25;
+//! assert_eq!(weights.run()?.shape(), [2, 4]);
+//! # Ok::<(), bitlane::Error>(())
+//! ```
+//!
+//! - [`select`], [`Tensor::sum`], [`Tensor::mean`] and [`loss`] are the operations that are not binary or unary.
 //! - [`promote`] answers, without computing, which dtype an operation gives under one of four rulebooks
 //!   ([`Rules`]): Paddle's, which is the default and refuses what would surprise, Torch's, NumPy's and JAX's.
 //! - An [`Error`] says what was given, what is allowed and what to do. Input never causes a panic, nor does
@@ -45,31 +60,16 @@
 //!
 //! # What is computed
 //!
-//! Shifts are defined for every amount: one that is negative or at least the number of bits leaves only
-//! what enters, zeros or copies of the sign. Integer arithmetic wraps. `f16` and `bf16` are computed in
+//! Shifts are defined for every amount: an amount that is negative or not less than the bit width gives 0, or −1 for an
+//! arithmetic right shift of a negative value. Integer arithmetic wraps. `f16` and `bf16` are computed in
 //! `f32` and rounded once, to nearest even; nothing is fused or reordered. `copysign` works on the bits:
-//! the sign of a zero and of a NaN counts, and the payload of a NaN survives. Where a rule leaves no
-//! freedom, the CPU and CUDA give the same bits; only the payload of a NaN made by arithmetic is free.
+//! the sign of a zero and of a NaN counts, and the payload of a NaN survives. Sums of floats are added in `f64`, in an order
+//! that depends on the number of terms alone. `pow`, `atan2`, `logaddexp` and the functions inside the losses are the
+//! crate's own. So every operation gives the same bits on the CPU and on CUDA, on its own or in an expression; only the
+//! sign and payload of a NaN made by arithmetic are free.
 //!
-//! Results differ from the libraries whose rulebooks are offered in a few places, on purpose:
-//!
-//! - A scalar shift amount is never wrapped into the dtype (`i8 << 257` is 0, where Paddle shifts by 1); a
-//!   scalar that is shifted must fit the dtype (Torch and JAX wrap it). An arithmetic right shift by too
-//!   much leaves −1 or 0.
-//! - A scalar gives `copysign` the sign it has before it is converted, that of a NaN too; under Paddle's
-//!   rules integers keep their dtype and are never computed as floats, `i64` neither.
-//! - `bool` divided by `bool` is `f32` under Paddle's rules, as for integers. Promotion is symmetric: `c64`
-//!   with `f64` is `c128`, `c64` with `i64` is `c64`, whichever is on the left.
-//! - Integer comparisons are exact across dtypes, float comparisons too (Paddle tolerates an ulp and
-//!   flushes subnormals). Integer `fmax` and `fmin` stay in integers.
-//! - −0 is below +0 in `maximum`, `minimum`, `fmax` and `fmin`, under every rulebook.
-//! - `bool` is refused by `subtract`, and complex numbers by everything that needs an order; equality and
-//!   logical operations take them.
-//! - A destination keeps its dtype and shape; a result that does not fit it is an error, also where NumPy
-//!   would repeat it or Paddle change the dtype.
-//! - The gradient of `copysign` is ± the incoming one at infinities and NaN, and 0 at ±0.
-//! - `atleast_1d`, `atleast_2d` and `atleast_3d` always give views, and never stack.
-//! - Subnormals are kept in conversions (JAX flushes them).
+//! `docs/semantics.md` in the repository defines every operation for every dtype and lists the differences from Paddle,
+//! Torch, NumPy and JAX; `docs/promotion.md` has the tables of the rulebooks, and `docs/porting.md` translates calls.
 //!
 //! # Threads
 //!
@@ -88,9 +88,11 @@
 //!
 //! # How it is built
 //!
-//! Operands go through `promote` (which dtype), `layout` (which shape) and `plan` (which loops) to a backend.
-//! Each step is a value that can be printed and tested, and none reaches back. The tables in `dtype` and `op`
-//! have one row per dtype and per operation; everything else is made from them.
+//! Operands go through `promote` (the dtype of every step) and `layout` (the shape) into a `call`, which puts together
+//! a `program` (what to compute) and a `plan` (which loops) and hands them to a backend.
+//! Each is a value that can be printed and tested, and none reaches back. An ordinary call, a loss, a gradient and an
+//! expression of twenty nodes are the same request. The tables in `dtype` and `op` have one row per dtype and per operation;
+//! everything else is made from them.
 
 #![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 #![deny(

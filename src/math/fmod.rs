@@ -3,7 +3,7 @@
 //! One step is enough while the quotient is small, and has no branch: a loop over numbers of which none
 //! [`is_far_f32`] or [`is_far_f64`] may use the step alone, and becomes vector code.
 
-use super::parts::{ROUND, flip, upper};
+use super::parts::{ROUND, flip, select, upper};
 
 /// A quotient below this is rounded to an integer whose product with an f32 has at most 53 bits.
 const FAR_F32: f64 = 268_435_456.0; // 2^28
@@ -99,13 +99,13 @@ fn step_f64(x: f64, y: f64) -> f64 {
 
 #[inline(always)]
 fn reduced(x: f64, y: f64, difference: f64) -> f64 {
-    let rest = if difference < 0.0 { difference + y } else { difference };
-    if x < y { x } else { rest }
+    let rest = select(difference < 0.0, difference + y, difference);
+    select(x < y, x, rest)
 }
 
 /// fmod, given the remainder of |x| and |y|.
 #[inline(always)]
 fn fmod_cases(x: f64, y: f64, rest: f64) -> f64 {
     let undefined = (x.abs() == f64::INFINITY) | (y == 0.0) | x.is_nan() | y.is_nan();
-    if undefined { f64::NAN } else { flip(rest, x) }
+    select(undefined, f64::NAN, flip(rest, x))
 }

@@ -1,5 +1,7 @@
 //! Powers of integers, which wrap.
 
+use super::parts::select;
+
 /// Integers that have powers.
 pub(crate) trait Power: Copy {
     /// `self`^`exponent` modulo 2^bits. Where the exponent is negative, what division cut off towards zero
@@ -16,7 +18,7 @@ macro_rules! powers {
             fn power(self, exponent: Self) -> Self {
                 let (mut result, mut square) = (1, self);
                 for bit in 0..Self::BITS {
-                    let factor = if exponent >> bit & 1 == 1 { square } else { 1 };
+                    let factor = select(exponent >> bit & 1 == 1, square, 1);
                     result = factor.wrapping_mul(result);
                     square = square.wrapping_mul(square);
                 }
@@ -29,10 +31,10 @@ macro_rules! powers {
             fn power(self, exponent: Self) -> Self {
                 let power = (self as $unsigned).power(exponent as $unsigned) as $signed;
                 // The lowest bit of the exponent says which sign -1 has.
-                let reciprocal = if self == 1 { 1 } else { 0 };
-                let of_minus_one = if exponent & 1 == 1 { -1 } else { 1 };
-                let reciprocal = if self == -1 { of_minus_one } else { reciprocal };
-                if exponent < 0 { reciprocal } else { power }
+                let reciprocal = select(self == 1, 1, 0);
+                let of_minus_one = select(exponent & 1 == 1, -1, 1);
+                let reciprocal = select(self == -1, of_minus_one, reciprocal);
+                select(exponent < 0, reciprocal, power)
             }
         }
     )*};

@@ -4,7 +4,9 @@
 //! relative error is far below what that rounding adds, and where they are too large or too small for the
 //! narrow format they still round to infinity and 0.
 
-use super::parts::{ROUND, Split, Triangle, atan2_cases, log_cases, logaddexp_cases, pow_cases};
+use super::parts::{
+    Parity, ROUND, Split, Triangle, flip, limited, log_cases, logaddexp_cases, pow_cases, select,
+};
 use super::tables::{ATAN, EXP, HALF_PI_HI, LN2, LOG2_E, PI_HI};
 
 /// A power of two outside every narrow format, and inside that of f64.
@@ -13,8 +15,7 @@ const LIMIT: f64 = 512.0;
 /// e^x.
 #[inline(always)]
 pub(crate) fn exp(x: f64) -> f64 {
-    let power = exp2(x * LOG2_E);
-    if x.is_nan() { x } else { power }
+    exp2(x * LOG2_E)
 }
 
 /// The natural logarithm.
@@ -28,15 +29,24 @@ pub(crate) fn log(x: f64) -> f64 {
 pub(crate) fn pow(x: f64, y: f64) -> f64 {
     // With an exponent of this size all powers but those of 1 are out of range: infinity is no special case.
     const LARGE: f64 = 1_099_511_627_776.0; // 2^40
-    let exponent = if y > LARGE { LARGE } else { y };
-    let exponent = if exponent < -LARGE { -LARGE } else { exponent };
-    pow_cases(x, y, settle(exp2(exponent * log2(x.abs()))))
+    let exponent = limited(y, LARGE);
+    pow_cases(x, y, parity(exponent), settle(exp2(exponent * log2(x.abs()))))
+}
+
+/// Of a number up to 2^40.
+#[inline(always)]
+fn parity(x: f64) -> Parity {
+    const UNIT: f64 = 4_503_599_627_370_496.0; // 2^52: from here on the last bit of a number counts units
+    let rounded = x.abs() + UNIT;
+    let integer = rounded - UNIT == x.abs();
+    Parity { integer, odd: integer & (rounded.to_bits() & 1 == 1) }
 }
 
 /// log(e^x + e^y).
 #[inline(always)]
 pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
-    let (large, small) = if x > y { (x, y) } else { (y, x) };
+    let large = select(x > y, x, y);
+    let small = select(x > y, y, x);
     let ratio = exp2((small - large) * LOG2_E);
     let sum = 1.0 + ratio;
     // What the sum has lost of a small ratio is a part of the logarithm as it is.
@@ -57,14 +67,13 @@ pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     let t2 = t * t;
     let series = -1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (-1.0 / 7.0));
     let angle = f64::from_bits(row[0]) + (t + t * (t2 * series));
-    atan2_cases(y, x, triangle.start(HALF_PI_HI, PI_HI) + triangle.turn(angle))
+    flip(triangle.axis(HALF_PI_HI, PI_HI) + triangle.turn(angle), y)
 }
 
-/// 2^t, which out of range stays outside the narrow formats.
+/// 2^t, which out of range stays outside the narrow formats. NaN stays NaN.
 #[inline(always)]
 fn exp2(t: f64) -> f64 {
-    let t = if t > LIMIT { LIMIT } else { t };
-    let t = if t < -LIMIT { -LIMIT } else { t };
+    let t = limited(t, LIMIT);
     let shifted = t * 128.0 + ROUND;
     let steps = shifted.to_bits();
     let r = (t - (shifted - ROUND) * (1.0 / 128.0)) * LN2;
@@ -93,5 +102,5 @@ fn settle(power: f64) -> f64 {
     const NEAR: u64 = 1 << 9;
     let raised = power.to_bits().wrapping_add(NEAR);
     let is_near = (raised & BELOW) as i64 <= 2 * NEAR as i64;
-    if is_near { f64::from_bits(raised & !BELOW) } else { power }
+    select(is_near, f64::from_bits(raised & !BELOW), power)
 }

@@ -4,6 +4,9 @@
 //! Conditions are combined with `&` and `|`, and every choice is between two values already computed:
 //! so there is no branch, and a loop over these functions becomes vector code.
 
+/// `a` if so, else `b`, and never by a branch.
+pub(super) use std::hint::select_unpredictable as select;
+
 use super::tables::{LOG, LOG_START};
 
 /// Added to a number below 2^50, this rounds it to an integer, which then stands in the lowest bits.
@@ -43,94 +46,82 @@ impl Split {
     }
 }
 
-/// Whether a number that is not negative is an integer. From 2^52 on all are, and infinity counts.
-#[inline(always)]
-fn is_integer(x: f64) -> bool {
-    const LARGE: f64 = 4_503_599_627_370_496.0; // 2^52
-    (x >= LARGE) | ((x + LARGE) - LARGE == x)
+/// What the exponent of a power is among the integers.
+pub(super) struct Parity {
+    /// Infinity counts as one, an even one.
+    pub(super) integer: bool,
+    pub(super) odd: bool,
 }
 
 /// x^y, given `power` = |x|^y for finite x other than 0 and any y.
 #[inline(always)]
-pub(super) fn pow_cases(x: f64, y: f64, power: f64) -> f64 {
+pub(super) fn pow_cases(x: f64, y: f64, parity: Parity, power: f64) -> f64 {
+    let Parity { integer, odd } = parity;
     let size = x.abs();
-    let integer = is_integer(y.abs());
-    let odd = integer & !is_integer(y.abs() * 0.5);
-    let at_end = if (size == 0.0) == (y > 0.0) { 0.0 } else { f64::INFINITY };
-    let power = if (size == 0.0) | (size == f64::INFINITY) { at_end } else { power };
-    let power = flip(power, if odd { x } else { 0.0 });
+    let at_end = select((size == 0.0) == (y > 0.0), 0.0, f64::INFINITY);
+    let power = select((size == 0.0) | (size == f64::INFINITY), at_end, power);
+    let power = flip(power, select(odd, x, 0.0));
     let complex = (x < 0.0) & (size < f64::INFINITY) & !integer;
-    let power = if complex | x.is_nan() | y.is_nan() { f64::NAN } else { power };
-    if (y == 0.0) | (x == 1.0) { 1.0 } else { power }
+    let power = select(complex | x.is_nan() | y.is_nan(), f64::NAN, power);
+    select((y == 0.0) | (x == 1.0), 1.0, power)
 }
 
 /// log x, given `log` for positive finite x.
 #[inline(always)]
 pub(super) fn log_cases(x: f64, log: f64) -> f64 {
-    let log = if x == f64::INFINITY { x } else { log };
-    let log = if x == 0.0 { f64::NEG_INFINITY } else { log };
-    if (x < 0.0) | x.is_nan() { f64::NAN } else { log }
+    let log = select(x == f64::INFINITY, x, log);
+    let log = select(x == 0.0, f64::NEG_INFINITY, log);
+    select((x < 0.0) | x.is_nan(), f64::NAN, log)
 }
 
 /// log(e^x + e^y), given `sum` for finite x and y, or where just one of them is -inf.
 #[inline(always)]
 pub(super) fn logaddexp_cases(x: f64, y: f64, sum: f64) -> f64 {
-    let sum = if (x == y) & (x == f64::NEG_INFINITY) { x } else { sum };
-    let sum = if (x == f64::INFINITY) | (y == f64::INFINITY) { f64::INFINITY } else { sum };
-    if x.is_nan() | y.is_nan() { f64::NAN } else { sum }
+    let sum = select((x == y) & (x == f64::NEG_INFINITY), x, sum);
+    let sum = select((x == f64::INFINITY) | (y == f64::INFINITY), f64::INFINITY, sum);
+    select(x.is_nan() | y.is_nan(), f64::NAN, sum)
 }
 
-/// atan2(y, x) as an angle of a triangle whose sides are positive, the first not larger than the second.
+/// `x`, but not beyond `limit` on either side. NaN stays.
+#[inline(always)]
+pub(super) fn limited(x: f64, limit: f64) -> f64 {
+    let x = select(x > limit, limit, x);
+    select(x < -limit, -limit, x)
+}
+
+/// atan2(y, x) as an angle of a triangle with two positive sides, `short` not larger than `long`.
 pub(super) struct Triangle {
     pub(super) short: f64,
     pub(super) long: f64,
-    /// What the angle is added to, in multiples of pi/2: 0, 1 or 2.
-    quarters: u64,
-    /// Whether the angle counts against the sense of rotation.
-    backwards: bool,
+    /// Whether the point is nearer to the vertical axis, from which the angle is then measured.
+    steep: bool,
+    /// Whether the point is left of that axis.
+    left: bool,
 }
 
 impl Triangle {
+    /// A NaN is one of the sides then.
     #[inline(always)]
     pub(super) fn of(y: f64, x: f64) -> Triangle {
         let (height, width) = (y.abs(), x.abs());
         let steep = height > width;
-        let (short, long) = if steep { (width, height) } else { (height, width) };
+        let short = select(steep, width, height);
+        let long = select(steep, height, width);
         // Two infinities make the angle that two equal numbers make, two zeros that of 0 over 1.
-        let (short, long) = if short == f64::INFINITY { (1.0, 1.0) } else { (short, long) };
-        let long = if long == 0.0 { 1.0 } else { long };
-        let left = x.is_sign_negative();
-        let quarters = if steep {
-            1
-        } else if left {
-            2
-        } else {
-            0
-        };
-        Triangle { short, long, quarters, backwards: steep != left }
+        let long = select((short == f64::INFINITY) | (long == 0.0), 1.0, long);
+        let short = select(short == f64::INFINITY, 1.0, short);
+        Triangle { short, long, steep, left: x.is_sign_negative() }
     }
 
-    /// What the angle is added to, one of 0, `half` and `whole`.
+    /// The axis that the angle is measured from: 0, `half` or `whole`.
     #[inline(always)]
-    pub(super) fn start(&self, half: f64, whole: f64) -> f64 {
-        if self.quarters == 0 {
-            0.0
-        } else if self.quarters == 1 {
-            half
-        } else {
-            whole
-        }
+    pub(super) fn axis(&self, half: f64, whole: f64) -> f64 {
+        select(self.steep, half, select(self.left, whole, 0.0))
     }
 
-    /// The angle as it is added.
+    /// The angle as it is added to that of the axis.
     #[inline(always)]
     pub(super) fn turn(&self, angle: f64) -> f64 {
-        if self.backwards { -angle } else { angle }
+        select(self.steep != self.left, -angle, angle)
     }
-}
-
-/// atan2(y, x), given the angle for positive y.
-#[inline(always)]
-pub(super) fn atan2_cases(y: f64, x: f64, angle: f64) -> f64 {
-    if x.is_nan() | y.is_nan() { f64::NAN } else { flip(angle, y) }
 }

@@ -4,7 +4,8 @@
 //! product needs a fused multiply-add to be exact: factors are cut to so few bits that it is.
 
 use super::parts::{
-    ROUND, Split, Triangle, atan2_cases, log_cases, logaddexp_cases, pow_cases, upper,
+    Parity, ROUND, Split, Triangle, flip, limited, log_cases, logaddexp_cases, pow_cases, select,
+    upper,
 };
 use super::tables::{
     ATAN, EXP, HALF_PI_HI, HALF_PI_LO, LN2_HI, LN2_LO, PI_HI, PI_LO, STEP_HI, STEP_LO, STEPS,
@@ -16,8 +17,7 @@ const LIMIT: f64 = 800.0;
 /// e^x.
 #[inline(always)]
 pub(crate) fn exp(x: f64) -> f64 {
-    let power = Power::of(x, 0.0).rounded();
-    if x.is_nan() { x } else { power }
+    Power::of(x, 0.0).rounded()
 }
 
 /// The natural logarithm.
@@ -31,20 +31,28 @@ pub(crate) fn log(x: f64) -> f64 {
 pub(crate) fn pow(x: f64, y: f64) -> f64 {
     // With an exponent of this size all powers but those of 1 are out of range: infinity is no special case.
     const LARGE: f64 = 36_893_488_147_419_103_232.0; // 2^65
-    let exponent = if y > LARGE { LARGE } else { y };
-    let exponent = if exponent < -LARGE { -LARGE } else { exponent };
+    let exponent = limited(y, LARGE);
     let (log, rest) = log_sum(x.abs());
     let (log_upper, exponent_upper) = (upper(log), upper(exponent));
     let log_lower = (log - log_upper) + rest;
     let product = exponent_upper * log_upper;
     let product_rest = (exponent - exponent_upper) * log_upper + exponent * log_lower;
-    pow_cases(x, y, Power::of(product, product_rest).rounded())
+    pow_cases(x, y, parity(y.abs()), Power::of(product, product_rest).rounded())
+}
+
+/// Of a number that is not negative.
+#[inline(always)]
+fn parity(x: f64) -> Parity {
+    const UNIT: f64 = 4_503_599_627_370_496.0; // 2^52: from here on all numbers are integers
+    let is_integer = |x: f64| (x >= UNIT) | ((x + UNIT) - UNIT == x);
+    Parity { integer: is_integer(x), odd: is_integer(x) & !is_integer(x * 0.5) }
 }
 
 /// log(e^x + e^y).
 #[inline(always)]
 pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
-    let (large, small) = if x > y { (x, y) } else { (y, x) };
+    let large = select(x > y, x, y);
+    let small = select(x > y, y, x);
     let (difference, rest) = add(small, -large);
     let power = Power::of(difference, rest);
     let (ratio, ratio_rest) = (power.rounded(), power.scale(power.rest));
@@ -63,13 +71,12 @@ pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     let (angle, rest) = atan_sum(triangle.short, triangle.long, quotient);
     // The angle is its tangent then; the quotient is right where parts of it would underflow.
     let tiny = quotient < 5e-20;
-    let (angle, rest) = if tiny { (quotient, 0.0) } else { (angle, rest) };
-    let (angle, rest) = (triangle.turn(angle), triangle.turn(rest));
-    let start = triangle.start(HALF_PI_HI, PI_HI);
-    let sum = start + angle;
-    let sum_rest = (start - sum) + angle;
-    let rest = triangle.start(HALF_PI_LO, PI_LO) + rest;
-    atan2_cases(y, x, sum + (sum_rest + rest))
+    let angle = triangle.turn(select(tiny, quotient, angle));
+    let rest = triangle.turn(select(tiny, 0.0, rest));
+    let axis = triangle.axis(HALF_PI_HI, PI_HI);
+    let sum = axis + angle;
+    let sum_rest = (axis - sum) + angle;
+    flip(sum + (sum_rest + (triangle.axis(HALF_PI_LO, PI_LO) + rest)), y)
 }
 
 /// A sum and its rounding error.
@@ -88,14 +95,13 @@ struct Power {
 }
 
 impl Power {
-    /// e^(x + rest), the rest below a millionth of x.
+    /// e^(x + rest), the rest below a millionth of x. NaN stays NaN.
     #[inline(always)]
     fn of(x: f64, rest: f64) -> Power {
         // The count of steps is made positive: exponents from -8192 on become shifts and sums of unsigned numbers.
         const ROUND_UP: f64 = ROUND + 1_048_576.0; // 2^20
-        let rest = if x.abs() > LIMIT { 0.0 } else { rest };
-        let x = if x > LIMIT { LIMIT } else { x };
-        let x = if x < -LIMIT { -LIMIT } else { x };
+        let rest = select(x.abs() > LIMIT, 0.0, rest);
+        let x = limited(x, LIMIT);
         let shifted = x * STEPS + ROUND_UP;
         let count = shifted.to_bits();
         let steps = shifted - ROUND_UP;
@@ -120,7 +126,7 @@ impl Power {
             (self.exponent < SMALLEST) | ((self.exponent == SMALLEST) & (self.near < 1.0));
         // Beside this power of two, the last place of a sum is the last place of a scaled subnormal.
         let ruler = f64::from_bits(8193u64.wrapping_sub(self.exponent) << 52);
-        let ruler = if subnormal { ruler } else { 0.0 };
+        let ruler = select(subnormal, ruler, 0.0);
         let sum = ruler + self.near;
         let sum_rest = ((ruler - sum) + self.near) + self.rest;
         self.scale((sum + sum_rest) - ruler)
@@ -139,9 +145,9 @@ impl Power {
 #[inline(always)]
 fn log_sum(x: f64) -> (f64, f64) {
     let subnormal = x < f64::MIN_POSITIVE;
-    let x = if subnormal { x * 18_014_398_509_481_984.0 } else { x }; // 2^54
+    let x = select(subnormal, x * 18_014_398_509_481_984.0, x); // 2^54
     let Split { significand, exponent, row } = Split::of(x);
-    let exponent = if subnormal { exponent - 54.0 } else { exponent };
+    let exponent = select(subnormal, exponent - 54.0, exponent);
     let [inverse, log_hi, log_lo, _] = row.map(f64::from_bits);
     // r = significand * inverse - 1 as a sum of two, of which the first has at most 25 bits and an exact square. Its
     // factor is rounded, not cut: near 1 it must be 1.
@@ -174,8 +180,8 @@ fn atan_sum(short: f64, long: f64, quotient: f64) -> (f64, f64) {
     const SMALL: f64 = f64::from_bits((1023 - 600) << 52); // 2^-600
     const LARGE: f64 = f64::from_bits((1023 + 600) << 52); // 2^600
     // Kept away from overflow and underflow; a short side that is lost makes a tiny quotient.
-    let scale = if long > 1e150 { SMALL } else { 1.0 };
-    let scale = if long < 1e-150 { LARGE } else { scale };
+    let scale = select(long > 1e150, SMALL, 1.0);
+    let scale = select(long < 1e-150, LARGE, scale);
     let (short, long) = (short * scale, long * scale);
     // The nearest angle of the table; then the rest, from the tangent of a difference.
     let shifted = quotient * 64.0 + ROUND;

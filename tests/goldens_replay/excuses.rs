@@ -1,5 +1,8 @@
 //! Where the crate's answer is not the library's, and why it need not be.
 
+mod arithmetic;
+mod others;
+
 use bitlane::{Category, DType, ErrorKind, Rules, Scalar};
 
 use super::record::{Content, Operand};
@@ -14,7 +17,19 @@ pub struct Excuse {
 
 /// Answers in which a library's rules say nothing, because its Python wrapper or a missing kernel
 /// ended the call (spec §6). They bind nobody.
-pub const NO_ANSWERS: &[Excuse] = &[
+pub fn no_answers() -> Vec<Excuse> {
+    [NO_ANSWERS, arithmetic::NO_ANSWERS].concat()
+}
+
+/// Answers from which the crate departs on purpose, each with the section of the specification
+/// that says so.
+pub fn deviations() -> Vec<Excuse> {
+    [DEVIATIONS, arithmetic::DEVIATIONS, others::DEVIATIONS].concat()
+}
+
+// Those of shifts, copysign, atleast_Nd and the first binary operations.
+
+const NO_ANSWERS: &[Excuse] = &[
     Excuse {
         reason: "Torch has no kernel for its newer unsigned dtypes",
         applies: |case| {
@@ -90,9 +105,7 @@ pub const NO_ANSWERS: &[Excuse] = &[
     },
 ];
 
-/// Answers from which the crate departs on purpose, each with the section of the specification
-/// that says so.
-pub const DEVIATIONS: &[Excuse] = &[
+const DEVIATIONS: &[Excuse] = &[
     Excuse {
         reason: "§3: an amount outside the dtype's range is out of range; JAX wraps it",
         applies: |case| {

@@ -2,6 +2,8 @@
 
 use bitlane::{DType, Device, Tensor};
 
+use super::functions::{is_near, units};
+
 /// The bits of an element of some dtype; of a complex one the real part is below the imaginary one.
 pub type Bits = u128;
 
@@ -175,6 +177,11 @@ pub enum Nan {
     SameSign,
     /// In everything: arithmetic made it.
     Any,
+    /// In everything, and a number may be a neighbour: a function made it whose last place is open.
+    Near,
+    /// As `Near`, in units of 1/2 where the result is smaller: logaddexp, whose operands are not
+    /// small where its result is.
+    NearSum,
 }
 
 /// Whether an element is the expected one, up to what the specification leaves open.
@@ -190,6 +197,10 @@ pub fn same(dtype: DType, expected: Bits, given: Bits, nan: Nan) -> bool {
     match (decode(dtype, expected), decode(dtype, given), nan) {
         (Number::Nan { .. }, Number::Nan { .. }, Nan::Any) => true,
         (Number::Nan { negative: l }, Number::Nan { negative: r }, Nan::SameSign) => l == r,
+        (.., Nan::Near) if dtype.is_float() => is_near(dtype, expected, given, units(dtype), 0.0),
+        (.., Nan::NearSum) if dtype.is_float() => {
+            is_near(dtype, expected, given, units(dtype), 0.5)
+        }
         _ => false,
     }
 }

@@ -6,6 +6,10 @@
 
 pub mod arbitrary;
 pub mod element;
+pub mod functions;
+pub mod losses;
+pub mod modular;
 pub mod ops;
 pub mod random;
+pub mod unary;
 pub mod view;

@@ -8,6 +8,8 @@ use super::element::{
     Bits, Nan, Number, cast, decode, encode_float, float_format, from_parts, integer, part_dtype,
     parts, wrapped,
 };
+use super::functions::function;
+use super::modular::{divided, nextafter, whole_power};
 
 /// The dtype of the result of an operation that computes in `dtype`.
 pub fn result_dtype(op: BinaryOp, dtype: DType) -> DType {
@@ -26,6 +28,8 @@ pub fn is_defined(op: BinaryOp, dtype: DType) -> bool {
         LeftShift(_) | RightShift(_) => dtype.is_int(),
         Subtract => dtype != DType::Bool,
         Divide => dtype.is_float() || dtype.is_complex(),
+        FloorDivide | Remainder | Pow => dtype.is_int() || dtype.is_float(),
+        LogAddExp | NextAfter | Atan2 => dtype.is_float(),
         BitwiseAnd | BitwiseOr | BitwiseXor => dtype.is_int() || dtype == DType::Bool,
         Copysign | LessThan | LessEqual | GreaterThan | GreaterEqual | Maximum | Minimum | Fmax
         | Fmin => !dtype.is_complex(),
@@ -36,6 +40,16 @@ pub fn is_defined(op: BinaryOp, dtype: DType) -> bool {
 /// How freely a NaN result may be chosen when no operand was converted.
 pub fn nan_freedom(op: BinaryOp) -> Nan {
     if op == BinaryOp::Copysign { Nan::Exact } else { Nan::Any }
+}
+
+/// How far a result may be from the model's when no operand was converted. Two backends are never
+/// that far from each other: between them [`nan_freedom`] holds.
+pub fn freedom(op: BinaryOp) -> Nan {
+    match op {
+        BinaryOp::Pow | BinaryOp::Atan2 => Nan::Near,
+        BinaryOp::LogAddExp => Nan::NearSum,
+        _ => nan_freedom(op),
+    }
 }
 
 /// The result of two elements of `dtype`.
@@ -60,6 +74,10 @@ pub fn apply(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
         BitwiseOr => x | y,
         BitwiseXor => x ^ y,
         Maximum | Minimum | Fmax | Fmin => extreme(op, dtype, x, y),
+        FloorDivide | Remainder => divided(op, dtype, x, y),
+        Pow if dtype.is_int() => whole_power(dtype, x, y),
+        Pow | Atan2 | LogAddExp => function(op, dtype, x, y),
+        NextAfter => nextafter(dtype, x, y),
         other => panic!("the model lacks {other}"),
     }
 }

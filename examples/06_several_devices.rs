@@ -1,0 +1,33 @@
+//! Each device works on its own shard. Without a second GPU the shards share one device, and nothing else changes.
+//!
+//! `cargo run --release --example 06_several_devices --features cuda`
+
+use bitlane::{DType, Device, Result, Tensor};
+
+fn main() -> Result<()> {
+    let mut devices = (0..Device::cuda_count()).map(Device::cuda).collect::<Result<Vec<_>>>()?;
+    if devices.is_empty() {
+        devices.push(Device::best()?);
+    }
+    let names: Vec<_> = devices.iter().map(Device::to_string).collect();
+    println!("shards on {}", names.join(", "));
+
+    let whole = Tensor::arange(1 << 20, DType::U32, &devices[0])?;
+    let shards = 4;
+    let len = whole.len() / shards;
+    // Operations on CUDA are queued: every device has its work before the first one is waited for.
+    let sums = (0..shards)
+        .map(|shard| {
+            let device = &devices[shard % devices.len()];
+            let part = whole.narrow(0, shard * len, len)?.to_device(device)?;
+            ((part.expr() >> 3) & 0xff).sum(&[]).run()
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let mut total = 0;
+    for sum in sums {
+        total += sum.to_vec::<u64>()?[0];
+    }
+    assert_eq!(total, (0..1u64 << 20).map(|x| (x >> 3) & 0xff).sum());
+    println!("the sum of all shards is {total}");
+    Ok(())
+}

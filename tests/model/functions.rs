@@ -1,0 +1,81 @@
+//! The functions whose last place is not written down: pow, atan2, logaddexp (spec §7).
+//!
+//! The standard library's `f64` functions stand for the exact ones. They are within one unit in the
+//! last place, so that a result is expected within two, and narrower dtypes within one: see
+//! [`Nan::Near`](super::element::Nan).
+
+use bitlane::{BinaryOp, DType};
+
+use super::element::{Bits, Number, cast, decode, encode_float};
+
+/// The value of a float of any dtype, exactly.
+pub fn value(dtype: DType, bits: Bits) -> f64 {
+    f64::from_bits(cast(dtype, DType::F64, bits) as u64)
+}
+
+/// The element nearest to an `f64`.
+pub fn nearest(dtype: DType, value: f64) -> Bits {
+    cast(DType::F64, dtype, value.to_bits().into())
+}
+
+/// What a function gives for two elements of a float dtype, up to the last place.
+pub fn function(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
+    let [a, b] = [x, y].map(|bits| value(dtype, bits));
+    let result = match op {
+        BinaryOp::Pow => a.powf(b),
+        BinaryOp::Atan2 => a.atan2(b),
+        _ => logaddexp(a, b),
+    };
+    nearest(dtype, result)
+}
+
+pub fn logaddexp(x: f64, y: f64) -> f64 {
+    if x.is_nan() || y.is_nan() {
+        return f64::NAN;
+    }
+    let (low, high) = if x < y { (x, y) } else { (y, x) };
+    // Infinities need no sum, and their difference could be a NaN.
+    if high.is_infinite() { high } else { high + (low - high).exp().ln_1p() }
+}
+
+/// Whether two floats are at most so many units in the last place of the larger one apart, or of
+/// `floor` if both are smaller. Both may be infinite, and the largest number is next to infinity.
+pub fn is_near(dtype: DType, expected: Bits, given: Bits, units: u64, floor: f64) -> bool {
+    let nan = |bits| matches!(decode(dtype, bits), Number::Nan { .. });
+    if nan(expected) || nan(given) {
+        return nan(expected) && nan(given);
+    }
+    let sign = 1 << (dtype.bits() - 1);
+    if (expected ^ given) & sign == 0 && expected.abs_diff(given) <= units.into() {
+        // A zero has to have the right sign, and only a number next to it is near it.
+        return true;
+    }
+    let [expected, given] = [expected, given].map(|bits| value(dtype, bits));
+    let unit = value(dtype, nearest(dtype, floor) + 1) - value(dtype, nearest(dtype, floor));
+    floor > 0.0 && (expected - given).abs() <= units as f64 * unit
+}
+
+/// The number of units in the last place that a function may be off the model.
+pub fn units(dtype: DType) -> u64 {
+    if dtype == DType::F64 { 2 } else { 1 }
+}
+
+#[test]
+fn near_means_near() {
+    let one = nearest(DType::F32, 1.0);
+    assert!(is_near(DType::F32, one, one + 1, 1, 0.0));
+    assert!(!is_near(DType::F32, one, one + 2, 1, 0.0));
+    assert!(!is_near(DType::F32, 0, 1 << 31, 1, 0.0));
+    assert!(!is_near(
+        DType::F32,
+        one,
+        encode_float(DType::F32, Number::Nan { negative: false }),
+        9,
+        9.0
+    ));
+    // Near zero the floor counts.
+    assert!(is_near(DType::F32, nearest(DType::F32, 1e-9), nearest(DType::F32, -1e-9), 1, 0.5));
+    assert!(!is_near(DType::F32, nearest(DType::F32, 1e-6), nearest(DType::F32, -1e-6), 1, 0.5));
+    assert_eq!(logaddexp(f64::NEG_INFINITY, f64::NEG_INFINITY), f64::NEG_INFINITY);
+    assert_eq!(logaddexp(0.0, 0.0), std::f64::consts::LN_2);
+}

@@ -1,0 +1,115 @@
+//! `docs/promotion.md` is made from the answers of `result_type`; this test fails if it no longer says what they are.
+//! `BITLANE_WRITE_DOCS=1 cargo test --test promotion_page` writes it anew.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+use bitlane::promote::{Kind, Op, result_type};
+use bitlane::{Category, DType, ErrorKind, Rules};
+
+const HEAD: &str = "# Type promotion
+
+The dtype of a result under each of the four rulebooks, as `promote::result_type` gives it. This page is made from the code by
+`BITLANE_WRITE_DOCS=1 cargo test --test promotion_page`, and a test fails if it drifts.
+
+Rows are the left operand, columns the right one. `–` is a pair that the rules refuse (`Error::Promotion`); `×` is a pair
+that they allow but whose dtype the operation does not take (`Error::UnsupportedDType`). Operations with the same tables
+share them. Predicates give `bool`; their tables show which pairs are allowed.
+
+Columns after the dtypes are numbers, by category. Tables for tensors without dimensions follow where they differ from the tables
+for other tensors.
+";
+
+const CATEGORIES: [Category; 4] =
+    [Category::Bool, Category::Int, Category::Float, Category::Complex];
+
+fn cell(op: Op, lhs: Kind, rhs: Kind, rules: Rules) -> String {
+    match result_type(op, lhs, rhs, rules) {
+        Ok(dtype) => dtype.to_string(),
+        Err(error) => match error.kind() {
+            ErrorKind::UnsupportedDType => "×".into(),
+            _ => "–".into(),
+        },
+    }
+}
+
+/// One table: rows and columns of tensors, and columns of numbers where they are wanted.
+fn table(op: Op, rules: Rules, lhs: fn(DType) -> Kind, rhs: fn(DType) -> Kind, numbers: bool) -> String {
+    let mut text = String::from("| |");
+    for dtype in DType::ALL {
+        write!(text, " {dtype} |").unwrap();
+    }
+    if numbers {
+        for category in CATEGORIES {
+            write!(text, " *{category}* |").unwrap();
+        }
+    }
+    let columns = DType::ALL.len() + if numbers { CATEGORIES.len() } else { 0 };
+    writeln!(text, "\n|{}", "---|".repeat(columns + 1)).unwrap();
+    for &row in DType::ALL {
+        write!(text, "| **{row}** |").unwrap();
+        for &column in DType::ALL {
+            write!(text, " {} |", cell(op, lhs(row), rhs(column), rules)).unwrap();
+        }
+        if numbers {
+            for category in CATEGORIES {
+                write!(text, " {} |", cell(op, lhs(row), Kind::Scalar(category), rules)).unwrap();
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// All that the page says of an operation under a rulebook.
+fn tables(op: Op, rules: Rules) -> String {
+    let tensors = table(op, rules, Kind::tensor, Kind::tensor, true);
+    let mut text = tensors.clone();
+    let plain = table(op, rules, Kind::tensor, Kind::tensor, false);
+    for (title, lhs, rhs) in [
+        ("A tensor with one without dimensions", Kind::tensor as fn(DType) -> Kind, Kind::zero_d as fn(DType) -> Kind),
+        ("A tensor without dimensions with one that has some", Kind::zero_d, Kind::tensor),
+        ("Two tensors without dimensions", Kind::zero_d, Kind::zero_d),
+    ] {
+        let other = table(op, rules, lhs, rhs, false);
+        if other != plain {
+            write!(text, "\n{title}:\n\n{other}").unwrap();
+        }
+    }
+    text
+}
+
+fn page() -> String {
+    let mut page = HEAD.to_string();
+    for &rules in Rules::ALL {
+        write!(page, "\n## {rules}\n").unwrap();
+        let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+        for &op in Op::ALL {
+            let text = tables(op, rules);
+            match groups.iter_mut().find(|(other, _)| *other == text) {
+                Some((_, names)) => names.push(op.name()),
+                None => groups.push((text, vec![op.name()])),
+            }
+        }
+        for (text, names) in groups {
+            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+            write!(page, "\n### {}\n\n{text}", names.join(", ")).unwrap();
+        }
+    }
+    page
+}
+
+#[test]
+fn the_page_says_what_the_code_does() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/promotion.md");
+    let expected = page();
+    if env::var_os("BITLANE_WRITE_DOCS").is_some() {
+        fs::write(&path, &expected).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == expected,
+        "docs/promotion.md has drifted; run BITLANE_WRITE_DOCS=1 cargo test --test promotion_page"
+    );
+}
