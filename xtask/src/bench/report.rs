@@ -22,7 +22,7 @@ pub fn cases(times: &[Times]) -> impl Iterator<Item = &Times> {
 }
 
 /// The columns, or rows, that the cases have, in order.
-pub fn distinct<'a>(times: &'a [Times], name: fn(&Case) -> &str) -> Vec<&'a str> {
+pub fn distinct(times: &[Times], name: fn(&Case) -> &str) -> Vec<&str> {
     let mut names = Vec::new();
     for times in cases(times) {
         if !names.contains(&name(&times.case)) {
