@@ -150,7 +150,9 @@ pub use ops::{Binary, atleast_1d, atleast_2d, atleast_3d, binary, loss, select};
 pub use promote::Rules;
 pub use scalar::Scalar;
 pub use slice::Slice;
-pub use tensor::{IntoShape, Tensor};
+pub use tensor::{
+    IntoAxis, IntoIndex, IntoRange, IntoReshape, IntoShape, Nested, Ragged, Size, Tensor,
+};
 
 /// The README's example is a documentation test like any other.
 #[cfg(all(doctest, feature = "cpu"))]

@@ -217,7 +217,7 @@ fn threads_that_come_and_go_lose_nothing() {
     let used = statistics().used_bytes;
     for wave in 0..4 {
         thread::scope(|scope| {
-            let churn = |seed| scope.spawn(move || churn(100 * wave + seed, 100));
+            let churn = |seed: u64| scope.spawn(move || churn(100 * wave + seed, 100));
             let threads: Vec<_> = (0..6).map(churn).collect();
             // Waits for the ends of the threads, and not only of what they do, as the scope would.
             threads.into_iter().for_each(|thread| thread.join().unwrap());
