@@ -46,8 +46,11 @@ const COLUMNS: usize = 131;
 /// A comparison that is to be made.
 struct Case {
     name: String,
-    run: Box<dyn Fn(&Device) -> Result<Tensor, Error>>,
+    run: Computation,
 }
+
+/// What is computed on either device.
+type Computation = Box<dyn Fn(&Device) -> Result<Tensor, Error>>;
 
 /// Runs the command. It fails if anything differs.
 pub fn run(options: &Options) -> Outcome {
