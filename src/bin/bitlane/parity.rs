@@ -40,8 +40,8 @@ const ARRANGEMENTS: [Arrangement; 6] = [
 ];
 
 /// The sizes of the operands: no multiple of any vector.
-const ROWS: usize = 67;
-const COLUMNS: usize = 131;
+const ROWS: usize = 23;
+const COLUMNS: usize = 61;
 
 /// A comparison that is to be made.
 struct Case {
