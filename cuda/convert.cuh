@@ -104,6 +104,18 @@ template <class T> BL_FN T with_sign(T x, bool negative) {
     return from_bits<T>(Bits<T>((device_bits_of(x) & ~(Bits<T>(1) << top)) | Bits<T>(Bits<T>(negative) << top)));
 }
 
+// y with the sign of x, which it was converted from. That takes a shift and one lop3: but for a NaN y has the sign already, and
+// the device's own NaN has none in 32 bits and fewer.
+template <class D, class S> BL_FN D take_sign(D y, S x) {
+    constexpr int wider = 8 * (int(sizeof(D)) - int(sizeof(S))), top = 8 * sizeof(D) - 1;
+    Bits<D> sign;
+    if constexpr (wider >= 0) sign = Bits<D>(Bits<D>(bits_of(x)) << wider);
+    else sign = Bits<D>(bits_of(x) >> -wider);
+    constexpr Bits<D> mask = Bits<D>(Bits<D>(1) << top);
+    if constexpr (sizeof(D) <= 4) return from_bits<D>(Bits<D>(device_bits_of(y) | (sign & mask)));
+    else return from_bits<D>(Bits<D>((device_bits_of(y) & Bits<D>(~mask)) | (sign & mask)));
+}
+
 // The comparisons take the place of the conversion instruction's own saturation, which is not the same for all widths.
 template <class I, class F> BL_FN I float_to_integer(F x) {
     constexpr F limit = F(highest<I>() / 2 + 1) * 2;  // highest + 1, a power of two: exact
@@ -112,17 +124,47 @@ template <class I, class F> BL_FN I float_to_integer(F x) {
     return x == x ? I(x) : I(0);
 }
 
+// An integer to f16, rounded once.
+template <class S> BL_FN f16 integer_to_f16(S x) {
+#if BL_DEVICE
+    f16 r;
+    if constexpr (same<S, i64>()) BL_PTX("cvt.rn.f16.s64 %0, %1;" : "=h"(r.bits) : "l"(x));
+    else if constexpr (same<S, u64>()) BL_PTX("cvt.rn.f16.u64 %0, %1;" : "=h"(r.bits) : "l"(x));
+    else if constexpr (is_signed_integer<S>()) BL_PTX("cvt.rn.f16.s32 %0, %1;" : "=h"(r.bits) : "r"(i32(x)));
+    else BL_PTX("cvt.rn.f16.u32 %0, %1;" : "=h"(r.bits) : "r"(u32(x)));
+    return r;
+#else
+    if constexpr (sizeof(S) <= 2) return round_to<f16>(f32(x));  // exact in f32
+    else return round_to<f16>(round_to_odd(x));
+#endif
+}
+
 // A float or an integer to f16, bf16, f32 or f64.
 template <class D, class S> BL_FN D to_float(S x) {
     if constexpr (same<D, S>()) return x;
-    else if constexpr (is_half<S>() && is_half<D>()) return with_sign(round_to<D>(widen(x)), sign_of(x));
-    else if constexpr (is_half<S>()) return with_sign(D(widen(x)), sign_of(x));
-    else if constexpr (is_half<D>() && (same<S, f32>())) return with_sign(round_to<D>(x), sign_of(x));
-    else if constexpr (is_half<D>() && same<S, f64>()) return with_sign(round_to<D>(round_to_odd(x)), sign_of(x));
+    else if constexpr (same<S, bf16>() && same<D, f32>()) return widen(x);  // moves bits, a NaN's too
+    else if constexpr (is_half<S>() && is_half<D>()) return take_sign(round_to<D>(widen(x)), x);
+    else if constexpr (is_half<S>()) return take_sign(D(widen(x)), x);
+    else if constexpr (is_half<D>() && same<S, f32>()) return take_sign(round_to<D>(x), x);
+    else if constexpr (is_half<D>() && same<S, f64>()) return take_sign(round_to<D>(round_to_odd(x)), x);
+    else if constexpr (same<D, f16>()) return integer_to_f16(x);
     else if constexpr (is_half<D>() && (sizeof(S) <= 2)) return round_to<D>(f32(x));  // exact in f32
     else if constexpr (is_half<D>()) return round_to<D>(round_to_odd(x));
-    else if constexpr (is_float<S>()) return with_sign(D(x), sign_of(x));
+    else if constexpr (is_float<S>()) return take_sign(D(x), x);
     else return D(x);
+}
+
+// Two f32 to a word of f16 or bf16, each rounded, as round_to does it one by one; SIGNED: with its sign, as to_float does.
+template <class H, bool SIGNED> BL_FN u32 round_pair(f32 low, f32 high) {
+#if BL_DEVICE && __CUDA_ARCH__ >= 800
+    u32 pair;
+    if constexpr (same<H, f16>()) BL_PTX("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    else BL_PTX("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+#else
+    const u32 pair = u32(round_to<H>(low).bits) | u32(round_to<H>(high).bits) << 16;
+#endif
+    if constexpr (SIGNED) return blend<0x80008000u>(pair, permute<0x7632>(bits_of(low), bits_of(high)));
+    else return pair;
 }
 
 template <class S> BL_FN bool is_nonzero(S x) {

@@ -1,5 +1,5 @@
-// The kernels on the host, for tests: the same functions, words, conversions and kernel shapes, with PTX instructions
-// replaced by their models. Nothing here is part of the library.
+// The device functions on the host, for tests: the same functions, words and conversions, with PTX instructions replaced
+// by their models. Nothing here is part of the library.
 
 #include "params.h"
 
@@ -7,11 +7,12 @@
 
 #include "convert.cuh"
 #include "ops.cuh"
+#include "tables.cuh"
+#include "math.cuh"
+#include "functions.cuh"
+#include "vectors.cuh"
 #include "packed.cuh"
 #include "index.cuh"
-#include "elementwise.cu"
-#include "mixed.cuh"
-#include "grad.cuh"
 
 #include <cstddef>
 #include <cstring>
@@ -68,6 +69,8 @@ const Functions functions[] = {
     F(bitwise_and, bool) INTEGERS(F, bitwise_and) F(bitwise_or, bool) INTEGERS(F, bitwise_or) F(bitwise_xor, bool) INTEGERS(F, bitwise_xor)
     ALL(F, logical_and) ALL(F, logical_or) ALL(F, logical_xor)
     REAL(F, maximum) REAL(F, minimum) REAL(F, fmax) REAL(F, fmin)
+    INTEGERS(F, floor_divide) FLOATS(F, floor_divide) INTEGERS(F, remainder) FLOATS(F, remainder) INTEGERS(F, pow) FLOATS(F, pow)
+    FLOATS(F, logaddexp) FLOATS(F, nextafter) FLOATS(F, atan2)
 };
 
 const Functions* find(const char* op, const char* dtype) {
@@ -75,53 +78,6 @@ const Functions* find(const char* op, const char* dtype) {
         if (!strcmp(f.op, op) && !strcmp(f.dtype, dtype)) return &f;
     return nullptr;
 }
-
-// ---- Kernel shapes: a loop for the grid, a loop for the block ----------------------------------------------------
-
-template <class Params, class Body> void play(const void* params, u32 grid_x, u32 grid_y, Body body) {
-    const Params& p = *static_cast<const Params*>(params);
-    gridDim = {grid_x, grid_y};
-    for (blockIdx.y = 0; blockIdx.y < grid_y; ++blockIdx.y)
-        for (blockIdx.x = 0; blockIdx.x < grid_x; ++blockIdx.x)
-            for (threadIdx = {0, 0}; threadIdx.x < BL_THREADS; ++threadIdx.x) body(p);
-}
-
-struct Kernel {
-    const char* name;
-    void (*run)(const void* params, u32 grid_x, u32 grid_y);
-};
-
-#define K(name, Params, call) {name, [](const void* params, u32 x, u32 y) { play<Params>(params, x, y, [](const Params& p) { call; }); }},
-#define MIXED(op_, dtype, arity)                                                                         \
-    K("mixed_" #op_ "_" #dtype, BlMixed, (mixed<op::op_, dtype_##dtype, arity, u32>(p)))                 \
-    K("mixedw_" #op_ "_" #dtype, BlMixed, (mixed<op::op_, dtype_##dtype, arity, u64>(p)))
-#define SHAPES(op_, dtype)                                                                               \
-    K("contig_" #op_ "_" #dtype, BlLinear, (contig<op::op_, dtype_##dtype>(p)))                          \
-    K("scalar_" #op_ "_" #dtype, BlLinear, (scalar<op::op_, dtype_##dtype, Side::right>(p)))             \
-    K("lscalar_" #op_ "_" #dtype, BlLinear, (scalar<op::op_, dtype_##dtype, Side::left>(p)))             \
-    K("row_" #op_ "_" #dtype, BlMatrix, (row<op::op_, dtype_##dtype, Side::right>(p)))                   \
-    K("lrow_" #op_ "_" #dtype, BlMatrix, (row<op::op_, dtype_##dtype, Side::left>(p)))                   \
-    K("col_" #op_ "_" #dtype, BlMatrix, (col<op::op_, dtype_##dtype, Side::right>(p)))                   \
-    K("lcol_" #op_ "_" #dtype, BlMatrix, (col<op::op_, dtype_##dtype, Side::left>(p)))                   \
-    K("gen2_" #op_ "_" #dtype, BlStrided, (gen<op::op_, dtype_##dtype, 2>(p)))                           \
-    K("gen4_" #op_ "_" #dtype, BlStrided, (gen<op::op_, dtype_##dtype, 4>(p)))                           \
-    K("gen8_" #op_ "_" #dtype, BlStrided, (gen<op::op_, dtype_##dtype, 8>(p)))                           \
-    K("gath2_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 2, 2>(p)))                      \
-    K("gath4_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 4, 2>(p)))                      \
-    K("gath8_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 8, 2>(p)))                      \
-    MIXED(op_, dtype, 2)
-#define CAST(op_, dtype) MIXED(op_, dtype, 1)
-
-// Shapes do not depend on the op: these cover every element size, signed loads, results of every width, and all casts.
-const Kernel kernels[] = {
-    INTEGERS(SHAPES, bitwise_right_shift) SHAPES(bitwise_left_shift, i8) SHAPES(bitwise_right_shift_logical, i16)
-    FLOATS(SHAPES, copysign)
-    SHAPES(less_than, i8) SHAPES(less_than, bf16) SHAPES(less_than, f32) SHAPES(less_than, f64) SHAPES(equal, c128)
-    SHAPES(subtract, c64) SHAPES(subtract, c128)
-    MIXED(less_than, int, 2) MIXED(equal, int, 2) MIXED(greater_equal, int, 2)
-    ALL(CAST, cast)
-    K("each_copysign_grad_f16", BlGrad, (each_grad<f16>(p))) K("each_copysign_grad_f64", BlGrad, (each_grad<f64>(p)))
-};
 
 }  // namespace
 
@@ -140,11 +96,5 @@ extern "C" int bl_host_uniform(const char* op, const char* dtype, const void* x,
     const Functions* f = find(op, dtype);
     if (f) f->uniform(x, y, out, n);
     return f != nullptr;
-}
-// Runs a kernel by its name: params is the struct that the kernel takes, with host addresses in it.
-extern "C" int bl_host_run(const char* kernel, const void* params, bl_u32 grid_x, bl_u32 grid_y) {
-    for (const Kernel& k : kernels)
-        if (!strcmp(k.name, kernel)) return k.run(params, grid_x, grid_y), 1;
-    return 0;
 }
 extern "C" bl_u32 bl_host_divide(bl_u32 n, bl_u32 magic, bl_u32 shift) { return divide_by(n, BlDivisor{magic, shift}); }

@@ -5,6 +5,7 @@
 //     Kept                  what stays the same: numbers, and operands that stand still; kept(p, at) reads them
 //     Group<N>, Places      the operands of N elements, and their addresses
 //     places<N>(p, at, n)   where group n is (N = GROUP), or element n (N = 1)
+//     later(p, n, first, k) where the group k * BL_THREADS after n is, given where n is
 //     load<N>, store<N>     between memory and a group
 //     compute(kept, group, k)   the program, for element k
 //
@@ -38,9 +39,10 @@ template <class K> BL_FN void map_groups(const typename K::Params& p) {
         if (blockIdx.x < u32(p.full_blocks)) {
             typename K::template Group<K::GROUP> group[K::DEPTH];
             u64 out[K::DEPTH];
+            const auto start = K::template places<K::GROUP>(p, p.at, first);
 #pragma unroll
             for (int k = 0; k < K::DEPTH; ++k) {
-                const auto at = K::template places<K::GROUP>(p, p.at, Index(first + k * BL_THREADS));
+                const auto at = K::later(p, first, start, k);
                 group[k] = K::template load<K::GROUP>(p, at);
                 out[k] = at.address[0];
             }

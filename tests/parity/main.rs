@@ -67,30 +67,28 @@ fn expect_nothing_found(device: &Device) {
 /// The largest call, in elements, that runs on kernels it would not take by itself.
 const FORCED_LEN: usize = 2100;
 
-/// Everything that one module computes.
+/// Everything that one module computes. Each case of a generated kernel is another kernel to compile, so of those
+/// there are two, and two that are forced; expressions and samples have more.
 fn module(runner: &Runner, module: &Module, force: Force) {
-    let dtype = module.dtype().parse::<DType>();
-    match (module.op(), dtype) {
-        ("cast", Ok(dtype)) => unary::cast(runner, dtype, force),
-        ("signbit", Ok(dtype)) => unary::signbit(runner, dtype, force),
-        // It has kernels of its own, which cannot be chosen.
-        ("copysign_grad", Ok(dtype)) if force == Force::Nothing => {
-            unary::copysign_grad(runner, dtype);
-        }
-        ("copysign_grad", _) => {}
-        (op, Err(_)) => promoted::exact(runner, op.parse().unwrap(), force),
-        (op, Ok(dtype)) => {
-            let op: BinaryOp = op.parse().unwrap();
-            let cases = cases::fresh(op, dtype).into_iter().chain(destinations::given(op, dtype));
-            // Nothing is forced on large calls, nor on those that would run as they have already.
-            let is_new = |case: &Case| {
-                force == Force::Nothing
-                    || case.len() <= FORCED_LEN && shape_under(case, force) != case.shape
-            };
-            for case in cases.filter(is_new) {
-                runner.binary(op, dtype, &case, force);
-            }
-        }
+    let op: BinaryOp = module.op().parse().unwrap();
+    let dtype: DType = module.dtype().parse().unwrap();
+    let cases = cases::fresh(op, dtype).into_iter().chain(destinations::given(op, dtype));
+    let (generated, written): (Vec<Case>, Vec<Case>) =
+        cases.partition(|case| shape_under(case, force) == cases::GENERATED);
+    // Nothing is forced on large calls, nor on those that would run as they have already.
+    let is_new = |case: &&Case| {
+        force == Force::NOTHING
+            || case.len() <= FORCED_LEN && shape_under(case, force) != case.shape
+    };
+    for case in written.iter().filter(is_new) {
+        runner.binary(op, dtype, case, force);
+    }
+    // Other modules take other cases.
+    let turn = module.kernels()[0].bytes().map(usize::from).sum::<usize>();
+    let few: Vec<_> = generated.iter().filter(is_new).collect();
+    let count = if force == Force::NOTHING { 2 } else { 1 }.min(few.len());
+    for at in 0..count {
+        runner.binary(op, dtype, few[(turn + at * 7) % few.len()], force);
     }
 }
 
@@ -100,12 +98,19 @@ fn every_kernel_computes_what_the_cpu_does() {
     let _alone = alone();
     let driver = Driver::in_use();
     let runner = Runner::new(device.clone());
-    for force in [Force::Nothing, Force::Gather, Force::Mixed, Force::Wide] {
+    for force in [Force::NOTHING, Force::GATHER, Force::ELEMENTS, Force::WIDE] {
         introspect::force(force);
         runner.for_each_module(|one| module(&runner, one, force));
-        introspect::force(Force::Nothing);
+        introspect::force(Force::NOTHING);
     }
-    runner.share(BinaryOp::ALL.len(), |at| promoted::pairs(&runner, BinaryOp::ALL[at]));
+    runner.share(DType::ALL.len(), |at| unary::all(&runner, DType::ALL[at]));
+    for force in unary::SUMS {
+        introspect::force(force);
+        runner.share(DType::ALL.len(), |at| unary::sums(&runner, DType::ALL[at], force));
+        introspect::force(Force::NOTHING);
+    }
+    runner.share(BinaryOp::ALL.len(), |at| promoted::pairs(&runner, at));
+    runner.share(promoted::EXACT.len(), |at| promoted::exact(&runner, promoted::EXACT[at]));
     let failures = runner.failures();
     assert!(failures.is_empty(), "CPU and CUDA disagree:\n{}", failures.join("\n"));
     match &driver {
@@ -135,9 +140,11 @@ fn report(runner: &Runner, driver: Option<&Driver>) {
     };
     let (device, name) = (&runner.devices[1], if driver.is_some() { "virtual" } else { "system" });
     say(&format!(
-        "{} of {} kernels executed on {device} ({name} driver), {} calls equal to the CPU's",
+        "{} of {} written kernels and {} generated ones executed on {device} ({name} driver), {} calls equal to \
+         the CPU's",
         all.intersection(&executed).count(),
         all.len(),
+        executed.difference(&all).count(),
         runner.calls()
     ));
     say(match driver {

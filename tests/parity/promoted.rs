@@ -1,24 +1,35 @@
 //! Operands of every pair of dtypes, under every rulebook, through the kernels that convert.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use bitlane::introspect::Force;
 use bitlane::promote::result_type;
 use bitlane::{BinaryOp, DType, Rules, Tensor, binary};
 
 use crate::data::{dense, strided};
 use crate::model::element::Nan;
-use crate::runner::{Runner, kernel_name};
+use crate::runner::{Kernel, Runner};
 
 const RULES: [Rules; 4] = [Rules::Paddle, Rules::Torch, Rules::NumPy, Rules::Jax];
 
-/// Every pair of dtypes for one operation.
-pub fn pairs(runner: &Runner, op: BinaryOp) {
-    for &lhs in DType::ALL {
-        for &rhs in DType::ALL.iter().filter(|&&rhs| rhs != lhs) {
+/// Pairs of dtypes for one operation. Every pair is a kernel to compile, so each operation takes its share of
+/// them, and another one in the next run.
+pub fn pairs(runner: &Runner, index: usize) {
+    static TURN: OnceLock<usize> = OnceLock::new();
+    let turn = *TURN.get_or_init(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let turn = std::env::var("BITLANE_TURN").ok().and_then(|turn| turn.parse().ok());
+        let turn = turn.unwrap_or(now.as_secs() as usize % BinaryOp::ALL.len());
+        super::say(&format!("BITLANE_TURN={turn} repeats these pairs of dtypes"));
+        turn
+    });
+    let all = DType::ALL.iter().flat_map(|&lhs| DType::ALL.iter().map(move |&rhs| (lhs, rhs)));
+    for (at, (lhs, rhs)) in all.filter(|(lhs, rhs)| lhs != rhs).enumerate() {
+        if (at + turn) % BinaryOp::ALL.len() == index {
             let mut seen = BTreeSet::new();
             for rules in RULES {
-                pair(runner, op, [lhs, rhs], rules, &mut seen);
+                pair(runner, BinaryOp::ALL[index], [lhs, rhs], rules, &mut seen);
             }
         }
     }
@@ -60,22 +71,24 @@ fn pair(
 }
 
 /// The comparisons that are exact over all integers: an unsigned 64-bit one with a signed one.
-pub fn exact(runner: &Runner, op: BinaryOp, force: Force) {
-    let signed = [DType::I8, DType::I16, DType::I32, DType::I64];
-    let shape = if force == Force::Wide { "mixedw" } else { "mixed" };
-    let kernel = format!("{shape}_{}_int", kernel_name(op));
-    for (lhs, rhs) in signed.iter().flat_map(|&s| [(DType::U64, s), (s, DType::U64)]) {
+pub const EXACT: [BinaryOp; 6] = [
+    BinaryOp::Equal,
+    BinaryOp::NotEqual,
+    BinaryOp::LessThan,
+    BinaryOp::LessEqual,
+    BinaryOp::GreaterThan,
+    BinaryOp::GreaterEqual,
+];
+
+pub fn exact(runner: &Runner, op: BinaryOp) {
+    for (lhs, rhs) in [(DType::U64, DType::I64), (DType::I64, DType::U64), (DType::I8, DType::U64)] {
         let (x, y) = (&runner.data(lhs).lhs, &runner.data(rhs).rhs);
         let n = if lhs == DType::I64 { 2055 } else { 300 };
-        for (l, r) in [
-            (dense(&[n], 0), dense(&[n], 0)),
-            (strided(&[5, 9, 4], &[-36, 1, -9]), dense(&[9, 1], 3)),
-        ] {
-            let what = || format!("{op} of {lhs} and {rhs}, {l:?} {r:?}, {force:?}");
-            runner.agree(Some(&kernel), Nan::Exact, what, |side| {
-                let (x, y): (Tensor, Tensor) = (l.of(&x.0[side]), r.of(&y.0[side]));
-                binary(op, &x, &y).rules(Rules::NumPy).run()
-            });
-        }
+        let (l, r) = (dense(&[n], 0), dense(&[n], 0));
+        let what = || format!("{op} of {lhs} and {rhs}, {l:?} {r:?}");
+        runner.agree(Some(&Kernel::Generated), Nan::Exact, what, |side| {
+            let (x, y): (Tensor, Tensor) = (l.of(&x.0[side]), r.of(&y.0[side]));
+            binary(op, &x, &y).rules(Rules::NumPy).run()
+        });
     }
 }

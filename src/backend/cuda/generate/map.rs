@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
 use super::form::{Form, Kind};
-use super::{GRID_X, Job, Loops, THREADS, Words, group_size, is_slow, push_numbers};
+use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, is_slow, push_numbers};
 use crate::backend::cuda::force::Force;
 use crate::plan::{OUT, Plan};
 use crate::program::Request;
@@ -32,7 +32,9 @@ pub(in crate::backend::cuda) fn map<'a>(
     let sizes = || slots.clone().filter(|&slot| moves(slot)).map(|slot| operands[slot].size);
     // A single loop has no runs that groups could straddle, and whatever its length is, one kernel serves.
     let inner = (!is_linear && plan.rank > 1).then_some(plan.sizes[0]);
-    let group = group_size(sizes(), GROUP_BYTES, slow, inner);
+    // Where loops have to be found first, each time is for twice as many elements.
+    let vector = if inner.is_some() { 2 * VECTOR } else { VECTOR };
+    let group = group_size(sizes(), vector, GROUP_BYTES, slow, inner);
     let walk = match inner {
         _ if is_linear => Walk::Linear,
         Some(inner) if inner.is_multiple_of(group) && !force.has(Force::ELEMENTS) => Walk::Groups,
@@ -59,7 +61,11 @@ pub(in crate::backend::cuda) fn map<'a>(
     let depth = match walk {
         Walk::Elements => 1,
         _ if slow => 1,
-        Walk::Linear | Walk::Groups => depth(group, sizes().sum::<usize>() - operands[OUT].size, operands[OUT].size),
+        Walk::Linear | Walk::Groups => {
+            let out = operands[OUT].size;
+            let in_flight = if walk == Walk::Linear { IN_FLIGHT } else { 2 * IN_FLIGHT };
+            depth(group, sizes().sum::<usize>() - out, out, in_flight)
+        }
     };
     let form = Form {
         program: request.program,
@@ -125,12 +131,12 @@ fn best_head(plan: &Plan, operands: &[Operand], group: usize) -> usize {
 
 /// How many groups a thread takes: enough bytes under way, while registers last. Without inputs there is but the number to
 /// store, as often as pays for finding out where.
-fn depth(group: usize, inputs: usize, out: usize) -> usize {
+fn depth(group: usize, inputs: usize, out: usize, in_flight: usize) -> usize {
     if inputs == 0 {
-        return if out < 8 { 4 } else { 8 };
+        return (2 * out).clamp(4, 16);
     }
     let mut depth = 1;
-    while depth < 4 && depth * group * inputs < IN_FLIGHT && 2 * depth * group * inputs + group * out <= GROUP_BYTES {
+    while depth < 4 && depth * group * inputs < in_flight && 2 * depth * group * inputs + group * out <= GROUP_BYTES {
         depth *= 2;
     }
     depth

@@ -129,9 +129,15 @@ impl<'a> Loops<'a> {
     }
 }
 
-/// The elements that a thread takes at once: 16 bytes of the narrowest operand, but of the others no more than registers
+/// The elements that a thread takes at once: a vector of the narrowest operand, but of the others no more than registers
 /// can hold; and of an inner loop that is no multiple of that, less.
-fn group_size(sizes: impl Iterator<Item = usize>, most_bytes: usize, slow: bool, inner: Option<usize>) -> usize {
+fn group_size(
+    sizes: impl Iterator<Item = usize>,
+    vector: usize,
+    most_bytes: usize,
+    slow: bool,
+    inner: Option<usize>,
+) -> usize {
     let (mut narrowest, mut widest, mut total) = (VECTOR, 1, 0);
     for size in sizes {
         narrowest = narrowest.min(size);
@@ -139,7 +145,7 @@ fn group_size(sizes: impl Iterator<Item = usize>, most_bytes: usize, slow: bool,
         total += size;
     }
     let least = if slow { 1 } else { (VECTOR / widest).max(1) };
-    let mut group = if slow { (VECTOR / widest).clamp(1, 2) } else { VECTOR / narrowest };
+    let mut group = if slow { (VECTOR / widest).clamp(1, 2) } else { vector / narrowest };
     while group > least && group * total > most_bytes {
         group /= 2;
     }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use super::class::{Class, Walk};
 use super::form::{Adders, Finish, Form, Kind, is_large};
 use crate::DType;
+use crate::op::ElementOp;
 use crate::plan::OUT;
 use crate::program::{Action, Input, Value};
 
@@ -59,6 +60,14 @@ pub(in crate::backend::cuda) fn kernel(form: &Form<'_>) -> String {
          bl::{skeleton}<bl::K>(p);\n}}"
     ));
     text.out
+}
+
+/// What is rounded last: a conversion, after which a NaN has the sign it had, or the result of arithmetic, which may have
+/// any.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rounding {
+    OfCast,
+    OfArithmetic,
 }
 
 struct Text<'a> {
@@ -116,7 +125,11 @@ impl Text<'_> {
             u8::from(straddles),
             u8::from(!straddles),
         ));
-        self.member(&format!("typedef dtype_{} Result;", form.program.dtype(form.program.result())));
+        let result = match self.last_rounding() {
+            None => form.program.dtype(form.program.result()),
+            Some(Rounding::OfCast | Rounding::OfArithmetic) => DType::F32,
+        };
+        self.member(&format!("typedef dtype_{result} Result;"));
         if let Kind::Sum(..) = form.kind {
             self.member(&format!("typedef dtype_{} Sum;", form.sum_dtype()));
         }
@@ -181,6 +194,7 @@ impl Text<'_> {
         self.member("}");
     }
 
+    /// Where the operands of a group, or of an element, are.
     fn places(&mut self) {
         let form = self.form;
         self.member("struct Places { u64 address[SLOTS]; Index outer; };");
@@ -211,6 +225,29 @@ impl Text<'_> {
                 }
             };
             self.member(&format!("    places.address[{slot}] = {address};"));
+        }
+        self.member("    return places;\n    }");
+        if form.depth > 1 {
+            self.later();
+        }
+    }
+
+    /// Where the groups are that a thread takes after its first one: runs go on at a distance that is known beforehand.
+    fn later(&mut self) {
+        let form = self.form;
+        self.member("static BL_FN Places later(const Params& p, Index n, const Places& first, int k) {");
+        if form.classes.iter().any(|class| class.is_located()) {
+            self.member("    Places places = k == 0 ? first : bl::K::places<GROUP>(p, p.at, Index(n + k * BL_THREADS));");
+        } else {
+            self.member("    Places places = first;");
+        }
+        for (slot, class) in form.classes.iter().enumerate() {
+            if matches!(class, Class::DenseAligned | Class::Dense) {
+                let size = self.dtype(slot).size();
+                self.member(&format!(
+                    "    places.address[{slot}] = first.address[{slot}] + u64(k) * (BL_THREADS * GROUP * {size});"
+                ));
+            }
         }
         self.member("    return places;\n    }");
     }
@@ -251,12 +288,38 @@ impl Text<'_> {
         }
     }
 
+    /// How the last step ends, if that is left to the store, which rounds two elements with one instruction: the steps
+    /// of f16 and bf16 that are computed in f32.
+    fn last_rounding(&self) -> Option<Rounding> {
+        use ElementOp::{Add, Divide, Multiply, Subtract};
+        let form = self.form;
+        let steps = form.program.steps();
+        let last = steps.last().filter(|step| matches!(step.result, DType::F16 | DType::BF16))?;
+        let possible = form.program.result() == Value::Step(steps.len() as u16 - 1)
+            && form.kind == Kind::Map
+            && !form.masked
+            && matches!(form.classes[OUT], Class::DenseAligned | Class::RunAligned);
+        match last.action {
+            Action::Cast if possible && last.dtype == DType::F32 => Some(Rounding::OfCast),
+            Action::Apply(Add | Subtract | Multiply | Divide) if possible => Some(Rounding::OfArithmetic),
+            _ => None,
+        }
+    }
+
     fn compute(&mut self) {
         self.member("template <int N> static BL_FN Result compute(const Kept& kept, const Group<N>& group, int k) {");
-        for (index, step) in self.form.program.steps().iter().enumerate() {
-            let arguments: Vec<_> = step.arguments().iter().map(|&argument| self.value(argument)).collect();
+        let steps = self.form.program.steps();
+        let rounding = self.last_rounding();
+        for (index, step) in steps.iter().enumerate() {
+            let mut arguments: Vec<_> = step.arguments().iter().map(|&argument| self.value(argument)).collect();
+            let mut result = step.result;
+            if rounding.is_some() && index + 1 == steps.len() {
+                result = DType::F32;
+                if rounding == Some(Rounding::OfArithmetic) {
+                    arguments.iter_mut().for_each(|argument| *argument = format!("widen({argument})"));
+                }
+            }
             let arguments = arguments.join(", ");
-            let result = step.result;
             let call = match step.action {
                 Action::Cast => format!("convert<dtype_{result}>({arguments})"),
                 Action::Apply(op) => format!("op::{}::apply({arguments})", op.name()),
@@ -270,7 +333,13 @@ impl Text<'_> {
 
     fn store(&mut self) {
         let form = self.form;
+        let rounded = format!(
+            "store_run_rounded<dtype_{}, {}>",
+            form.out,
+            self.last_rounding() == Some(Rounding::OfCast)
+        );
         let (function, step) = match form.classes[OUT] {
+            _ if self.last_rounding().is_some() => (rounded.as_str(), None),
             Class::DenseAligned | Class::RunAligned => ("store_run", None),
             Class::Strided => ("store_each", Some(self.inner_step(OUT))),
             Class::Still | Class::Dense | Class::Run | Class::Column => ("store_each", None),

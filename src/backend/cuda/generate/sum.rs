@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
 use super::form::{Adders, Finish, Form, Kind, sum_dtype};
-use super::{GRID_X, Job, Loops, THREADS, Words, group_size, is_slow, push_numbers};
+use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, is_slow, push_numbers};
 use crate::backend::cuda::force::Force;
 use crate::backend::cuda::params::{BL_SUM_CHUNKS_LOG2, BL_SUM_LEVELS, BL_WARP};
 use crate::layout::MAX_RANK;
@@ -104,7 +104,7 @@ impl<'p> Stage<'p, '_> {
         let sums = sum_dtype(self.program.dtype(self.program.result())).size();
         // The terms as sums take registers, too, but need not be aligned: their size is not one of an operand.
         let most = GROUP_BYTES.min(GROUP_BYTES / sums * moving.clone().map(|slot| self.operands[slot].size).sum::<usize>());
-        let mut group = group_size(moving.clone().map(|slot| self.operands[slot].size), most, slow, inner);
+        let mut group = group_size(moving.clone().map(|slot| self.operands[slot].size), VECTOR, most, slow, inner);
         let by_threads = if force.has(Force::THREAD_SUMS) {
             true
         } else if force.has(Force::BLOCK_SUMS) {
