@@ -57,6 +57,12 @@ impl Storage {
         Storage { _owner: Some(AssertUnwindSafe(owner)), ..self }
     }
 
+    /// Whether borrowed memory is kept by its owner for as long as the storage lives.
+    #[cfg(all(feature = "dlpack", feature = "cuda"))]
+    pub(crate) fn has_owner(&self) -> bool {
+        self.owner.is_some()
+    }
+
     #[cfg(feature = "cuda")]
     pub(crate) fn into_memory(self) -> Memory {
         self.memory.into_inner().unwrap_or_else(PoisonError::into_inner)
