@@ -46,10 +46,14 @@ const REGISTERS: u32 = 64;
 pub fn violations(title: &str, figures: &Figures) -> Vec<String> {
     let mut missed = Vec::new();
     if figures.local != 0 || figures.stack != 0 {
-        missed.push(format!("{} local memory accesses, {} bytes of stack", figures.local, figures.stack));
+        missed.push(format!(
+            "{} local memory accesses, {} bytes of stack",
+            figures.local, figures.stack
+        ));
     }
     // Titles of samples without a bound may begin like those of others, so the whole title counts, but for fills.
-    let found = |bound: &&Bound| bound.title == title || bound.title.ends_with(' ') && is_fill(title);
+    let found =
+        |bound: &&Bound| bound.title == title || bound.title.ends_with(' ') && is_fill(title);
     let Some(bound) = BOUNDS.iter().find(found) else { return missed };
     if figures.instructions_per_element > bound.instructions {
         let found = figures.instructions_per_element;
@@ -82,13 +86,19 @@ pub fn table(measured: &[Measured]) -> String {
     let titles = measured.first().map_or(&[][..], |measured| &measured.kernels);
     let titles = titles.iter().filter_map(|figures| figures.title.as_deref());
     for title in titles {
-        let bounds = |bound: &&Bound| bound.title == title || bound.title.ends_with(' ') && is_fill(title);
+        let bounds =
+            |bound: &&Bound| bound.title == title || bound.title.ends_with(' ') && is_fill(title);
         let Some(bound) = BOUNDS.iter().find(bounds) else { continue };
         let _ = write!(text, "| {title} | {} |", bound.instructions);
         for measured in measured {
-            let figures = measured.kernels.iter().find(|figures| figures.title.as_deref() == Some(title));
+            let figures =
+                measured.kernels.iter().find(|figures| figures.title.as_deref() == Some(title));
             if let Some(figures) = figures {
-                let _ = write!(text, " {:.2} | {} |", figures.instructions_per_element, figures.registers);
+                let _ = write!(
+                    text,
+                    " {:.2} | {} |",
+                    figures.instructions_per_element, figures.registers
+                );
             }
         }
         text += "\n";

@@ -131,7 +131,12 @@ impl<'a> Loops<'a> {
 
 /// The elements that a thread takes at once: 16 bytes of the narrowest operand, but of the others no more than registers
 /// can hold; and of an inner loop that is no multiple of that, less.
-fn group_size(sizes: impl Iterator<Item = usize>, most_bytes: usize, slow: bool, inner: Option<usize>) -> usize {
+fn group_size(
+    sizes: impl Iterator<Item = usize>,
+    most_bytes: usize,
+    slow: bool,
+    inner: Option<usize>,
+) -> usize {
     let (mut narrowest, mut widest, mut total) = (VECTOR, 1, 0);
     for size in sizes {
         narrowest = narrowest.min(size);

@@ -98,8 +98,13 @@ impl Text<'_> {
 
     /// The operands that groups hold, as (what they are called, their dtype, slot and class): all that do not stand still.
     fn grouped(&self) -> Vec<(String, DType, usize, Class)> {
-        let inputs = self.in_memory().map(|(index, slot, class)| (format!("x{index}"), self.dtype(slot), slot, class));
-        let mask = self.form.mask().map(|slot| ("mask".into(), DType::Bool, slot, self.form.classes[slot]));
+        let inputs = self
+            .in_memory()
+            .map(|(index, slot, class)| (format!("x{index}"), self.dtype(slot), slot, class));
+        let mask = self
+            .form
+            .mask()
+            .map(|slot| ("mask".into(), DType::Bool, slot, self.form.classes[slot]));
         inputs.chain(mask).filter(|(.., class)| *class != Class::Still).collect()
     }
 
@@ -116,7 +121,10 @@ impl Text<'_> {
             u8::from(straddles),
             u8::from(!straddles),
         ));
-        self.member(&format!("typedef dtype_{} Result;", form.program.dtype(form.program.result())));
+        self.member(&format!(
+            "typedef dtype_{} Result;",
+            form.program.dtype(form.program.result())
+        ));
         if let Kind::Sum(..) = form.kind {
             self.member(&format!("typedef dtype_{} Sum;", form.sum_dtype()));
         }
@@ -136,7 +144,8 @@ impl Text<'_> {
         if strided > 0 {
             self.member(&format!("    i64 inner[{strided}];"));
         }
-        let numbers = form.program.inputs().iter().filter(|input| matches!(input, Input::Number(..)));
+        let numbers =
+            form.program.inputs().iter().filter(|input| matches!(input, Input::Number(..)));
         let numbers = numbers.count();
         if numbers > 0 {
             self.member(&format!("    BlValue number[{numbers}];"));
@@ -149,8 +158,12 @@ impl Text<'_> {
             self.member(&format!("    Loops<{}, SLOTS> outer;", form.outer_rank));
         }
         self.member("};");
-        self.member("static BL_FN Index inner_size(const Params& p) { return Index(p.inner_size); }");
-        self.member("static BL_FN Index inner_starts(const Params& p) { return Index(p.inner_starts); }");
+        self.member(
+            "static BL_FN Index inner_size(const Params& p) { return Index(p.inner_size); }",
+        );
+        self.member(
+            "static BL_FN Index inner_starts(const Params& p) { return Index(p.inner_starts); }",
+        );
     }
 
     fn kept(&mut self) {
@@ -235,7 +248,9 @@ impl Text<'_> {
             loads.push(format!("{held}::load(at.address[{slot}]{step})"));
         }
         self.member(&format!("template <int N> struct Group {{ {fields}}};"));
-        self.member("template <int N> static BL_FN Group<N> load(const Params& p, const Places& at) {");
+        self.member(
+            "template <int N> static BL_FN Group<N> load(const Params& p, const Places& at) {",
+        );
         self.member(&format!("    return Group<N>{{{}}};", loads.join(", ")));
         self.member("}");
     }
@@ -245,7 +260,9 @@ impl Text<'_> {
         match value {
             Value::Step(index) => format!("t{index}"),
             Value::Input(index) => match self.form.program.inputs()[usize::from(index)] {
-                Input::Memory(_, slot) if self.form.classes[slot] != Class::Still => format!("group.x{index}.get(k)"),
+                Input::Memory(_, slot) if self.form.classes[slot] != Class::Still => {
+                    format!("group.x{index}.get(k)")
+                }
                 Input::Memory(..) | Input::Number(..) => format!("kept.x{index}"),
             },
         }
@@ -254,7 +271,8 @@ impl Text<'_> {
     fn compute(&mut self) {
         self.member("template <int N> static BL_FN Result compute(const Kept& kept, const Group<N>& group, int k) {");
         for (index, step) in self.form.program.steps().iter().enumerate() {
-            let arguments: Vec<_> = step.arguments().iter().map(|&argument| self.value(argument)).collect();
+            let arguments: Vec<_> =
+                step.arguments().iter().map(|&argument| self.value(argument)).collect();
             let arguments = arguments.join(", ");
             let result = step.result;
             let call = match step.action {
@@ -282,7 +300,9 @@ impl Text<'_> {
         };
         let step = step.map_or(String::new(), |step| format!(", {step}"));
         self.member("template <int N> static BL_FN void store(const Params& p, const Kept& kept, const Group<N>& group,");
-        self.member("                                         u64 address, const Result (&result)[N]) {");
+        self.member(
+            "                                         u64 address, const Result (&result)[N]) {",
+        );
         self.member(&format!("    {function}(address, result{mask}{step});"));
         self.member("}");
     }
@@ -295,15 +315,22 @@ impl Text<'_> {
         self.member("    places.outer = locate(p.outer, output, offset);");
         for slot in 0..form.classes.len() {
             let size = self.dtype(slot).size();
-            self.member(&format!("    places.address[{slot}] = displace<{size}>(p.at[{slot}], offset[{slot}]);"));
+            self.member(&format!(
+                "    places.address[{slot}] = displace<{size}>(p.at[{slot}], offset[{slot}]);"
+            ));
         }
         self.member("    return places;\n    }");
         self.member("static BL_FN void finish(const Params& p, const Places& at, Index output, Index segment, Sum sum) {");
         let out = form.out;
         self.member(&match finish {
-            Finish::Part => "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(Sum), sum);".to_owned(),
+            Finish::Part => {
+                "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(Sum), sum);"
+                    .to_owned()
+            }
             Finish::Sum => format!("    bl::store(at.address[0], convert<dtype_{out}>(sum));"),
-            Finish::Mean => format!("    bl::store(at.address[0], convert<dtype_{out}>(quotient(sum, p.divisor)));"),
+            Finish::Mean => format!(
+                "    bl::store(at.address[0], convert<dtype_{out}>(quotient(sum, p.divisor)));"
+            ),
         });
         self.member("}");
     }
