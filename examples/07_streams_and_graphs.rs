@@ -10,7 +10,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     use bitlane::{BinaryOp, DType, Device, Shift, Tensor, binary};
 
     if Device::cuda_count() == 0 {
-        println!("there is no CUDA device: {}", Device::cuda(0).err().map_or(String::new(), |e| e.to_string()));
+        println!(
+            "there is no CUDA device: {}",
+            Device::cuda(0).err().map_or(String::new(), |e| e.to_string())
+        );
         return Ok(());
     }
     let context = cuda::cudarc::driver::CudaContext::new(0)?;

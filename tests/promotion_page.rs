@@ -35,7 +35,13 @@ fn cell(op: Op, lhs: Kind, rhs: Kind, rules: Rules) -> String {
 }
 
 /// One table: rows and columns of tensors, and columns of numbers where they are wanted.
-fn table(op: Op, rules: Rules, lhs: fn(DType) -> Kind, rhs: fn(DType) -> Kind, numbers: bool) -> String {
+fn table(
+    op: Op,
+    rules: Rules,
+    lhs: fn(DType) -> Kind,
+    rhs: fn(DType) -> Kind,
+    numbers: bool,
+) -> String {
     let mut text = String::from("| |");
     for dtype in DType::ALL {
         write!(text, " {dtype} |").unwrap();
@@ -68,7 +74,11 @@ fn tables(op: Op, rules: Rules) -> String {
     let mut text = tensors.clone();
     let plain = table(op, rules, Kind::tensor, Kind::tensor, false);
     for (title, lhs, rhs) in [
-        ("A tensor with one without dimensions", Kind::tensor as fn(DType) -> Kind, Kind::zero_d as fn(DType) -> Kind),
+        (
+            "A tensor with one without dimensions",
+            Kind::tensor as fn(DType) -> Kind,
+            Kind::zero_d as fn(DType) -> Kind,
+        ),
         ("A tensor without dimensions with one that has some", Kind::zero_d, Kind::tensor),
         ("Two tensors without dimensions", Kind::zero_d, Kind::zero_d),
     ] {

@@ -119,7 +119,8 @@ fn expected<T: Term>(x: &Tensor, axes: &[usize], is_mean: bool) -> Vec<T::Result
 
 #[track_caller]
 fn check<T: Term>(x: &Tensor, axes: &[usize]) {
-    let means = if T::DTYPE.is_float() || T::DTYPE.is_complex() { &[false, true][..] } else { &[false] };
+    let means =
+        if T::DTYPE.is_float() || T::DTYPE.is_complex() { &[false, true][..] } else { &[false] };
     for &is_mean in means {
         let given = if is_mean { x.mean(axes) } else { x.sum(axes) }.unwrap();
         let expected = expected::<T>(x, axes, is_mean);
@@ -202,8 +203,8 @@ fn every_dtype_over_every_set_of_axes() {
 #[test]
 fn lengths_around_every_edge() {
     let lengths = [
-        1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511,
-        513, 1023, 1024, 1025, 2047, 2049, 4095, 4096, 4097, 8191, 8193, 20_000, 65_537,
+        1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257,
+        511, 513, 1023, 1024, 1025, 2047, 2049, 4095, 4096, 4097, 8191, 8193, 20_000, 65_537,
     ];
     for device in devices() {
         for (seed, &len) in lengths.iter().enumerate() {
@@ -223,9 +224,12 @@ fn lengths_around_every_edge() {
 #[test]
 fn rows_columns_and_permutations_have_the_same_order() {
     for device in devices() {
-        for (rows, columns) in [(1, 300), (300, 1), (7, 129), (129, 7), (64, 64), (1000, 3), (3, 1000)] {
+        for (rows, columns) in
+            [(1, 300), (300, 1), (7, 129), (129, 7), (64, 64), (1000, 3), (3, 1000)]
+        {
             let x = random_tensor(11, DType::F32, &[rows, columns], &device);
-            let transposed = x.transpose(0, 1).unwrap().contiguous().unwrap().transpose(0, 1).unwrap();
+            let transposed =
+                x.transpose(0, 1).unwrap().contiguous().unwrap().transpose(0, 1).unwrap();
             for axes in [&[0][..], &[1], &[0, 1]] {
                 check::<f32>(&x, axes);
                 check::<f32>(&transposed, axes);
@@ -275,7 +279,8 @@ fn zeros_keep_their_sign() {
 fn a_sum_is_rounded_once() {
     for device in devices() {
         // In f16 the sum would overflow half-way, in f32 the small ones would be lost.
-        let x = Tensor::from_slice(&[f16::MAX, f16::MAX, f16::MIN, f16::MIN, f16::ONE], [5], &device);
+        let x =
+            Tensor::from_slice(&[f16::MAX, f16::MAX, f16::MIN, f16::MIN, f16::ONE], [5], &device);
         assert_eq!(x.unwrap().sum(&[]).unwrap().to_vec::<f16>().unwrap(), [f16::ONE]);
         let x = Tensor::from_slice(&[3e7f32, 1.0, 1.0, 1.0, -3e7], [5], &device).unwrap();
         assert_eq!(x.sum(&[]).unwrap().to_vec::<f32>().unwrap(), [3.0]);

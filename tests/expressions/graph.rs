@@ -151,9 +151,7 @@ impl Graph {
                 Entry::Unary(name, x) => unary_expr(name, operand(x)),
                 Entry::Cast(dtype, x) => operand(x).cast(dtype),
                 Entry::Binary(op, x, y) => operand(x).binary(op, operand(y)),
-                Entry::Select(condition, x, y) => {
-                    operand(condition).select(operand(x), operand(y))
-                }
+                Entry::Select(condition, x, y) => operand(condition).select(operand(x), operand(y)),
             });
         }
         built.swap_remove(root).rules(self.rules)
@@ -252,11 +250,8 @@ impl Value {
             Value::Tensor(outcome) => Ok(outcome),
             Value::Number(scalar) => {
                 let number = Expr::from(scalar);
-                let lonely = if name == "cast" {
-                    number.cast(DType::I32)
-                } else {
-                    unary_expr(name, number)
-                };
+                let lonely =
+                    if name == "cast" { number.cast(DType::I32) } else { unary_expr(name, number) };
                 Err(lonely.run().expect_err("a number is no operand"))
             }
         }
@@ -336,10 +331,8 @@ fn shapes(random: &mut Random) -> Vec<usize> {
 /// the other direction.
 fn tensor(random: &mut Random, dtype: DType, shape: &[usize], device: &Device) -> Tensor {
     let dropped = if random.below(3) == 0 { random.below(shape.len() + 1) } else { 0 };
-    let own: Vec<usize> = shape[dropped..]
-        .iter()
-        .map(|&size| if random.below(5) == 0 { 1 } else { size })
-        .collect();
+    let own: Vec<usize> =
+        shape[dropped..].iter().map(|&size| if random.below(5) == 0 { 1 } else { size }).collect();
     let step = if random.below(4) == 0 { 2 } else { 1 };
     let mut stored = own.clone();
     if let Some(last) = stored.last_mut() {

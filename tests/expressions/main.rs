@@ -80,9 +80,7 @@ fn check_destination(
 ) {
     let (shape, result) = (expected.result.shape(), expected.result.dtype());
     let device = graph.tensors[0].device();
-    let fits = |out: &Tensor| {
-        out.shape() == shape && out.dtype().category() >= result.category()
-    };
+    let fits = |out: &Tensor| out.shape() == shape && out.dtype().category() >= result.category();
     let own = &graph.tensors[random.below(graph.tensors.len())];
     let mut out = match random.below(4) {
         0 if fits(own) => own.clone(),
@@ -106,8 +104,7 @@ fn check_destination(
     let reference = expected.result.device();
     let before = out.to_device(reference).unwrap().copy().unwrap();
     let mask: Vec<bool> = (0..before.len()).map(|_| random.below(3) > 0).collect();
-    let mask = (random.below(2) == 0)
-        .then(|| Tensor::from_slice(&mask, shape, device).unwrap());
+    let mask = (random.below(2) == 0).then(|| Tensor::from_slice(&mask, shape, device).unwrap());
     let expr = graph.expr();
     let evaluation = expr.out(&mut out);
     let evaluation = match &mask {
@@ -118,7 +115,9 @@ fn check_destination(
         Ok(_) => {
             let written = expected.result.cast(before.dtype()).unwrap();
             let written = match &mask {
-                Some(mask) => select(&mask.to_device(reference).unwrap(), &written, &before).unwrap(),
+                Some(mask) => {
+                    select(&mask.to_device(reference).unwrap(), &written, &before).unwrap()
+                }
                 None => written,
             };
             let expected = Outcome { result: written, free: expected.free.clone() };

@@ -35,7 +35,11 @@ pub(super) struct Place<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(script: &'a Script, scratch: &'a mut Scratch, settings: &Settings) -> Frame<'a> {
+    pub(super) fn new(
+        script: &'a Script,
+        scratch: &'a mut Scratch,
+        settings: &Settings,
+    ) -> Frame<'a> {
         let block_len = script.block_len(settings.block_bytes);
         let stride = block_len.saturating_mul(script.widest).next_multiple_of(16);
         Frame { script, registers: scratch.0.as_mut_ptr().cast(), stride, block_len }
@@ -118,7 +122,13 @@ impl<'a> Frame<'a> {
                 let slot = usize::from(slot);
                 // SAFETY: the caller vouches for the elements, and a register holds as many.
                 unsafe {
-                    gather(instruction.size, place.slots[slot], place.steps[slot], place.extent, target);
+                    gather(
+                        instruction.size,
+                        place.slots[slot],
+                        place.steps[slot],
+                        place.extent,
+                        target,
+                    );
                 }
             }
             Work::Splat(source) => {

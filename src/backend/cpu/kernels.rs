@@ -7,8 +7,8 @@
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::element;
 use super::loops::Kernels;
+use super::{element, halves};
 use crate::DType;
 use crate::op::ElementOp;
 
@@ -49,6 +49,10 @@ macro_rules! table {
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] floats $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F16: f16) (BF16: bf16) (F32: f32) (F64: f64)] $($rest)*)
     };
+    // Floats but for `f16`, which has loops of its own.
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] other_floats $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (BF16: bf16) (F32: f32) (F64: f64)] $($rest)*)
+    };
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] wide_floats $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F32: f32) (F64: f64)] $($rest)*)
     };
@@ -77,9 +81,10 @@ macro_rules! function {
     ($dtype:ident: $form:ident $wide:ident $narrow:ident) => {
         match $dtype {
             DType::F64 => Some(Loop(const { &Kernels::$form::<f64, element::$wide>() })),
-            DType::F16 | DType::BF16 | DType::F32 => {
-                Some(Recipe::Through(DType::F64, const { &Kernels::$form::<f64, element::$narrow>() }))
-            }
+            DType::F16 | DType::BF16 | DType::F32 => Some(Recipe::Through(
+                DType::F64,
+                const { &Kernels::$form::<f64, element::$narrow>() },
+            )),
             _ => None,
         }
     };
@@ -92,6 +97,7 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
     let is_bool = dtype == DType::Bool;
     let is_unsigned = is_bool || dtype.is_unsigned_int();
     let is_int = dtype.is_int();
+    let is_f16 = dtype == DType::F16;
     let is_half = matches!(dtype, DType::F16 | DType::BF16);
     match op {
         Op::ShiftLeft => table!(dtype: of_two ShiftLeft wrapping).map(Loop),
@@ -101,12 +107,16 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::Copysign if is_int => table!(dtype: of_two Copysign signed).map(Loop),
         Op::Copysign => table!(dtype: of_two CopysignBits float_bits).map(Loop),
         Op::Add if is_bool => recipe(Op::BitwiseOr, dtype),
-        Op::Add => table!(dtype: symmetric Add wrapping floats complex).map(Loop),
-        Op::Subtract => table!(dtype: of_two Subtract wrapping floats complex).map(Loop),
+        Op::Add if is_f16 => Some(Loop(const { &halves::of_two::<element::Add>(true) })),
+        Op::Add => table!(dtype: symmetric Add wrapping other_floats complex).map(Loop),
+        Op::Subtract if is_f16 => Some(Loop(const { &halves::of_two::<element::Subtract>(false) })),
+        Op::Subtract => table!(dtype: of_two Subtract wrapping other_floats complex).map(Loop),
         Op::Multiply if is_bool => recipe(Op::BitwiseAnd, dtype),
-        Op::Multiply => table!(dtype: symmetric Multiply wrapping floats complex).map(Loop),
+        Op::Multiply if is_f16 => Some(Loop(const { &halves::of_two::<element::Multiply>(true) })),
+        Op::Multiply => table!(dtype: symmetric Multiply wrapping other_floats complex).map(Loop),
         Op::Divide if dtype.is_complex() => table!(dtype: heavy Divide complex).map(Loop),
-        Op::Divide => table!(dtype: of_two Divide floats).map(Loop),
+        Op::Divide if is_f16 => Some(Loop(const { &halves::of_two::<element::Divide>(false) })),
+        Op::Divide => table!(dtype: of_two Divide other_floats).map(Loop),
         Op::FloorDivide if is_int => table!(dtype: scalar FloorDivide signed unsigned).map(Loop),
         Op::FloorDivide if is_half => recipe(op, DType::F32).map(through_f32),
         Op::FloorDivide => table!(dtype: heavy FloorDivide wide_floats).map(Loop),
@@ -143,7 +153,9 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::Abs if is_int => table!(dtype: of_one Abs signed).map(Loop),
         Op::Abs => table!(dtype: of_one AbsBits float_bits).map(Loop),
         Op::Negative if is_int => table!(dtype: of_one Negative wrapping).map(Loop),
-        Op::Negative if dtype.is_complex() => table!(dtype: of_one NegativeComplex complex).map(Loop),
+        Op::Negative if dtype.is_complex() => {
+            table!(dtype: of_one NegativeComplex complex).map(Loop)
+        }
         Op::Negative => table!(dtype: of_one NegativeBits float_bits).map(Loop),
         Op::BitwiseNot if is_bool => table!(dtype: of_one NotBool bool).map(Loop),
         Op::BitwiseNot => table!(dtype: of_one BitwiseNot wrapping).map(Loop),

@@ -93,7 +93,7 @@ impl Kernels {
         versions!(halve::<T, F>)
     }
 
-    const fn only(all: Versions) -> Kernels {
+    pub(super) const fn only(all: Versions) -> Kernels {
         Kernels { all, constant_lhs: None, constant_rhs: None, commutes: false }
     }
 }
@@ -102,14 +102,14 @@ impl Kernels {
 /// each set gets vector code of its own from the same text.
 macro_rules! loops_for {
     ($name:ident $(#[$feature:meta])?) => {
-        mod $name {
+        pub(super) mod $name {
             use super::{Apply, Map, read, write};
 
             /// # Safety
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
-            pub(super) unsafe fn each<T: Copy, F: Map<T>>(
+            pub(in super::super) unsafe fn each<T: Copy, F: Map<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -125,7 +125,7 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
-            pub(super) unsafe fn both<T: Copy, F: Apply<T>>(
+            pub(in super::super) unsafe fn both<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -142,7 +142,7 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
-            pub(super) unsafe fn constant_lhs<T: Copy, F: Apply<T>>(
+            pub(in super::super) unsafe fn constant_lhs<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -159,7 +159,7 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
-            pub(super) unsafe fn constant_rhs<T: Copy, F: Apply<T>>(
+            pub(in super::super) unsafe fn constant_rhs<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -176,7 +176,7 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`]; the argument has twice as many elements as there are results.
             $(#[$feature])?
-            pub(super) unsafe fn halve<T: Copy, F: Apply<T>>(
+            pub(in super::super) unsafe fn halve<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -192,7 +192,7 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
-            pub(super) unsafe fn select<T: Copy>(
+            pub(in super::super) unsafe fn select<T: Copy>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -215,6 +215,7 @@ macro_rules! loops_for {
 }
 
 loops_for!(baseline);
+pub(super) use baseline as plain;
 #[cfg(target_arch = "x86_64")]
 loops_for!(avx2 #[target_feature(enable = "avx2,f16c,fma")]);
 #[cfg(target_arch = "x86_64")]

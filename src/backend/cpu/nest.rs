@@ -39,8 +39,10 @@ impl<'a> Nest<'a> {
         inner: usize,
         across: Option<(usize, usize)>,
     ) -> Nest<'a> {
-        let leg = |level: usize, length: usize| {
-            Leg { level, length, turns: plan.sizes[level].div_ceil(length) }
+        let leg = |level: usize, length: usize| Leg {
+            level,
+            length,
+            turns: plan.sizes[level].div_ceil(length),
         };
         let mut legs = SmallVec::<[Leg; 4]>::new();
         legs.push(leg(0, inner.clamp(1, plan.sizes[0])));

@@ -255,7 +255,12 @@ impl<'a> Builder<'a> {
     fn emit(&mut self, work: Work, size: usize, phase: Phase) -> u16 {
         let register = self.registers;
         self.registers += 1;
-        self.instructions.push(Instruction { work, target: Target::Register(register), size, phase });
+        self.instructions.push(Instruction {
+            work,
+            target: Target::Register(register),
+            size,
+            phase,
+        });
         register
     }
 
@@ -277,7 +282,11 @@ impl<'a> Builder<'a> {
     }
 
     /// Chooses the loop by which arguments stand still, and finds the others side by side.
-    fn over_blocks<'k>(&mut self, kernels: &'k Kernels, arguments: &[usize]) -> (&'k Versions, [Source; 3]) {
+    fn over_blocks<'k>(
+        &mut self,
+        kernels: &'k Kernels,
+        arguments: &[usize],
+    ) -> (&'k Versions, [Source; 3]) {
         let still = |value: usize| self.values[value].phase != Phase::Block;
         let mut sources = [NOTHING; 3];
         if let &[x, y] = arguments {
@@ -310,9 +319,9 @@ impl<'a> Builder<'a> {
     fn side_by_side(&mut self, value: usize) -> Source {
         let known = self.values[value];
         if known.phase != Phase::Block {
-            let register = known.spread.unwrap_or_else(|| {
-                self.emit(Work::Splat(known.source), known.size, known.phase)
-            });
+            let register = known
+                .spread
+                .unwrap_or_else(|| self.emit(Work::Splat(known.source), known.size, known.phase));
             self.values[value].spread = Some(register);
             return Source::Register(register);
         }
@@ -328,7 +337,8 @@ impl<'a> Builder<'a> {
         let mut mask = mask.map(|mask| self.side_by_side(mask));
         let mut result = Some(self.side_by_side(result));
         self.instructions.sort_by_key(|instruction| instruction.phase);
-        let start = |phase| self.instructions.partition_point(|instruction| instruction.phase < phase);
+        let start =
+            |phase| self.instructions.partition_point(|instruction| instruction.phase < phase);
         let starts = [start(Phase::Span), start(Phase::Block)];
         let written = |source: &Source| matches!(source, Source::Slot(slot) if self.memory.is_written[usize::from(*slot)]);
         if self.memory.writes_directly
@@ -343,7 +353,8 @@ impl<'a> Builder<'a> {
         }
         let registers = self.share_registers(&mut result, &mut mask);
         let in_register = |instruction: &&Instruction| instruction.target != Target::Destination;
-        let sizes = self.instructions.iter().filter(in_register).map(|instruction| instruction.size);
+        let sizes =
+            self.instructions.iter().filter(in_register).map(|instruction| instruction.size);
         let widest = sizes.max().unwrap_or(0);
         Script { instructions: self.instructions, starts, result, mask, registers, widest }
     }

@@ -163,13 +163,20 @@ impl<'a, A: Total> Sums<'a, A> {
             script: Script::new(call.request.program, Some(A::DTYPE), &memory, level)?,
             halve: tree::halve(A::DTYPE)[level as usize],
             add: add.all[level as usize],
-            finish: route(A::DTYPE, call.request.out).iter().map(|loops| loops.all[level as usize]).collect(),
+            finish: route(A::DTYPE, call.request.out)
+                .iter()
+                .map(|loops| loops.all[level as usize])
+                .collect(),
             total: PhantomData,
         })
     }
 
     fn run(&self) {
-        let bytes = self.terms.len.saturating_mul(self.kept.len).saturating_mul(self.call.sizes.iter().sum());
+        let bytes = self
+            .terms
+            .len
+            .saturating_mul(self.kept.len)
+            .saturating_mul(self.call.sizes.iter().sum());
         let parts = match bytes >= self.settings.parallel_bytes {
             true => self.settings.threads.map_or_else(sharing::parts, |threads| threads * 8),
             false => 1,
@@ -177,7 +184,9 @@ impl<'a, A: Total> Sums<'a, A> {
         match self.way {
             Way::Across => self.across(parts),
             // Few sums of many terms are shared by their terms.
-            Way::Along if self.kept.len < parts && self.terms.len > SHARE => self.along_shared(parts),
+            Way::Along if self.kept.len < parts && self.terms.len > SHARE => {
+                self.along_shared(parts)
+            }
             Way::Along => self.along(parts),
         }
     }
@@ -321,7 +330,13 @@ impl<'a, A: Total> Sums<'a, A> {
             let to = to.wrapping_offset((index * PIECE) as isize * step);
             // SAFETY: the caller's promise for the destination; the elements have been converted.
             unsafe {
-                scatter(size, from.cast(), to, Steps { inner: step, outer: 0 }, Extent::row(piece.len()));
+                scatter(
+                    size,
+                    from.cast(),
+                    to,
+                    Steps { inner: step, outer: 0 },
+                    Extent::row(piece.len()),
+                );
             }
         }
     }
@@ -347,7 +362,11 @@ fn way(kept: &Plan, terms: &Plan) -> Way {
         return Way::Along;
     }
     let stride = |plan: &Plan| -> usize {
-        plan.slots.iter().skip(1).map(|slot| slot.strides[0].unsigned_abs()).fold(0, usize::saturating_add)
+        plan.slots
+            .iter()
+            .skip(1)
+            .map(|slot| slot.strides[0].unsigned_abs())
+            .fold(0, usize::saturating_add)
     };
     let closer = stride(kept) < stride(terms) && sums >= 32;
     if closer || (terms.len < FEW_TERMS && sums >= 8) { Way::Across } else { Way::Along }

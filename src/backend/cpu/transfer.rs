@@ -52,7 +52,13 @@ macro_rules! by_size {
 ///
 /// Every element of the rectangle must be valid for reads and aligned; `to` must be aligned and have room for them
 /// all, apart from what is read.
-pub(super) unsafe fn gather(size: usize, from: *const u8, steps: Steps, extent: Extent, to: *mut u8) {
+pub(super) unsafe fn gather(
+    size: usize,
+    from: *const u8,
+    steps: Steps,
+    extent: Extent,
+    to: *mut u8,
+) {
     // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
     unsafe { by_size!(size, gather_sized(from, steps, extent, to)) }
 }
@@ -72,9 +78,58 @@ pub(super) unsafe fn splat(size: usize, from: *const u8, len: usize, to: *mut u8
 /// # Safety
 ///
 /// As for [`gather`], with the roles of block and rectangle exchanged; or `to` is `from`, element for element.
-pub(super) unsafe fn scatter(size: usize, from: *const u8, to: *mut u8, steps: Steps, extent: Extent) {
+pub(super) unsafe fn scatter(
+    size: usize,
+    from: *const u8,
+    to: *mut u8,
+    steps: Steps,
+    extent: Extent,
+) {
     // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
     unsafe { by_size!(size, scatter_sized(from, to, steps, extent)) }
+}
+
+/// Copies bytes past the caches, for whoever will not look at them soon. See [`finish_streams`].
+///
+/// # Safety
+///
+/// `from` must be valid for reads of so many bytes, `to` for writes, and they must be apart.
+pub(super) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+        const LINE: usize = 64;
+        // Whole lines are written at once; what is left at both ends is copied.
+        let head = to.align_offset(LINE).min(bytes);
+        let lines = (bytes - head) / LINE;
+        let tail = head + lines * LINE;
+        // SAFETY: the ranges lie inside those that the caller vouches for, and lines are aligned in `to`.
+        unsafe {
+            to.copy_from_nonoverlapping(from, head);
+            for line in 0..lines {
+                let from = from.add(head + line * LINE).cast::<__m128i>();
+                let to = to.add(head + line * LINE).cast::<__m128i>();
+                for part in 0..LINE / size_of::<__m128i>() {
+                    _mm_stream_si128(to.add(part), _mm_loadu_si128(from.add(part)));
+                }
+            }
+            to.add(tail).copy_from_nonoverlapping(from.add(tail), bytes - tail);
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        to.copy_from_nonoverlapping(from, bytes)
+    }
+}
+
+/// Makes what this thread has streamed visible to others before anything that it writes later.
+pub(super) fn finish_streams() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every machine of the architecture has the instruction.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
 }
 
 /// As [`scatter`], but elements whose mask is false are left alone. The mask lies side by side as the block does.
@@ -104,7 +159,8 @@ unsafe fn gather_sized<T: Copy>(from: *const u8, steps: Steps, extent: Extent, t
             // SAFETY: the caller vouches for this row, whose elements lie side by side, and for its room.
             unsafe {
                 let from = from.offset(row as isize * steps.outer);
-                to.add(row * extent.inner * size).copy_from_nonoverlapping(from, extent.inner * size);
+                to.add(row * extent.inner * size)
+                    .copy_from_nonoverlapping(from, extent.inner * size);
             }
         }
         return;

@@ -8,7 +8,7 @@ use super::nest::{Nest, Slots};
 use super::script::{Lie, Memory, Phase, Script};
 use super::settings::Settings;
 use super::sharing;
-use super::transfer::{Extent, Steps, scatter, scatter_masked};
+use super::transfer::{Extent, Steps, finish_streams, scatter, scatter_masked, stream};
 use crate::plan::{OUT, Plan};
 
 /// Rows below this length are not worth a loop of their own.
@@ -16,6 +16,9 @@ const SHORT_ROW: usize = 64;
 
 /// The shortest sides of a loop nest that is worth cutting into squares.
 const SQUARE: usize = 8;
+
+/// Rows below this many bytes are not written past the caches.
+const STREAMED_ROW: usize = 4096;
 
 /// Runs a request without a reduction; none if a step has no meaning.
 pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
@@ -26,7 +29,10 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
         let still_across = across.is_none_or(|(level, _)| step(slot, level) == 0);
         if step(slot, 0) == 0 && still_across {
             Lie::Still
-        } else if across.is_none() && step(slot, 0) == 1 && !(call.mask() == Some(slot) && call.is_written[slot]) {
+        } else if across.is_none()
+            && step(slot, 0) == 1
+            && !(call.mask() == Some(slot) && call.is_written[slot])
+        {
             Lie::Dense
         } else {
             Lie::Strided
@@ -34,11 +40,17 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
     };
     let lies: SmallVec<[Lie; 4]> = (0..call.sizes.len()).map(lie).collect();
     let out_is_dense = plan.rank == 0 || (across.is_none() && step(OUT, 0) == 1);
+    // Whoever reads the destination too has it in the caches already.
+    let streams = out_is_dense
+        && !call.request.masked
+        && plan.len.saturating_mul(call.sizes[OUT]) >= settings.stream_bytes
+        && plan.sizes[0] * call.sizes[OUT] >= STREAMED_ROW
+        && !call.is_written[1..].contains(&true);
     let memory = Memory {
         lies: &lies,
         is_written: &call.is_written,
         mask: call.mask(),
-        writes_directly: out_is_dense && !call.request.masked,
+        writes_directly: out_is_dense && !call.request.masked && !streams,
     };
     let script = Script::new(call.request.program, None, &memory, settings.level)?;
 
@@ -61,7 +73,7 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
             Nest::new(plan, &call.sizes, inner, Some((level, outer)))
         }
     };
-    let walk = Walk { call, settings, script, steps: nest.steps(), nest };
+    let walk = Walk { call, settings, script, steps: nest.steps(), nest, streams };
     let share = walk.nest.units.div_ceil(parts);
     let work = |part: usize| {
         let start = part * share;
@@ -74,7 +86,11 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
             unsafe { walk.units(start, end) };
         }
     };
-    if parts == 1 { work(0) } else { sharing::share(parts, &work) }
+    if parts == 1 {
+        work(0)
+    } else {
+        sharing::share(parts, &work)
+    }
     Some(())
 }
 
@@ -112,6 +128,8 @@ struct Walk<'a> {
     script: Script,
     nest: Nest<'a>,
     steps: SmallVec<[Steps; 4]>,
+    /// Whether results are written past the caches.
+    streams: bool,
 }
 
 impl Walk<'_> {
@@ -131,6 +149,9 @@ impl Walk<'_> {
             // SAFETY: the caller's promise, for the elements of this unit.
             unsafe { self.unit(&frame, slots, extent) };
         });
+        if self.streams {
+            finish_streams();
+        }
     }
 
     /// # Safety
@@ -172,6 +193,7 @@ impl Walk<'_> {
         // or apart from it.
         unsafe {
             match self.script.mask {
+                None if self.streams => stream(from, to, place.extent.inner * size),
                 None => scatter(size, from, to, steps, place.extent),
                 Some(mask) => {
                     let mask = frame.resolve(mask, place.slots);

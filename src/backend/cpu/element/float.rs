@@ -165,7 +165,10 @@ mod tests {
             assert_eq!(bits(got), bits((quotient, remainder)), "{x} {y}: {got:?}");
         }
         assert_eq!(Modular::floor_divide(-1.0f32, 0.0), f32::NEG_INFINITY);
-        assert!(Modular::remainder(1.0f32, 0.0).is_nan() && Modular::remainder(f32::INFINITY, 2.0).is_nan());
+        assert!(
+            Modular::remainder(1.0f32, 0.0).is_nan()
+                && Modular::remainder(f32::INFINITY, 2.0).is_nan()
+        );
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use super::{Comparable, Modular, Number};
 
-
 /// What signed and unsigned integers have.
 pub(crate) trait Integer: Copy {
     fn shift_left(self, amount: Self) -> Self;

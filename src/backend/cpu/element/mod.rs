@@ -12,8 +12,8 @@ mod order;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
 use self::complex::Complexes;
-pub(super) use self::functions::*;
 use self::float::{Float, FloatBits};
+pub(super) use self::functions::*;
 use self::integer::{Integer, Signed};
 use self::order::Ordered;
 use crate::cast::Cast;
@@ -121,8 +121,8 @@ functions_of_two! {
     BitwiseAnd: [BitAnd<Output = T>] T, |x, y| x & y;
     BitwiseOr: [BitOr<Output = T>] T, |x, y| x | y;
     BitwiseXor: [BitXor<Output = T>] T, |x, y| x ^ y;
-    Maximum: [Ordered] T, |x, y| x.maximum(y);
-    Minimum: [Ordered] T, |x, y| x.minimum(y);
+    Maximum: [Ordered] T, |x, y| x.larger(y);
+    Minimum: [Ordered] T, |x, y| x.smaller(y);
     Fmax: [Ordered] T, |x, y| x.fmax(y);
     Fmin: [Ordered] T, |x, y| x.fmin(y);
     NextAfter: [Float] T, |x, y| x.nextafter(y);

@@ -165,10 +165,17 @@ impl<A: Total> Forest<A> {
         while self.is_occupied(level) {
             self.occupied &= !(1 << level);
             let is_last = !self.is_occupied(level + 1);
-            let sum = self.row(if is_last { level + 1 } else { self.levels + (level + 1) % SPARE_ROWS });
+            let sum =
+                self.row(if is_last { level + 1 } else { self.levels + (level + 1) % SPARE_ROWS });
             // SAFETY: both rows have been written; that of the sum is that of a free level, or the spare one that
             // does not hold `right`.
-            unsafe { (self.add)(&[self.row(level).cast_const().cast(), right.cast_const().cast(), right.cast()], sum.cast(), count) };
+            unsafe {
+                (self.add)(
+                    &[self.row(level).cast_const().cast(), right.cast_const().cast(), right.cast()],
+                    sum.cast(),
+                    count,
+                )
+            };
             right = sum;
             level += 1;
         }
@@ -185,9 +192,23 @@ impl<A: Total> Forest<A> {
         for level in self.occupied.trailing_zeros() as usize + 1..self.levels {
             if self.is_occupied(level) {
                 let sum = self.row(self.levels + level % SPARE_ROWS);
-                let sum = if sum == total { self.row(self.levels + (level + 1) % SPARE_ROWS) } else { sum };
+                let sum = if sum == total {
+                    self.row(self.levels + (level + 1) % SPARE_ROWS)
+                } else {
+                    sum
+                };
                 // SAFETY: both rows have been written, and the spare one is neither of them.
-                unsafe { (self.add)(&[self.row(level).cast_const().cast(), total.cast_const().cast(), total.cast()], sum.cast(), count) };
+                unsafe {
+                    (self.add)(
+                        &[
+                            self.row(level).cast_const().cast(),
+                            total.cast_const().cast(),
+                            total.cast(),
+                        ],
+                        sum.cast(),
+                        count,
+                    )
+                };
                 total = sum;
             }
         }
