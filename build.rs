@@ -1,5 +1,5 @@
-//! Joins the kernel sources into the one string that the CUDA backend hands to NVRTC and, for tests, compiles
-//! the same sources for the host.
+//! Joins the kernel sources into the strings that the CUDA backend hands to NVRTC and, for tests, compiles the
+//! same sources for the host.
 
 use std::env;
 use std::error::Error;
@@ -12,7 +12,16 @@ mod join;
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new("cuda");
     println!("cargo::rerun-if-changed=cuda");
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("kernels.cu"), join::join(folder)?)?;
+    let out = env::var("OUT_DIR")?;
+    for (name, parts) in [
+        ("kernels.cu", join::SHAPES),
+        ("generated.cuh", join::GENERATED),
+        ("functions.cuh", join::FUNCTIONS),
+        ("map.cuh", join::MAP),
+        ("reduce.cuh", join::REDUCE),
+    ] {
+        fs::write(Path::new(&out).join(name), join::join(folder, parts)?)?;
+    }
 
     #[cfg(feature = "host-kernels")]
     cc::Build::new()

@@ -136,7 +136,6 @@ template <class D, class S> BL_FN D convert(S x) {
     if constexpr (same<D, S>()) return x;
     else if constexpr (is_bool<D>()) return truth(is_nonzero(x));
     else if constexpr (is_bool<S>()) return convert<D>(x.bits);
-    else if constexpr (same<D, anyint>()) return anyint{u64(x), u64(sign_of(x))};
     else if constexpr (is_complex<S>() && is_complex<D>()) return D{to_float<decltype(D::re)>(x.re), to_float<decltype(D::re)>(x.im)};
     else if constexpr (is_complex<S>()) return convert<D>(x.re);
     else if constexpr (is_complex<D>()) return D{to_float<decltype(D::re)>(x), 0};

@@ -1,5 +1,5 @@
 // The fast kernel shapes of one binary op in one compute dtype: operands of the compute dtype T, a contiguous result of
-// the op's own result dtype R (T or bool). Everything else is the business of mixed.cuh.
+// the op's own result dtype R (T or bool). Everything else is generated on demand.
 //
 // The module is compiled with -DBL_OP=<op> -DBL_DTYPE=<dtype>; kernels are called {shape}_{op}_{dtype}. Every kernel runs
 // BL_THREADS threads per block and takes one struct of params.h by value. LANES = 16 / sizeof(T); a vector is LANES
@@ -42,13 +42,6 @@ template <class V, class T> struct KeptElement<V, Side::left, T> {
 template <class Op, Side KEPT, class T> BL_FN auto apply_kept(T moving, T kept) {
     if constexpr (KEPT == Side::right) return Op::apply(moving, kept);
     else return Op::apply(kept, moving);
-}
-
-template <class T> BL_FN T immediate(const BlValue& value) {
-    if constexpr (same<T, anyint>()) return anyint{value.bits[0], value.bits[1]};
-    else if constexpr (same<T, c64>()) return c64{from_bits<f32>(low_half(value.bits[0])), from_bits<f32>(high_half(value.bits[0]))};
-    else if constexpr (same<T, c128>()) return c128{from_bits<f64>(value.bits[0]), from_bits<f64>(value.bits[1])};
-    else return from_bits<T>(Bits<T>(value.bits[0]));
 }
 
 // Elements that no vector covers: f(i) for -head <= i < 0 and for body <= i < body + tail. One block has threads enough.
@@ -124,13 +117,11 @@ template <class Op, class T, Side KEPT> BL_FN void scalar(const BlLinear& p) {
     });
 }
 
-// Unary contig: out[i] = op lhs[i]. BlLinear as for scalar; rhs = 0, `value` is ignored.
-
 // ---- row, lrow ---------------------------------------------------------------------------------------------------
 // row: out[r][c] = lhs[r][c] op rhs[c]; lrow: out[r][c] = lhs[c] op rhs[r][c]. BlMatrix; all three aligned and the number
 // of columns a multiple of LANES; rows < 2^31, row_bytes < 2^32. A thread keeps one vector of the broadcast row and walks
-// BL_ROW_ROWS rows, rows_apart apart. tile_log2 in 0..=8: take the one that wastes the fewest threads,
-// ceil(row_vectors / 2^t) * 2^t smallest, the largest t among equals.
+// BL_ROW_ROWS rows, rows_apart apart. tile_log2 in 0..=8: the host takes the largest one that leaves no more than a quarter
+// of the threads without a vector.
 // Grid: x = ceil(rows / (BL_ROW_ROWS * rows_apart)), y = ceil(row_vectors / 2^tile_log2) <= 65535.
 template <class Op, class T, Side KEPT> BL_FN void row(const BlMatrix& p) {
     typedef VectorOp<Op, T> V;
@@ -229,7 +220,7 @@ template <class Op, class T, int RANK> BL_FN void gen(const BlStrided& p) {
 // result is contiguous and aligned at its body, which begins `head` elements in; dims count elements; sizes >= 2, unused
 // dimensions as for gen. Total elements and |offset| of either operand < 2^31 elements. A thread gathers LANES elements
 // and stores one vector; two threads more take tail and head. full_blocks is not used. Grid: ceil((vectors + 2) / BL_THREADS).
-template <class Op, class T, int RANK, int ARITY> BL_FN void gath(const BlStrided& p) {
+template <class Op, class T, int RANK> BL_FN void gath(const BlStrided& p) {
     typedef VectorOp<Op, T> V;
     typedef typename V::Result R;
     typedef typename LaneOf<Op, T>::type Lane;
@@ -246,8 +237,7 @@ template <class Op, class T, int RANK, int ARITY> BL_FN void gath(const BlStride
 #pragma unroll
         for (int k = 0; k < LANES; ++k) {
             x[k] = load<Lane>(lhs + i64(lhs_step) * (k * SIZE));
-            if constexpr (ARITY == 2) y[k] = load<Lane>(rhs + i64(rhs_step) * (k * SIZE));
-            else y[k] = x[k];
+            y[k] = load<Lane>(rhs + i64(rhs_step) * (k * SIZE));
         }
 #pragma unroll
         for (int k = 0; k < LANES; ++k) r[k] = Op::apply(x[k], y[k]);
@@ -261,8 +251,7 @@ template <class Op, class T, int RANK, int ARITY> BL_FN void gath(const BlStride
 #pragma unroll 1
     for (u32 k = 0; k < count; ++k, ++n) {
         const PairOffsets at = locate(p.dims, RANK, n);
-        T x = load<T>(advance<SIZE>(p.lhs, at.lhs)), y = x;
-        if constexpr (ARITY == 2) y = load<T>(advance<SIZE>(p.rhs, at.rhs));
+        const T x = load<T>(advance<SIZE>(p.lhs, at.lhs)), y = load<T>(advance<SIZE>(p.rhs, at.rhs));
         store(advance<sizeof(R)>(p.out, i32(n - p.head)), Op::apply(x, y));
     }
 }

@@ -1,5 +1,6 @@
 // From a position in the loop nest to the places of the operands, by dividing it down dimension after dimension and adding
-// up steps (params.h). Division is a multiplication by a number that the host made; positions stay below 2^31.
+// up steps (params.h). Division is a multiplication by a number that the host made; positions stay below 2^31, but for
+// generated kernels with 64-bit indices, which divide.
 
 namespace bl {
 
@@ -33,23 +34,33 @@ BL_FN PairOffsets locate(const BlStridedDim* dims, u32 rank, u32 n) {
     return {i32(lhs), i32(rhs)};
 }
 
-// Element offsets of all roles of a mixed launch. Index is u32 (the host made sure that everything fits in 31 bits) or u64;
-// the sums wrap in it.
-template <class Index> struct RoleOffsets { Index role[BL_ROLES]; };
-BL_FN i64 signed_offset(u32 wrapped) { return i32(wrapped); }
-BL_FN i64 signed_offset(u64 wrapped) { return i64(wrapped); }
+// The loops of a generated kernel over any number of operands, innermost first. A size is a BlDivisor where indices have 32
+// bits, and the size itself where they have 64. Unused loops: size 0 as a divisor or 1, steps 0.
+template <int RANK, int OPERANDS> struct Loops {
+    u64 size[RANK];
+    i64 step[RANK][OPERANDS];
+};
+BL_FN u32 divide_by(u32 n, u64 size) { return divide_by(n, BlDivisor{low_half(size), u32(size >> 32)}); }
+BL_FN u64 divide_by(u64 n, u64 size) { return n / size; }
 
-template <class Index> BL_FN RoleOffsets<Index> locate(const BlMixed& p, Index n) {
-    RoleOffsets<Index> at = {{0, 0, 0, 0}};
-#pragma unroll 1
-    for (u32 d = 0; d < p.rank; ++d) {
-        const BlMixedDim& dim = p.dims[d];
+// The offsets of all operands in elements; they wrap in Index, as the steps do. Gives the position without the inner loop.
+template <class Index, int RANK, int OPERANDS>
+BL_FN Index locate(const Loops<RANK, OPERANDS>& loops, Index n, Index (&offset)[OPERANDS]) {
+    Index outer = 0;
 #pragma unroll
-        for (int r = 0; r < BL_ROLES; ++r) at.role[r] += n * Index(dim.step[r]);
-        if constexpr (same<Index, u32>()) n = divide_by(n, dim.divisor);
-        else n = n / dim.size;
+    for (int k = 0; k < OPERANDS; ++k) offset[k] = 0;
+#pragma unroll
+    for (int d = 0; d < RANK; ++d) {
+#pragma unroll
+        for (int k = 0; k < OPERANDS; ++k) offset[k] += n * Index(loops.step[d][k]);
+        if (d < RANK - 1) n = divide_by(n, loops.size[d]);
+        if (d == 0) outer = RANK > 1 ? n : 0;
     }
-    return at;
+    return outer;
 }
+
+// The address of an element at an offset that wrapped: 32 bits are read as signed.
+template <u32 SIZE> BL_FN u64 displace(u64 base, u32 offset) { return advance<SIZE>(base, i32(offset)); }
+template <u32 SIZE> BL_FN u64 displace(u64 base, u64 offset) { return advance<SIZE>(base, offset); }
 
 }  // namespace bl

@@ -79,8 +79,8 @@ BL_FN Triangle triangle(f64 y, f64 x) {
     const f64 height = magnitude(y), width = magnitude(x);
     const bool steep = height > width;
     const f64 shorter = steep ? width : height, longer = steep ? height : width;
-    return Triangle{shorter == BL_INFINITY ? 1.0 : shorter, shorter == BL_INFINITY || longer == 0.0 ? 1.0 : longer, steep,
-                    bits_of(x) >> 63 != 0};
+    const bool infinite = shorter == BL_INFINITY && longer == BL_INFINITY;
+    return Triangle{infinite ? 1.0 : shorter, infinite || longer == 0.0 ? 1.0 : longer, steep, bits_of(x) >> 63 != 0};
 }
 BL_FN f64 axis(const Triangle& t, f64 half, f64 whole) { return t.steep ? half : t.left ? whole : 0.0; }
 BL_FN f64 turn(const Triangle& t, f64 angle) { return t.steep != t.left ? -angle : angle; }
@@ -134,7 +134,7 @@ BL_FN f64 logaddexp(f64 x, f64 y) {
 }
 BL_FN f64 atan2(f64 y, f64 x) {
     const Triangle sides = triangle(y, x);
-    const f64 shorter = sides.shorter, longer = sides.longer;
+    const f64 shorter = sides.shorter, longer = sides.longer == BL_INFINITY ? 1e300 : sides.longer;
     const f64 shifted = f64(f32(shorter) / f32(longer)) * 64.0 + BL_ROUND;
     const f64 near = (shifted - BL_ROUND) * (1.0 / 64.0);
     const u32 row = u32(bits_of(shifted)) & 127;
@@ -315,14 +315,18 @@ template <class T> BL_FN T logaddexp(T x, T y) {
 
 // ---- fmod: exact -------------------------------------------------------------------------------------------------
 
-// x mod y for positive numbers, the quotient below 2^28 for numbers of f32 and below 2^24 for others.
+// x mod y for positive numbers, the quotient below 2^28 for numbers of f32 and below 2^24 for others. Near the end of the range
+// f64 are made smaller, exactly, or a product that was rounded up could overflow.
 template <class T> BL_FN f64 fmod_step(f64 x, f64 y) {
+    const bool huge = same<T, f64>() && x > from_bits<f64>(2023ull << 52);  // 2^1000
+    const f64 scale = huge ? 1.0 / 4294967296.0 : 1.0;
+    x *= scale, y *= scale;
     const f64 quotient = (x / y + BL_ROUND) - BL_ROUND;
     f64 rest;
     if constexpr (same<T, f64>()) rest = (x - quotient * upper(y)) - quotient * (y - upper(y));
     else rest = x - quotient * y;
     rest = rest < 0.0 ? rest + y : rest;
-    return x < y ? x : rest;
+    return (huge ? 4294967296.0 : 1.0) * (x < y ? x : rest);
 }
 template <class T> BL_FN T fmod(T x, T y) {
     constexpr f64 place = same<T, f64>() ? 16777216.0 : 268435456.0;

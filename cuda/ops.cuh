@@ -1,5 +1,6 @@
-// The operations, one struct each with one function `apply` that computes one element. Both operands have the compute
-// dtype; the result has it too, or is boolean. Which dtypes an op accepts is the host's business.
+// The operations, one struct each with one function `apply` that computes one element. All operands have the compute
+// dtype, but the condition of select; the result has it too, or is boolean. Which dtypes an op accepts is the host's business.
+// Those that need math.cuh, or a division of integers, are in functions.cuh.
 
 namespace bl {
 
@@ -26,14 +27,6 @@ template <class T, class F> BL_FN boolean comparison(T x, T y, F f) {
 // f(x, y) on the bits of bool and integers.
 template <class T, class F> BL_FN T bitwise(T x, T y, F f) { return from_bits<T>(Bits<T>(f(bits_of(x), bits_of(y)))); }
 
-// Integers of either signedness: below zero decides, then the bits, which are ordered alike within one sign.
-BL_FN bool operator==(anyint x, anyint y) { return x.bits == y.bits && x.negative == y.negative; }
-BL_FN bool operator!=(anyint x, anyint y) { return !(x == y); }
-BL_FN bool operator<(anyint x, anyint y) { return x.negative != y.negative ? x.negative > y.negative : x.bits < y.bits; }
-BL_FN bool operator<=(anyint x, anyint y) { return !(y < x); }
-BL_FN bool operator>(anyint x, anyint y) { return y < x; }
-BL_FN bool operator>=(anyint x, anyint y) { return !(x < y); }
-
 BL_FN bool operator==(c64 x, c64 y) { return x.re == y.re && x.im == y.im; }
 BL_FN bool operator!=(c64 x, c64 y) { return !(x == y); }
 BL_FN bool operator==(c128 x, c128 y) { return x.re == y.re && x.im == y.im; }
@@ -45,6 +38,16 @@ template <class T> BL_FN u32 clamped_amount(T amount) {
     else return u32(amount);
 }
 
+// f16 and bf16 as f32, others as they are.
+template <class T> BL_FN auto as_float(T x) {
+    if constexpr (is_half<T>()) return widen(x);
+    else return x;
+}
+
+// The sign bit of a float cleared or turned, nothing else.
+template <class T> BL_FN T without_sign(T x) { return from_bits<T>(Bits<T>(bits_of(x) & Bits<T>(~Bits<T>(0)) >> 1)); }
+template <class T> BL_FN T with_other_sign(T x) { return from_bits<T>(Bits<T>(bits_of(x) ^ Bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1)))); }
+
 // Which of x and y wins where a NaN or two zeros meet, by the rules of maximum, minimum, fmax and fmin.
 enum class Nan { wins, loses };
 enum class Pick { larger, smaller };
@@ -53,8 +56,7 @@ template <Pick PICK, Nan NAN, class T> BL_FN T extremum(T x, T y) {
     else if constexpr (is_integer<T>() && sizeof(T) < 4) return T(PICK == Pick::larger ? larger(x, y) : smaller(x, y));
     else if constexpr (is_integer<T>()) return (PICK == Pick::larger ? x > y : x < y) ? x : y;
     else {
-        auto a = [&] { if constexpr (is_half<T>()) return widen(x); else return x; }();
-        auto b = [&] { if constexpr (is_half<T>()) return widen(y); else return y; }();
+        const auto a = as_float(x), b = as_float(y);
         // Selections, not branches: sixteen of these stand side by side in a vector.
         T chosen = (PICK == Pick::larger ? a > b : a < b) ? x : y;
         // Equal numbers have equal bits, but for the zeros: the larger zero has the sign bits' conjunction.
@@ -199,11 +201,52 @@ struct fmin {
     template <class T> static BL_FN T apply(T x, T y) { return extremum<Pick::smaller, Nan::loses>(x, y); }
 };
 
-// ---- Unary -------------------------------------------------------------------------------------------------------
+// ---- One element -------------------------------------------------------------------------------------------------
 
-// The conversion itself is done where operands are loaded; what is left is to hand the element on.
-struct cast {
-    template <class T> static BL_FN T apply(T x) { return x; }
+// Signs are bits, those of NaNs too, and integers wrap.
+struct abs {
+    template <class T> static BL_FN T apply(T x) {
+        if constexpr (is_signed_integer<T>()) return x < 0 ? T(0 - wrapping(x)) : x;
+        else if constexpr (is_unsigned_integer<T>()) return x;
+        else return without_sign(x);
+    }
+};
+
+struct negative {
+    template <class T> static BL_FN T apply(T x) {
+        if constexpr (is_integer<T>()) return T(0 - wrapping(x));
+        else if constexpr (is_complex<T>()) return T{with_other_sign(x.re), with_other_sign(x.im)};
+        else return with_other_sign(x);
+    }
+};
+
+struct bitwise_not {
+    template <class T> static BL_FN T apply(T x) {
+        if constexpr (is_bool<T>()) return boolean{u8(x.bits ^ 1)};
+        else return T(~x);
+    }
+};
+
+struct logical_not {
+    template <class T> static BL_FN boolean apply(T x) { return truth(!is_nonzero(x)); }
+};
+
+// ---- Choice and neighbours ---------------------------------------------------------------------------------------
+
+struct select {
+    template <class T> static BL_FN T apply(boolean condition, T x, T y) { return condition.bits ? x : y; }
+};
+
+// The neighbour of x on the way to y. Away from zero the bits of a float count up.
+struct nextafter {
+    template <class T> static BL_FN T apply(T x, T y) {
+        constexpr Bits<T> sign = Bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));
+        const auto a = as_float(x), b = as_float(y);
+        const Bits<T> neighbour = Bits<T>(bits_of(x) + ((a < b) == (a > 0) ? Bits<T>(1) : Bits<T>(~Bits<T>(0))));
+        const Bits<T> smallest = Bits<T>((bits_of(y) & sign) | 1);
+        const T moved = from_bits<T>(a == 0 ? smallest : neighbour), stays = a != a ? x : y;
+        return a != a || b != b || a == b ? stays : moved;
+    }
 };
 
 }  // namespace op

@@ -1,6 +1,6 @@
 /* Launch parameters: the one definition shared by the kernels (through NVRTC) and the host (through bindgen).
  *
- * Plain C. Every kernel takes exactly one of these structs, by value, as its only parameter. Addresses are device
+ * Plain C. Every hand-written kernel takes exactly one of these structs, by value, as its only parameter. Addresses are device
  * addresses as the driver hands them out. "Vector" means 16 bytes of one operand in the compute dtype: LANES =
  * 16 / sizeof(compute dtype) elements. Sizes, strides and offsets count elements unless a name says otherwise. */
 #ifndef BITLANE_PARAMS_H
@@ -28,25 +28,19 @@ enum BlTuning {
     BL_VECTOR_BYTES = 16,
     BL_MAX_RANK = 8,
     BL_CONTIG_VECTORS = 2,      /* vectors per thread of contig */
-    BL_SCALAR_VECTORS = 4,      /* vectors per thread of scalar, lscalar and of unary contig */
+    BL_SCALAR_VECTORS = 4,      /* vectors per thread of scalar, lscalar */
     BL_SCALAR_VECTORS_WIDE = 8, /* ... for dtypes of 8 bytes and more */
     BL_ROW_ROWS = 4,            /* rows per thread of row, lrow */
     BL_COL_VECTORS = 4,         /* vectors per thread of col, lcol */
     BL_GEN_VECTORS = 2,         /* vectors per thread of gen2, gen4, gen8 */
     BL_GATH_VECTORS = 1,        /* vectors per thread of gath2, gath4, gath8 */
-    BL_MIXED_ELEMENTS = 4       /* elements per thread of mixed, mixedw */
-};
-
-/* Operand dtypes as mixed kernels see them, in the order of the dtype table. */
-enum BlDtype {
-    BL_DTYPE_BOOL, BL_DTYPE_U8, BL_DTYPE_U16, BL_DTYPE_U32, BL_DTYPE_U64,
-    BL_DTYPE_I8, BL_DTYPE_I16, BL_DTYPE_I32, BL_DTYPE_I64,
-    BL_DTYPE_F16, BL_DTYPE_BF16, BL_DTYPE_F32, BL_DTYPE_F64, BL_DTYPE_C64, BL_DTYPE_C128,
-    BL_DTYPE_IMMEDIATE          /* no tensor: the operand is a value inside the parameters */
+    BL_WARP = 32,
+    BL_SUM_CHUNKS_LOG2 = 5,     /* generated sums: chunks of a block's threads that one block adds up */
+    BL_SUM_LEVELS = 10          /* generated sums: groups that one thread adds up on its own, as a power of two */
 };
 
 /* An immediate operand: the bits of one element of the compute dtype, little-endian, zero-padded. Complex: real part
- * first. Compute dtype `int`: bits[0] is the value modulo 2^64, bits[1] is 1 if the value is negative, else 0. */
+ * first. */
 typedef struct BlValue {
     bl_u64 bits[2];
 } BlValue;
@@ -134,55 +128,5 @@ typedef struct BlStrided {
 } BlStrided;
 BL_STATIC_ASSERT(sizeof(BlStrided) == 184);
 BL_OFFSET_IS(BlStrided, dims, 56);
-
-/* The tensors a mixed kernel touches. */
-enum BlRole { BL_ROLE_OUT, BL_ROLE_LHS, BL_ROLE_RHS, BL_ROLE_MASK, BL_ROLES };
-
-/* One dimension of a mixed launch, innermost first. */
-typedef struct BlMixedDim {
-    bl_u64 size;
-    bl_i64 step[BL_ROLES];
-    BlDivisor divisor;          /* mixed: of `size`; mixedw: unused */
-} BlMixedDim;
-BL_STATIC_ASSERT(sizeof(BlMixedDim) == 48);
-
-/* mixed, mixedw: any dtypes, any strides, optional mask. */
-typedef struct BlMixed {
-    bl_u64 address[BL_ROLES];   /* of the element at coordinate 0; a mask address of 0 means no mask */
-    bl_u64 length;              /* elements of the loop nest */
-    bl_u32 rank;
-    bl_u32 dtype[3];            /* BlDtype by role OUT, LHS, RHS; the mask is always bool */
-    BlValue value[2];           /* LHS, RHS where their dtype is BL_DTYPE_IMMEDIATE */
-    BlMixedDim dims[BL_MAX_RANK];
-} BlMixed;
-BL_STATIC_ASSERT(sizeof(BlMixed) == 472);
-BL_OFFSET_IS(BlMixed, rank, 40);
-BL_OFFSET_IS(BlMixed, value, 56);
-BL_OFFSET_IS(BlMixed, dims, 88);
-
-/* One dimension of copysign_grad: kept dimensions index gx, reduced dimensions are summed over. Steps count from
- * dimension 0 of either group on its own. */
-typedef struct BlGradDim {
-    BlDivisor size;
-    bl_i64 x_step;
-    bl_i64 y_step;
-    bl_i64 g_step;
-} BlGradDim;
-BL_STATIC_ASSERT(sizeof(BlGradDim) == 32);
-
-/* each_copysign_grad (one thread per output), sum_copysign_grad (one block per output). */
-typedef struct BlGrad {
-    bl_u64 out;                 /* gx, contiguous */
-    bl_u64 x;
-    bl_u64 y;
-    bl_u64 g;
-    bl_u32 outputs;             /* elements of gx: the product of the kept sizes, < 2^31 */
-    bl_u32 terms;               /* elements summed into each: the product of the reduced sizes, 1 <= terms < 2^31 */
-    bl_u32 kept_rank;
-    bl_u32 reduced_rank;
-    BlGradDim dims[BL_MAX_RANK]; /* the kept ones, innermost first, then the reduced ones, innermost first */
-} BlGrad;
-BL_STATIC_ASSERT(sizeof(BlGrad) == 304);
-BL_OFFSET_IS(BlGrad, dims, 48);
 
 #endif

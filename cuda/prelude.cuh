@@ -30,8 +30,6 @@ struct f16 { u16 bits; };
 struct bf16 { u16 bits; };
 struct alignas(8) c64 { f32 re, im; };
 struct alignas(16) c128 { f64 re, im; };
-// Any 64-bit integer, signed or not: the value modulo 2^64 and whether it is below zero.
-struct anyint { u64 bits; u64 negative; };
 
 // The dtype names of the host, made to name types: dtype_bool, dtype_u8, ...
 typedef boolean dtype_bool;
@@ -49,7 +47,6 @@ typedef f32 dtype_f32;
 typedef f64 dtype_f64;
 typedef c64 dtype_c64;
 typedef c128 dtype_c128;
-typedef anyint dtype_int;
 
 // Traits are functions: a constexpr variable would become a .global of every module.
 template <class A, class B> struct Same { enum { value = false }; };
@@ -205,6 +202,7 @@ BL_FN i32 smaller(i32 x, i32 y) {
 // base + index * SCALE: the widening multiplication and the addition become one instruction.
 template <u32 SCALE> BL_FN u64 advance(u64 base, u32 index) { return base + u64(index) * SCALE; }
 template <u32 SCALE> BL_FN u64 advance(u64 base, i32 index) { return base + u64(i64(index) * i64(SCALE)); }
+template <u32 SCALE> BL_FN u64 advance(u64 base, u64 index) { return base + index * SCALE; }
 BL_FN u64 advance(u64 base, u32 index, u32 scale) { return base + u64(index) * scale; }
 
 // The upper half as a register of its own: left to itself the compiler turns a test of it into a 64-bit comparison.
@@ -231,6 +229,16 @@ BL_FN Vector load_vector(u64 address) {
     Vector v;
     asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3]) : "l"(address));
+    return v;
+}
+
+template <int BYTES> BL_FN Bundle<BYTES> load_bundle(u64 address) {
+    Bundle<BYTES> v;
+    if constexpr (BYTES == 16) v = load_vector(address);
+    else if constexpr (BYTES == 8) asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v.word[0]), "=r"(v.word[1]) : "l"(address));
+    else if constexpr (BYTES == 4) asm volatile("ld.global.u32 %0, [%1];" : "=r"(v.word[0]) : "l"(address));
+    else if constexpr (BYTES == 2) asm volatile("ld.global.u16 %0, [%1];" : "=r"(v.word[0]) : "l"(address));
+    else asm volatile("ld.global.u8 %0, [%1];" : "=r"(v.word[0]) : "l"(address));
     return v;
 }
 

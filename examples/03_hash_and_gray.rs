@@ -2,15 +2,14 @@
 //!
 //! `cargo run --release --example 03_hash_and_gray`
 
-use bitlane::{DType, Device, Result, Shift, Tensor};
+use bitlane::{DType, Device, Result, Tensor};
 
-/// Mixes every element. A node that is used twice, `h ^ (h >> 30)`, is computed once.
+/// Mixes every element. A clone is the same node: `h` is computed once, though it is used twice.
 fn mix(x: &Tensor) -> Result<Tensor> {
-    let by = |shift: u32| move |h: bitlane::Expr<'_>| h.bitwise_right_shift(shift, Shift::Logical);
     let h = x.expr() + 0x9e37_79b9_7f4a_7c15u64;
-    let h = (h.clone() ^ by(30)(h)) * 0xbf58_476d_1ce4_e5b9u64;
-    let h = (h.clone() ^ by(27)(h)) * 0x94d0_49bb_1331_11ebu64;
-    (h.clone() ^ by(31)(h)).run()
+    let h = (h.clone() ^ (h >> 30)) * 0xbf58_476d_1ce4_e5b9u64;
+    let h = (h.clone() ^ (h >> 27)) * 0x94d0_49bb_1331_11ebu64;
+    (h.clone() ^ (h >> 31)).run()
 }
 
 fn main() -> Result<()> {

@@ -30,13 +30,21 @@ use std::sync::Arc;
 
 /// The version of cudarc whose types are used here.
 pub use cudarc;
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 
 use crate::backend::Memory;
+pub use crate::backend::cuda::foreign::{ReadableView, WritableView};
 use crate::backend::cuda::{CudaDevice, foreign};
 use crate::device::Kind;
 use crate::layout::checked_len;
 use crate::{Device, Element, Error, IntoShape, Result, Tensor};
+
+pub use crate::backend::cuda::CacheStatistics;
+
+/// How kernels were come by so far, in this process: found, or compiled.
+pub fn cache_statistics() -> CacheStatistics {
+    crate::backend::cuda::cache_statistics()
+}
 
 /// The device of a context, on the context's default stream.
 ///
@@ -71,15 +79,19 @@ pub fn device_on(stream: &Arc<CudaStream>) -> Result<Device> {
 }
 
 /// The stream of a device, unless it is the CPU.
+///
+/// A stream of [`Device::cuda`] or [`Device::with_new_stream`] becomes cudarc's when it is first asked
+/// for; `None`, too, if cudarc's own calls of the driver fail then. A stream that outlives its device
+/// is never destroyed.
 pub fn stream(device: &Device) -> Option<&Arc<CudaStream>> {
     match device.kind() {
-        Kind::Cuda(device) => Some(device.stream()),
+        Kind::Cuda(device) => device.stream().ok(),
         #[cfg(feature = "cpu")]
         Kind::Cpu => None,
     }
 }
 
-/// The context of a device, unless it is the CPU.
+/// The context of a device, unless it is the CPU; otherwise as [`stream`].
 pub fn context(device: &Device) -> Option<&Arc<CudaContext>> {
     stream(device).map(|stream| stream.context())
 }
@@ -105,7 +117,12 @@ pub fn tensor_from_slice<T: Element>(slice: CudaSlice<T>, shape: impl IntoShape)
 ///
 /// [`Error::InvalidArgument`] if the elements are not of this type, are empty, are not the whole of
 /// their storage in row-major order ([`Tensor::copy`] makes one that is), or if the storage is shared
-/// with another tensor or not on a CUDA device.
+/// with another tensor or not on a CUDA device. [`Error::Driver`] if cudarc's streams cannot be put in
+/// order. In every case the memory is freed with its last user.
+///
+/// # Panics
+///
+/// cudarc panics if the driver refuses it an event after it has just granted one.
 pub fn slice_from_tensor<T: Element>(tensor: Tensor) -> Result<CudaSlice<T>> {
     let refused = |reason: String| Error::InvalidArgument { op: "slice_from_tensor", reason };
     if tensor.dtype() != T::DTYPE {
@@ -150,7 +167,7 @@ pub fn slice_from_tensor<T: Element>(tensor: Tensor) -> Result<CudaSlice<T>> {
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn with_view<T: Element, V: DevicePtr<T>, R>(
+pub fn with_view<T: Element, V: ReadableView<T>, R>(
     view: &V,
     shape: impl IntoShape,
     function: impl FnOnce(&Tensor) -> Result<R>,
@@ -179,7 +196,7 @@ pub fn with_view<T: Element, V: DevicePtr<T>, R>(
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn with_view_mut<T: Element, V: DevicePtrMut<T>, R>(
+pub fn with_view_mut<T: Element, V: WritableView<T>, R>(
     view: &mut V,
     shape: impl IntoShape,
     function: impl FnOnce(&mut Tensor) -> Result<R>,
@@ -195,6 +212,6 @@ fn expect_len<T: Element>(op: &'static str, shape: &[usize], given: usize) -> Re
     if len == given {
         return Ok(());
     }
-    let reason = format!("{len} elements are needed, {given} were given");
+    let reason = format!("needs {}, got {given}", crate::error::counted(len, "element"));
     Err(Error::InvalidShape { op, shape: shape.into(), reason })
 }

@@ -30,6 +30,13 @@ pub(crate) enum Kind {
 
 impl Device {
     /// The CPU.
+    ///
+    /// ```
+    /// use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::ones([2, 2], DType::F32, &Device::cpu())?;
+    /// assert_eq!(x.device().to_string(), "cpu");
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     #[cfg(feature = "cpu")]
     pub const fn cpu() -> Device {
         Device(Kind::Cpu)
@@ -59,7 +66,15 @@ impl Device {
         })
     }
 
-    /// How many CUDA devices can be used: 0 where CUDA is missing in any way.
+    /// How many CUDA devices the driver has, and so the numbers that [`Device::cuda`] takes: 0 where CUDA or NVRTC is
+    /// missing. A device that is too old is counted, since its number is taken; [`Device::cuda`] refuses it.
+    ///
+    /// ```
+    /// use bitlane::Device;
+    /// let usable: Vec<Device> =
+    ///     (0..Device::cuda_count()).filter_map(|ordinal| Device::cuda(ordinal).ok()).collect();
+    /// println!("{} CUDA devices", usable.len());
+    /// ```
     pub fn cuda_count() -> usize {
         #[cfg(feature = "cuda")]
         return cuda::device_count();
@@ -67,16 +82,39 @@ impl Device {
         0
     }
 
-    /// The first CUDA device, or else the CPU.
+    /// The first CUDA device; the CPU where there is no NVIDIA driver, or none that finds a device.
+    ///
+    /// A device that is there but cannot be used is an error and not a reason to compute elsewhere in silence:
+    /// whoever wants the CPU then says [`Device::cpu`].
     ///
     /// # Errors
     ///
-    /// Only a build without the feature `cpu` can fail, with what [`Device::cuda`] says.
+    /// [`Error::CudaUnavailable`] or [`Error::Driver`] if there is a CUDA device that cannot be used: it is too old, or
+    /// NVRTC is missing or too old. In a build without the feature `cpu`, what [`Device::cuda`] says.
+    ///
+    /// ```
+    /// use bitlane::Device;
+    /// let device = Device::best().or_else(|error| {
+    ///     eprintln!("computing on the CPU: {error}");
+    ///     Ok::<_, bitlane::Error>(Device::cpu())
+    /// })?;
+    /// # drop(device);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     pub fn best() -> Result<Device> {
-        let cuda = Device::cuda(0);
-        #[cfg(feature = "cpu")]
-        let cuda = cuda.or(Ok(Device::cpu()));
-        cuda
+        #[cfg(all(feature = "cpu", feature = "cuda"))]
+        return match Device::cuda(0) {
+            Err(_) if cuda::is_absent() => Ok(Device::cpu()),
+            Err(Error::CudaUnavailable { reason, remedy }) => {
+                let remedy = format!("{remedy}, or compute on the CPU with Device::cpu()");
+                Err(Error::CudaUnavailable { reason, remedy })
+            }
+            found => found,
+        };
+        #[cfg(all(feature = "cpu", not(feature = "cuda")))]
+        return Ok(Device::cpu());
+        #[cfg(not(feature = "cpu"))]
+        Device::cuda(0)
     }
 
     /// Waits until everything asked of the device is done, and reports what failed meanwhile.
@@ -84,6 +122,17 @@ impl Device {
     /// # Errors
     ///
     /// [`Error::Driver`] if work on the device failed since the last wait. The CPU never fails.
+    ///
+    /// ```
+    /// use bitlane::{DType, Device, Tensor};
+    /// let device = Device::best()?;
+    /// let x = Tensor::ones([1000], DType::F32, &device)?;
+    /// let start = std::time::Instant::now();
+    /// (&x + 1)?; // on CUDA only queued
+    /// device.synchronize()?;
+    /// println!("{:?}", start.elapsed());
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     pub fn synchronize(&self) -> Result<()> {
         match &self.0 {
             #[cfg(feature = "cpu")]

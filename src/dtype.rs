@@ -155,6 +155,10 @@ mod sealed {
 /// use bitlane::{DType, Element, f16};
 /// assert_eq!(f16::DTYPE, DType::F16);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the type of a tensor's elements",
+    note = "elements are bool, integers of 8 to 64 bits, `f16`, `bf16`, `f32`, `f64`, `Complex<f32>` and `Complex<f64>`"
+)]
 pub trait Element:
     Copy + fmt::Debug + Send + Sync + NoUninit + CheckedBitPattern + sealed::Sealed + 'static
 {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::promote::{Kind, Rules};
+use crate::promote::{Kind, Op, Rules, result_type};
 use crate::{DType, Scalar};
 
 /// The result of every fallible call.
@@ -30,7 +30,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The rulebook gives no common dtype for the operands.
-    #[error("{op}: {rules} rules give {lhs} and {rhs} no common dtype; cast one of them")]
+    #[error(
+        "{op}: {rules} rules give {lhs} and {rhs} no common dtype; {}",
+        remedy(op, *lhs, *rhs, *rules)
+    )]
     Promotion {
         /// The operation.
         op: &'static str,
@@ -87,7 +90,9 @@ pub enum Error {
         /// The dtype of the result.
         result: DType,
     },
-    /// Two elements of a destination lie on the same memory.
+    /// Two elements of a destination lie on the same memory, or the strides are so entangled that it
+    /// cannot be told quickly: that takes three dimensions at least that no slicing gives, and more
+    /// than 65536 elements.
     #[error(
         "{op}: elements of the destination share memory (shape {shape:?}, strides {strides:?}); \
          write to a tensor whose elements are distinct"
@@ -128,12 +133,12 @@ pub enum Error {
         /// What reaches outside of what.
         reason: String,
     },
-    /// Operands live on different devices.
-    #[error("{op}: operands on {lhs} and {rhs}; move one with `to_device`")]
+    /// The operands, the destination and the mask of a call do not all live on one device.
+    #[error("{op}: tensors on {lhs} and {rhs}; move one with `to_device`")]
     DeviceMismatch {
         /// The operation.
         op: &'static str,
-        /// The device of the first operand.
+        /// The device of the first tensor.
         lhs: String,
         /// The device that differs from it.
         rhs: String,
@@ -172,7 +177,7 @@ pub enum Error {
         text: String,
     },
     /// Memory ran out.
-    #[error("{device}: cannot allocate {bytes} bytes; drop tensors, or use smaller ones")]
+    #[error("{device}: cannot allocate {}; drop tensors, or use smaller ones", size(*bytes))]
     OutOfMemory {
         /// The device whose memory ran out.
         device: String,
@@ -218,6 +223,33 @@ error_kinds! {
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{self:?}"))
+    }
+}
+
+/// A number of things, as `1 element` or `3 elements`.
+pub(crate) fn counted(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A number of bytes, with a larger unit where there is one.
+fn size(bytes: usize) -> String {
+    let exact = counted(bytes, "byte");
+    let (mut value, mut unit) = (bytes as f64, "");
+    for larger in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {
+        if value >= 1024.0 {
+            (value, unit) = (value / 1024.0, larger);
+        }
+    }
+    if unit.is_empty() { exact } else { format!("{value:.1} {unit} ({exact})") }
+}
+
+/// What to do about dtypes that do not mix.
+fn remedy(op: &str, lhs: Kind, rhs: Kind, rules: Rules) -> &'static str {
+    let accepts = |rules| op.parse::<Op>().is_ok_and(|op| result_type(op, lhs, rhs, rules).is_ok());
+    if rules == Rules::Paddle && accepts(Rules::Torch) {
+        "`cast` one of them, or ask for other rules with `.rules(Rules::Torch)`"
+    } else {
+        "`cast` one of them"
     }
 }
 

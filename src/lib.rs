@@ -110,6 +110,8 @@ compile_error!("bitlane needs a backend: enable the feature `cpu` or `cuda`");
 mod backend;
 mod call;
 mod cast;
+#[cfg(feature = "cpu")]
+pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod device;
@@ -148,7 +150,9 @@ pub use ops::{Binary, atleast_1d, atleast_2d, atleast_3d, binary, loss, select};
 pub use promote::Rules;
 pub use scalar::Scalar;
 pub use slice::Slice;
-pub use tensor::{IntoShape, Tensor};
+pub use tensor::{
+    IntoAxis, IntoIndex, IntoRange, IntoReshape, IntoShape, Nested, Ragged, Size, Tensor,
+};
 
 /// The README's example is a documentation test like any other.
 #[cfg(all(doctest, feature = "cpu"))]

@@ -6,8 +6,6 @@ use std::fmt;
 use std::str::FromStr;
 
 pub(crate) use self::domain::Domain;
-#[cfg(feature = "cpu")]
-pub(crate) use self::domain::in_domain;
 use crate::promote::Family;
 use crate::{DType, Error, Result};
 

@@ -27,69 +27,240 @@ pub(crate) fn alias(destination: &Layout, operand: &Layout) -> Alias {
 }
 
 impl Layout {
-    /// Whether two elements share a place. Exact, and quick for every layout that slicing makes.
+    /// Whether two elements share a place. Quick for every layout, whatever its elements and its span:
+    /// see [`solve`] for when the answer is exact. Where it is not, it is `true`, so that a destination
+    /// is refused that might be fine, and none is taken that is not.
     pub(crate) fn overlaps_itself(&self) -> bool {
-        let mut axes = [(0usize, 0usize); MAX_RANK];
-        let mut used = 0;
+        if self.is_empty() {
+            return false;
+        }
+        let mut axes = Axes::default();
         for (&size, &stride) in self.shape().iter().zip(self.strides()) {
             if size > 1 {
-                axes[used] = (stride.unsigned_abs(), size - 1);
-                used += 1;
+                axes.push(Axis { stride: stride.unsigned_abs() as i128, last: size as i128 - 1 });
             }
         }
-        let axes = &mut axes[..used];
-        if self.is_empty() || axes.is_empty() {
-            return false;
-        }
-        axes.sort_unstable();
-        let mut span = 0usize;
-        let mut nested = true;
-        for &(stride, last) in axes.iter() {
-            nested &= stride > span;
-            span += stride * last;
-        }
-        // Each stride steps over everything the smaller ones reach: all places differ.
-        if nested {
-            return false;
-        }
-        if axes[0].0 == 0 || self.len() > span + 1 {
-            return true;
-        }
-        overlap_by_marking(axes, span)
+        solve(axes, self.len(), LIMIT).0 != Answer::Distinct
     }
 }
 
-/// Marks every place reached. Memory that cannot be had counts as an overlap, which is the safe side.
-fn overlap_by_marking(axes: &[(usize, usize)], span: usize) -> bool {
-    let mut marks: Vec<u64> = Vec::new();
-    if marks.try_reserve_exact(span / 64 + 1).is_err() {
-        return true;
+/// How many steps are taken at most to find out whether elements share a place.
+const LIMIT: usize = 1 << 16;
+
+/// Whether two elements share a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Distinct,
+    Shared,
+    /// The steps did not suffice.
+    Unknown,
+}
+
+/// A dimension with more than one element: how far apart they are, and the index of the last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Axis {
+    stride: i128,
+    last: i128,
+}
+
+impl Axis {
+    fn reach(self) -> i128 {
+        self.stride * self.last
     }
-    marks.resize(span / 64 + 1, 0);
-    let mut index = [0usize; MAX_RANK];
-    let mut place = 0;
-    loop {
-        let mark = &mut marks[place / 64];
-        if *mark >> (place % 64) & 1 == 1 {
-            return true;
-        }
-        *mark |= 1 << (place % 64);
-        let mut axis = 0;
-        loop {
-            if axis == axes.len() {
-                return false;
-            }
-            let (stride, last) = axes[axis];
-            if index[axis] < last {
-                index[axis] += 1;
-                place += stride;
-                break;
-            }
-            place -= stride * last;
-            index[axis] = 0;
-            axis += 1;
+}
+
+/// Up to [`MAX_RANK`] axes.
+#[derive(Clone, Copy, Default)]
+struct Axes {
+    axes: [Axis; MAX_RANK],
+    len: usize,
+}
+
+impl Axes {
+    fn push(&mut self, axis: Axis) {
+        self.axes[self.len] = axis;
+        self.len += 1;
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.axes.copy_within(index + 1..self.len, index);
+        self.len -= 1;
+    }
+
+    fn as_slice(&self) -> &[Axis] {
+        &self.axes[..self.len]
+    }
+}
+
+/// Whether two of `len` elements share a place, and in how many steps that was found out.
+///
+/// Two indices share a place if their difference `d` is not zero, lies within `-last..=last` on every
+/// axis, and the sum of `d * stride` is zero. The answer is exact if
+///
+/// - at most two axes are left once those are gone that cannot take part in such a sum, as in every
+///   view that slicing, transposing and windows make; that takes no search;
+/// - or a search over the differences of all axes but two ends within the limit;
+/// - or there are no more elements than the limit.
+fn solve(mut axes: Axes, len: usize, limit: usize) -> (Answer, usize) {
+    if axes.as_slice().iter().any(|axis| axis.stride == 0) {
+        return (Answer::Shared, 0);
+    }
+    let span: i128 = axes.as_slice().iter().map(|axis| axis.reach()).sum();
+    if len as i128 > span + 1 {
+        return (Answer::Shared, 0);
+    }
+    let all = axes;
+    simplify(&mut axes);
+    match axes.len {
+        0 => return (Answer::Distinct, 0),
+        // Both strides are now the least distance that either axis can make up for: one is the other.
+        2 => return (Answer::Shared, 0),
+        _ => {}
+    }
+    // The axes with the most differences last: the last two are solved and not searched.
+    axes.axes[..axes.len].sort_unstable_by_key(|axis| axis.last);
+    let mut search = Search::new(axes.as_slice(), limit);
+    match search.run(0, 0, false) {
+        Answer::Unknown if len <= limit => (by_sorting(all.as_slice(), len), search.steps + len),
+        answer => (answer, search.steps),
+    }
+}
+
+/// Takes out the axes whose difference is zero whenever the sum is, and widens the strides of the
+/// others to the differences that are possible. The sums that are zero stay the same ones.
+fn simplify(axes: &mut Axes) {
+    let mut index = 0;
+    while index < axes.len {
+        let axis = axes.axes[index];
+        let others = || {
+            let others = axes.as_slice().iter().enumerate();
+            others.filter(move |(other, _)| *other != index).map(|(_, axis)| *axis)
+        };
+        let divisor = others().fold(0, |divisor, other| gcd(divisor, other.stride));
+        let reach: i128 = others().map(Axis::reach).sum();
+        // The others make up for multiples of their divisor, and for no more than their reach.
+        let least = divisor / gcd(divisor, axis.stride);
+        if divisor == 0 || least > axis.last || least * axis.stride > reach {
+            axes.remove(index);
+            index = 0;
+        } else if least > 1 {
+            let last = axis.last / least;
+            axes.axes[index] = Axis { stride: axis.stride * least, last };
+            index = 0;
+        } else {
+            index += 1;
         }
     }
+}
+
+/// A search for differences that cancel out.
+struct Search<'a> {
+    axes: &'a [Axis],
+    /// From each axis on: what they reach together, and the divisor of all that they add up to.
+    rest: [(i128, i128); MAX_RANK + 1],
+    steps: usize,
+    limit: usize,
+}
+
+impl Search<'_> {
+    fn new(axes: &[Axis], limit: usize) -> Search<'_> {
+        let mut rest = [(0, 0); MAX_RANK + 1];
+        for (index, axis) in axes.iter().enumerate().rev() {
+            let (reach, divisor) = rest[index + 1];
+            rest[index] = (reach + axis.reach(), gcd(divisor, axis.stride));
+        }
+        Search { axes, rest, steps: 0, limit }
+    }
+
+    /// Whether the axes from `first` on can add up to `target`; `moved` if an earlier difference is
+    /// not zero. Of a difference and its opposite only one is looked at.
+    fn run(&mut self, first: usize, target: i128, moved: bool) -> Answer {
+        if let [x, y] = self.axes[first..] {
+            self.steps += 1;
+            let found = if moved { meet(x, y, target) } else { cancel(x, y) };
+            return if found { Answer::Shared } else { Answer::Distinct };
+        }
+        let Axis { stride, last } = self.axes[first];
+        let (reach, divisor) = self.rest[first + 1];
+        let lowest = if moved { ceil_div(target - reach, stride).max(-last) } else { 0 };
+        let highest = (target + reach).div_euclid(stride).min(last);
+        let mut difference = lowest;
+        while difference <= highest {
+            self.steps += 1;
+            if self.steps >= self.limit {
+                return Answer::Unknown;
+            }
+            let left = target - difference * stride;
+            if left % divisor == 0 {
+                match self.run(first + 1, left, moved || difference != 0) {
+                    Answer::Distinct => {}
+                    answer => return answer,
+                }
+            }
+            difference += 1;
+        }
+        Answer::Distinct
+    }
+}
+
+/// Whether two axes cancel out with differences that are not both zero.
+fn cancel(x: Axis, y: Axis) -> bool {
+    let divisor = gcd(x.stride, y.stride);
+    y.stride / divisor <= x.last && x.stride / divisor <= y.last
+}
+
+/// Whether two axes can add up to a target.
+fn meet(x: Axis, y: Axis, target: i128) -> bool {
+    let divisor = gcd(x.stride, y.stride);
+    if target % divisor != 0 {
+        return false;
+    }
+    let (a, b, target) = (x.stride / divisor, y.stride / divisor, target / divisor);
+    // All solutions of `a * u + b * v == target`: `u` and `v` below, moved by `b` and by `-a`.
+    let u = (target.rem_euclid(b) * inverse(a, b)).rem_euclid(b);
+    let v = (target - a * u) / b;
+    let least = ceil_div(-x.last - u, b).max(ceil_div(v - y.last, a));
+    let most = (x.last - u).div_euclid(b).min((v + y.last).div_euclid(a));
+    least <= most
+}
+
+/// The number whose product with `a` is 1 modulo `b`; the two have no divisor in common.
+fn inverse(a: i128, b: i128) -> i128 {
+    let (mut rest, mut next) = (a.rem_euclid(b), b);
+    let (mut factor, mut next_factor) = (1, 0);
+    while rest > 1 {
+        let quotient = next / rest;
+        (rest, next) = (next - quotient * rest, rest);
+        (factor, next_factor) = (next_factor - quotient * factor, factor);
+    }
+    factor.rem_euclid(b)
+}
+
+fn gcd(mut a: i128, mut b: i128) -> i128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+fn ceil_div(a: i128, b: i128) -> i128 {
+    -(-a).div_euclid(b)
+}
+
+/// Looks at the place of every element. Memory that cannot be had leaves the answer unknown.
+fn by_sorting(axes: &[Axis], len: usize) -> Answer {
+    let mut places: Vec<i128> = Vec::new();
+    if places.try_reserve_exact(len).is_err() {
+        return Answer::Unknown;
+    }
+    places.push(0);
+    for axis in axes {
+        for index in 0..places.len() * axis.last as usize {
+            places.push(places[index] + axis.stride);
+        }
+    }
+    places.sort_unstable();
+    if places.windows(2).any(|pair| pair[0] == pair[1]) { Answer::Shared } else { Answer::Distinct }
 }
 
 #[cfg(test)]
@@ -117,5 +288,79 @@ mod tests {
         assert!(strided(&[2], &[0]).overlaps_itself());
         assert!(!strided(&[1, 3], &[0, 2]).overlaps_itself());
         assert!(strided(&[3, 3], &[1, 2]).overlaps_itself());
+    }
+
+    fn axes(pairs: &[(usize, usize)]) -> Axes {
+        let mut axes = Axes::default();
+        for &(size, stride) in pairs.iter().filter(|(size, _)| *size > 1) {
+            axes.push(Axis { stride: stride as i128, last: size as i128 - 1 });
+        }
+        axes
+    }
+
+    fn len(pairs: &[(usize, usize)]) -> usize {
+        pairs.iter().map(|(size, _)| size).product()
+    }
+
+    /// The answer within the limit, and the steps it took.
+    fn answer(pairs: &[(usize, usize)]) -> (Answer, usize) {
+        let (answer, steps) = solve(axes(pairs), len(pairs), LIMIT);
+        assert!(steps <= 2 * LIMIT, "{pairs:?} took {steps} steps");
+        (answer, steps)
+    }
+
+    #[test]
+    fn every_way_to_answer_gives_the_same() {
+        let mut state = 1u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state >> 33) % below) as usize
+        };
+        let mut seen = [0; 2];
+        for _ in 0..30_000 {
+            let rank = 1 + next(5);
+            let pairs: Vec<_> =
+                (0..rank).map(|_| (1 + next(6), 1 + next([8, 40, 400][rank % 3]))).collect();
+            let expected = by_sorting(axes(&pairs).as_slice(), len(&pairs));
+            assert_eq!(answer(&pairs).0, expected, "{pairs:?}");
+            seen[usize::from(expected == Answer::Shared)] += 1;
+            // Without steps to search in, sorting is all there is.
+            let (sorted, _) = solve(axes(&pairs), len(&pairs), len(&pairs));
+            assert_eq!(sorted, expected, "{pairs:?}");
+        }
+        assert!(seen[0] > 5000 && seen[1] > 5000, "{seen:?}");
+    }
+
+    #[test]
+    fn the_work_is_bounded_by_neither_elements_nor_span() {
+        const GIB: usize = 1 << 30;
+        // Six elements over two gibibytes, and a quarter of a gibibyte of them.
+        assert_eq!(answer(&[(3, GIB - 1), (2, GIB)]), (Answer::Distinct, 0));
+        assert_eq!(answer(&[(3, GIB / 2), (2, GIB)]), (Answer::Shared, 0));
+        assert_eq!(answer(&[(1 << 14, 3), (1 << 14, 49_157)]).0, Answer::Distinct);
+        assert_eq!(answer(&[(1 << 14, 49_157), (1 << 14, 49_156)]).0, Answer::Distinct);
+        assert_eq!(answer(&[(1 << 14, 9), (1 << 14, 6)]).0, Answer::Shared);
+        // Windows over a signal, and a transposed cube.
+        assert_eq!(answer(&[(GIB, 1), (8, 1)]).0, Answer::Shared);
+        assert_eq!(
+            answer(&[(1 << 10, 1 << 20), (1 << 10, 1), (1 << 10, 1 << 10)]),
+            (Answer::Distinct, 0)
+        );
+        // The largest strides that there can be.
+        let huge = isize::MAX as usize / 4;
+        assert_eq!(answer(&[(2, huge), (2, huge - 1), (2, huge - 2)]).0, Answer::Distinct);
+        assert_eq!(answer(&[(2, huge), (2, huge / 2), (2, huge - huge / 2)]).0, Answer::Shared);
+    }
+
+    #[test]
+    fn beyond_the_bound_a_destination_counts_as_overlapping() {
+        // Four axes of which none can be taken out, with more elements than could be looked at.
+        let stride = |k: u32| 1_000_003usize.pow(k / 2) * (997 + k as usize);
+        let digits: Vec<_> = (0..4).map(|k| (1000, stride(k))).collect();
+        let (found, steps) = answer(&digits);
+        assert!(steps <= 2 * LIMIT);
+        assert_ne!(found, Answer::Distinct);
+        let (unknown, steps) = solve(axes(&digits), len(&digits), 1);
+        assert_eq!((unknown, steps), (Answer::Unknown, 1));
     }
 }

@@ -131,6 +131,7 @@ impl Plan {
     }
 
     /// Whether a slot walks its memory from front to back without gaps.
+    #[cfg(any(feature = "cuda", test))]
     pub(crate) fn is_dense(&self, slot: usize) -> bool {
         let strides = &self.slots[slot].strides;
         let mut expected = 1;
@@ -142,6 +143,7 @@ impl Plan {
     }
 
     /// Whether a slot stands still: the same element everywhere.
+    #[cfg(feature = "cuda")]
     pub(crate) fn is_constant(&self, slot: usize) -> bool {
         self.slots[slot].strides.iter().all(|&stride| stride == 0)
     }

@@ -120,6 +120,12 @@ impl<'a> Access<'a> {
         Access { slots: (0..guards.len() as u8).collect(), guards }
     }
 
+    /// How many slots there are.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// The memory of a slot.
     pub(crate) fn memory(&self, slot: usize) -> &Memory {
         match &self.guards[usize::from(self.slots[slot])] {

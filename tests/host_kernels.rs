@@ -9,7 +9,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 
 use bitlane::{BinaryOp, DType, Shift};
 use model::element::{Bits, edge_values, from_bytes, same, to_bytes};
-use model::ops::{apply, is_defined, nan_freedom, result_dtype};
+use model::ops::{apply, freedom, is_defined, result_dtype};
 use model::random::Random;
 
 type Form = unsafe extern "C" fn(
@@ -128,7 +128,7 @@ fn every_op_is_as_defined_by_element_and_by_vector() {
                 for (index, &given) in given.iter().enumerate() {
                     let expected = apply(op, dtype, x[index], y(index));
                     assert!(
-                        same(result_dtype(op, dtype), expected, given, nan_freedom(op)),
+                        same(result_dtype(op, dtype), expected, given, freedom(op)),
                         "{op} of {dtype} {:#x} and {:#x}, {form}, gives {given:#x}, not {expected:#x}",
                         x[index],
                         y(index)

@@ -170,7 +170,7 @@ fn names_are_parsed_and_printed() {
     assert_eq!(
         error.to_string(),
         "bitwise_and: Paddle rules give i8 tensor and 0-d u16 tensor no common dtype; \
-         cast one of them"
+         `cast` one of them, or ask for other rules with `.rules(Rules::Torch)`"
     );
     let scalar = Kind::scalar(&Scalar::UInt(u64::MAX));
     assert_eq!(scalar.to_string(), "int scalar");

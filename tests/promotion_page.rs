@@ -14,8 +14,8 @@ The dtype of a result under each of the four rulebooks, as `promote::result_type
 `BITLANE_WRITE_DOCS=1 cargo test --test promotion_page`, and a test fails if it drifts.
 
 Rows are the left operand, columns the right one. `–` is a pair that the rules refuse (`Error::Promotion`); `×` is a pair
-that they allow but whose dtype the operation does not take (`Error::UnsupportedDType`). Operations with the same tables
-share them. Predicates give `bool`; their tables show which pairs are allowed.
+that they allow but whose dtype the operation does not take (`Error::UnsupportedDType`). Rows and columns of nothing else are left
+out. Operations with the same tables share them. Predicates give `bool`; their tables show which pairs are allowed.
 
 Columns after the dtypes are numbers, by category. Tables for tensors without dimensions follow where they differ from the tables
 for other tensors.
@@ -34,7 +34,8 @@ fn cell(op: Op, lhs: Kind, rhs: Kind, rules: Rules) -> String {
     }
 }
 
-/// One table: rows and columns of tensors, and columns of numbers where they are wanted.
+/// One table: rows and columns of tensors, and columns of numbers where they are wanted. Rows and columns without a
+/// single result are left out.
 fn table(
     op: Op,
     rules: Rules,
@@ -42,26 +43,27 @@ fn table(
     rhs: fn(DType) -> Kind,
     numbers: bool,
 ) -> String {
+    let tensors = DType::ALL.iter().map(|&dtype| (dtype.to_string(), rhs(dtype)));
+    let scalars =
+        CATEGORIES.iter().map(|&category| (format!("*{category}*"), Kind::Scalar(category)));
+    let columns: Vec<_> = tensors.chain(scalars.filter(|_| numbers)).collect();
+    let cells: Vec<Vec<String>> = DType::ALL
+        .iter()
+        .map(|&row| columns.iter().map(|(_, rhs)| cell(op, lhs(row), *rhs, rules)).collect())
+        .collect();
+    let is_result = |cell: &String| !["–", "×"].contains(&cell.as_str());
+    let shown: Vec<usize> = (0..columns.len())
+        .filter(|&column| cells.iter().any(|row| is_result(&row[column])))
+        .collect();
     let mut text = String::from("| |");
-    for dtype in DType::ALL {
-        write!(text, " {dtype} |").unwrap();
+    for &column in &shown {
+        write!(text, " {} |", columns[column].0).unwrap();
     }
-    if numbers {
-        for category in CATEGORIES {
-            write!(text, " *{category}* |").unwrap();
-        }
-    }
-    let columns = DType::ALL.len() + if numbers { CATEGORIES.len() } else { 0 };
-    writeln!(text, "\n|{}", "---|".repeat(columns + 1)).unwrap();
-    for &row in DType::ALL {
-        write!(text, "| **{row}** |").unwrap();
-        for &column in DType::ALL {
-            write!(text, " {} |", cell(op, lhs(row), rhs(column), rules)).unwrap();
-        }
-        if numbers {
-            for category in CATEGORIES {
-                write!(text, " {} |", cell(op, lhs(row), Kind::Scalar(category), rules)).unwrap();
-            }
+    writeln!(text, "\n|{}", "---|".repeat(shown.len() + 1)).unwrap();
+    for (dtype, row) in DType::ALL.iter().zip(&cells).filter(|(_, row)| row.iter().any(is_result)) {
+        write!(text, "| **{dtype}** |").unwrap();
+        for &column in &shown {
+            write!(text, " {} |", row[column]).unwrap();
         }
         text.push('\n');
     }

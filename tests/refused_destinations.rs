@@ -214,11 +214,11 @@ fn operands_on_different_devices() {
     let (x, y) = (ints(&[1, 2], &[2], here), ints(&[1, 2], &[2], there));
     let mut out = x.clone();
     let watched = Watched::new(&out);
-    let message = format!("add: operands on {here} and {there}; move one with `to_device`");
+    let message = format!("add: tensors on {here} and {there}; move one with `to_device`");
     let mismatch = ErrorKind::DeviceMismatch;
     watched.refused(x.add(&y), mismatch, &message);
     watched.refused(out.add_assign(&y), mismatch, &message);
-    let message = format!("add: operands on {there} and {here}; move one with `to_device`");
+    let message = format!("add: tensors on {there} and {here}; move one with `to_device`");
     watched.refused(binary(BinaryOp::Add, &y, 1).out(&mut out).run(), mismatch, &message);
     let mask = Tensor::ones([2], DType::Bool, there).unwrap();
     let result = binary(BinaryOp::Add, &x, 1).out(&mut out).mask(&mask).run();

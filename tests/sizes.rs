@@ -7,7 +7,7 @@ mod model;
 use bitlane::{BinaryOp, DType, Device, Shift, Tensor, binary};
 use devices::devices;
 use model::element::{Bits, download, same, upload};
-use model::ops::{apply, is_defined, nan_freedom};
+use model::ops::{apply, freedom, is_defined};
 use model::random::Random;
 use model::view::{View, broadcast};
 
@@ -59,7 +59,7 @@ impl Pair {
             let (x, y) = (self.elements[0][index], self.elements[1][right(index)]);
             let expected = apply(op, self.dtype, x, y);
             assert!(
-                same(result.dtype(), expected, given, nan_freedom(op)),
+                same(result.dtype(), expected, given, freedom(op)),
                 "{op} of {} {x:#x} and {y:#x}, {what}, element {index} of {} on {}: {given:#x}, not {expected:#x}",
                 self.dtype,
                 result.len(),
@@ -199,7 +199,7 @@ fn broadcasts_around_whole_blocks() {
                         let [x, y] = [0, 1].map(|k| elements[k][places[k][index]]);
                         let expected = apply(op, dtype, x, y);
                         assert!(
-                            same(result.dtype(), expected, given, nan_freedom(op)),
+                            same(result.dtype(), expected, given, freedom(op)),
                             "{op} of {dtype} {x:#x} and {y:#x}, {sides:?}, element {index} on {device}: {given:#x}, not {expected:#x}"
                         );
                     }

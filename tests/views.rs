@@ -9,7 +9,7 @@ use bitlane::{BinaryOp, DType, Rules, Tensor, binary};
 use devices::devices;
 use model::arbitrary::{Arrangement, arrangements, config, dtypes, shapes, shrunk};
 use model::element::{Bits, Nan, cast, download, integer, same, upload};
-use model::ops::{apply, is_negative, result_dtype};
+use model::ops::{apply, freedom, is_negative, result_dtype};
 use model::random::Random;
 use model::view::{View, broadcast};
 use proptest::prelude::*;
@@ -88,8 +88,7 @@ fn check(
     let converted = x.dtype() != compute;
     let nan = match op {
         BinaryOp::Copysign if converted => Nan::SameSign,
-        BinaryOp::Copysign => Nan::Exact,
-        _ => Nan::Any,
+        op => freedom(op),
     };
     let given = download(&result);
     prop_assert_eq!(given.len(), x_places.len());

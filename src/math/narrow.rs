@@ -58,7 +58,9 @@ pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
 #[inline(always)]
 pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     let triangle = Triangle::of(y, x);
-    let (short, long) = (triangle.short, triangle.long);
+    let short = triangle.short;
+    // Beside this number every other is nothing, as beside infinity, but it can be multiplied by 0.
+    let long = select(triangle.long == f64::INFINITY, 1e300, triangle.long);
     // The nearest angle of the table; then the rest, from the tangent of a difference.
     let shifted = f64::from(short as f32 / long as f32) * 64.0 + ROUND;
     let near = (shifted - ROUND) * (1.0 / 64.0);

@@ -108,8 +108,9 @@ impl Triangle {
         let short = select(steep, width, height);
         let long = select(steep, height, width);
         // Two infinities make the angle that two equal numbers make, two zeros that of 0 over 1.
-        let long = select((short == f64::INFINITY) | (long == 0.0), 1.0, long);
-        let short = select(short == f64::INFINITY, 1.0, short);
+        let infinite = (short == f64::INFINITY) & (long == f64::INFINITY);
+        let short = select(infinite, 1.0, short);
+        let long = select(infinite | (long == 0.0), 1.0, long);
         Triangle { short, long, steep, left: x.is_sign_negative() }
     }
 

@@ -23,9 +23,6 @@ macro_rules! in_domain {
     (BoolAndIntegers Unsigned $value:expr) => { Some($value) };
     ($domain:ident $class:ident $value:expr) => { None };
 }
-#[cfg(feature = "cpu")]
-pub(crate) use in_domain;
-
 macro_rules! define_domain {
     ($($domain:ident $words:literal;)*) => {
         /// A set of dtypes in which an operation can be computed.

@@ -56,6 +56,19 @@ impl<'a> Binary<'a> {
     /// Writes to this tensor instead of a new one. It keeps its dtype and shape: the result must
     /// have that shape and a dtype of the same category or a lower one. It may be any view, and
     /// may share storage with the operands.
+    ///
+    /// The result is computed in its own dtype and then converted as [`Tensor::cast`] does. So in a destination of
+    /// a narrower dtype of the same category integers wrap and floats are rounded:
+    ///
+    /// ```
+    /// # use bitlane::{BinaryOp, DType, Device, Tensor, binary};
+    /// # let device = Device::cpu();
+    /// let x = Tensor::from_nested([200i32, 300], &device)?;
+    /// let mut narrow = Tensor::zeros([2], DType::U8, &device)?;
+    /// binary(BinaryOp::Add, &x, 1).out(&mut narrow).run()?;
+    /// assert_eq!(narrow.to_vec::<u8>()?, [201, 45]); // 301 wraps to 45
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     pub fn out(self, out: &'a mut Tensor) -> Self {
         self.write_to(out)
     }

@@ -52,6 +52,11 @@ for_each_operator!(with_operand_on_the_right);
 /// What may stand to the right of an owned tensor, such as `?` has just given: what converts to an
 /// [`Operand`] for as long as the operation takes. Without a lifetime, unlike `Into<Operand<'_>>`,
 /// so that one implementation takes everything and the type of a literal can be inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand beside a tensor",
+    note = "an operand is a `Tensor`, `&Tensor`, number or `Scalar`; a `Result<Tensor>` needs `?` first, and an `Expr` \
+            needs an expression on its left: `x.expr() + …`"
+)]
 pub trait RightSide {
     /// Runs an operation with this as its right operand.
     fn run(self, op: BinaryOp, lhs: &Tensor) -> Result<Tensor>;

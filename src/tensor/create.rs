@@ -1,39 +1,14 @@
 //! Making tensors.
 
 use super::Tensor;
+use super::shape::{IntoRange, IntoShape};
 use crate::call::{Call, Elements, Target};
 use crate::cast::Cast;
 use crate::dtype::for_each_dtype;
+use crate::error::counted;
 use crate::layout::{Shape, boxed, checked_len};
 use crate::storage::Storage;
 use crate::{DType, Device, Element, Error, Result, Scalar};
-
-/// What a shape can be given as: an array, slice or vector of sizes, one size, or `()` for none.
-pub trait IntoShape {
-    /// Lends the sizes to a function.
-    fn with_shape<R>(self, function: impl FnOnce(&[usize]) -> R) -> R;
-}
-
-macro_rules! into_shape {
-    ($([$($generics:tt)*] $from:ty: $shape:ident => $sizes:expr;)*) => {$(
-        impl<$($generics)*> IntoShape for $from {
-            fn with_shape<R>(self, function: impl FnOnce(&[usize]) -> R) -> R {
-                let $shape = self;
-                function($sizes)
-            }
-        }
-    )*};
-}
-
-into_shape! {
-    [] &[usize]: shape => shape;
-    [const N: usize] [usize; N]: shape => &shape;
-    [const N: usize] &[usize; N]: shape => shape;
-    [] Vec<usize>: shape => &shape;
-    [] &Vec<usize>: shape => shape;
-    [] usize: size => &[size];
-    [] (): _shape => &[];
-}
 
 impl Tensor {
     /// Copies elements, given in row-major order, to a device.
@@ -56,7 +31,7 @@ impl Tensor {
         device: &Device,
     ) -> Result<Tensor> {
         shape.with_shape(|shape| {
-            expect_len("from_slice", shape, T::DTYPE, elements.len(), "elements")?;
+            expect_len("from_slice", shape, T::DTYPE, elements.len())?;
             let storage = Storage::from_bytes(device, bytemuck::cast_slice(elements))?;
             Ok(Tensor::row_major(storage, shape, T::DTYPE))
         })
@@ -86,7 +61,7 @@ impl Tensor {
             let len = checked_len(op, shape, dtype.size())?;
             if bytes.len() != len * dtype.size() {
                 let (given, wanted) = (bytes.len(), len * dtype.size());
-                let reason = format!("{wanted} bytes of {dtype} are needed, {given} were given");
+                let reason = format!("needs {} of {dtype}, got {given}", counted(wanted, "byte"));
                 return Err(Error::InvalidShape { op, shape: boxed(shape), reason });
             }
             if dtype == DType::Bool
@@ -163,7 +138,7 @@ impl Tensor {
         })
     }
 
-    /// The numbers from 0 to before `len`, each converted as [`Tensor::cast`] does.
+    /// The integers of a range, or from 0 to before a count, each converted as [`Tensor::cast`] does.
     ///
     /// # Errors
     ///
@@ -173,14 +148,21 @@ impl Tensor {
     /// # use bitlane::{DType, Device, Tensor};
     /// let x = Tensor::arange(4, DType::F32, &Device::cpu())?;
     /// assert_eq!(x.to_vec::<f32>()?, [0.0, 1.0, 2.0, 3.0]);
+    /// let y = Tensor::arange(-1..2, DType::I64, &Device::cpu())?;
+    /// assert_eq!(y.to_vec::<i64>()?, [-1, 0, 1]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn arange(len: usize, dtype: DType, device: &Device) -> Result<Tensor> {
+    pub fn arange(range: impl IntoRange, dtype: DType, device: &Device) -> Result<Tensor> {
+        let (start, end) = range.bounds();
+        // A range of more than `usize::MAX` numbers is refused like one of exactly so many.
+        let len = usize::try_from((end - start).max(0)).unwrap_or(usize::MAX);
         checked_len("arange", &[len], dtype.size())?;
         macro_rules! count {
             ($($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
                 match dtype {
-                    $(DType::$variant => Tensor::from_slice(&numbers::<$rust>(len)?, len, device),)*
+                    $(DType::$variant => {
+                        Tensor::from_slice(&numbers::<$rust>(start, len)?, len, device)
+                    })*
                 }
             };
         }
@@ -188,30 +170,30 @@ impl Tensor {
     }
 }
 
-fn numbers<T: Element>(len: usize) -> Result<Vec<T>>
+/// So many numbers from `start` on. They fit 64 bits, since there is room for all of them.
+fn numbers<T: Element>(start: i128, len: usize) -> Result<Vec<T>>
 where
     u64: Cast<T>,
+    i64: Cast<T>,
 {
     let mut numbers = Vec::new();
     numbers
         .try_reserve_exact(len)
         .map_err(|_| Error::OutOfMemory { device: "host".into(), bytes: len * size_of::<T>() })?;
-    numbers.extend((0..len as u64).map(<u64 as Cast<T>>::cast));
+    let number = |k: usize| {
+        let number = start + k as i128;
+        if number < 0 { (number as i64).cast() } else { (number as u64).cast() }
+    };
+    numbers.extend((0..len).map(number));
     Ok(numbers)
 }
 
 /// Checks that a shape is possible and has as many elements as were given.
-fn expect_len(
-    op: &'static str,
-    shape: &[usize],
-    dtype: DType,
-    given: usize,
-    what: &str,
-) -> Result<()> {
+fn expect_len(op: &'static str, shape: &[usize], dtype: DType, given: usize) -> Result<()> {
     let len = checked_len(op, shape, dtype.size())?;
     if len == given {
         return Ok(());
     }
-    let reason = format!("{len} {what} are needed, {given} were given");
+    let reason = format!("needs {}, got {given}", counted(len, "element"));
     Err(Error::InvalidShape { op, shape: boxed(shape), reason })
 }

@@ -1,13 +1,20 @@
 //! The tensor: storage on a device, seen through a layout.
 
+mod compare;
 mod create;
+mod index;
+mod join;
+mod nested;
+mod print;
 mod read;
+mod shape;
 mod views;
+mod write;
 
-use std::fmt;
 use std::sync::Arc;
 
-pub use self::create::IntoShape;
+pub use self::nested::{Nested, Ragged};
+pub use self::shape::{IntoAxis, IntoIndex, IntoRange, IntoReshape, IntoShape, Size};
 use crate::layout::{Layout, checked_len};
 use crate::storage::Storage;
 use crate::{DType, Device, Result};
@@ -25,8 +32,21 @@ use crate::{DType, Device, Result};
 /// let shifted = (&x << 4)?;
 /// assert_eq!(shifted.shape(), [2, 3]);
 /// assert_eq!(shifted.to_vec::<u32>()?, [16, 32, 48, 64, 80, 96]);
+/// println!("{shifted}"); // as NumPy would print it
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+///
+/// # When it does not compile
+///
+/// - `x.sum()` "is not an iterator": a sum takes its axes, and an empty list means all: `x.sum(&[])?`.
+/// - `&x + &y` gives a `Result`, since shapes and dtypes may not fit: `(&x + &y)?`. Longer formulas read better as
+///   [expressions](Tensor::expr), which have one `?` at the end.
+/// - `2.0 * &x` is ambiguous, since the literal has no type of its own: write `2.0f64 * &x` or `&x * 2.0`. Whichever it
+///   is, the number follows the dtype of the tensor.
+/// - `x.to_vec()?` needs the type of the elements: `x.to_vec::<f32>()?`.
+/// - There is no `x += 1`, which could not report an error: `x.add_assign(1)?`.
+/// - `x[[0, 1]]` cannot be had of a tensor on a device: [`x.get::<f32>([0, 1])?`](Tensor::get) reads an element,
+///   [`x.masked_fill(&mask, 0)?`](Tensor::masked_fill) and [`x.slice(0, 2..4)?.fill(0)?`](Tensor::fill) write.
 #[derive(Clone)]
 pub struct Tensor {
     storage: Arc<Storage>,
@@ -78,11 +98,26 @@ impl Tensor {
     }
 
     /// The size of each dimension.
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::zeros([2, 3], DType::I32, &Device::cpu())?;
+    /// assert_eq!((x.shape(), x.rank(), x.len()), (&[2, 3][..], 2, 6));
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
 
     /// How far apart neighbours are in each dimension, in elements; 0 and negative are possible.
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::zeros([2, 3], DType::I32, &Device::cpu())?;
+    /// assert_eq!(x.strides(), [3, 1]);
+    /// assert_eq!(x.flip(0)?.strides(), [-3, 1]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     pub fn strides(&self) -> &[isize] {
         self.layout.strides()
     }
@@ -128,17 +163,5 @@ impl Tensor {
     /// ```
     pub fn shares_storage(&self, other: &Tensor) -> bool {
         Arc::ptr_eq(&self.storage, &other.storage)
-    }
-}
-
-/// Prints what the tensor is, not its elements: those may be on a device, and many.
-impl fmt::Debug for Tensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tensor")
-            .field("shape", &self.shape())
-            .field("strides", &self.strides())
-            .field("dtype", &self.dtype)
-            .field("device", self.device())
-            .finish()
     }
 }

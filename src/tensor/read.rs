@@ -79,7 +79,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], or whatever failed on either device.
+    /// [`Error::OutOfMemory`], whatever failed on either device, or [`Error::InvalidArgument`] for a
+    /// bool beyond 0 and 1 that the user's own kernels have written, if it would come to the CPU.
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -91,6 +92,10 @@ impl Tensor {
     pub fn to_device(&self, device: &Device) -> Result<Tensor> {
         if self.device() == device {
             return Ok(self.with_device(device));
+        }
+        #[cfg(feature = "cpu")]
+        if self.dtype == DType::Bool && device == &Device::cpu() {
+            return Tensor::from_slice(&self.elements::<bool>("to_device")?, self.shape(), device);
         }
         let dense = self.contiguous()?;
         let range = dense.byte_range();

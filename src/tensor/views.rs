@@ -1,14 +1,20 @@
 //! Views: other layouts over the same storage. None of them copies.
 
-use super::{IntoShape, Tensor};
-#[cfg(doc)]
-use crate::Error;
-use crate::Result;
-use crate::layout::{Layout, checked_len};
-use crate::slice::Slice;
+use smallvec::SmallVec;
 
+use super::shape::{axis, place};
+use super::{IntoAxis, IntoIndex, IntoReshape, IntoShape, Tensor};
+use crate::layout::{Layout, MAX_RANK, checked_len};
+use crate::slice::Slice;
+use crate::{Error, Result};
+
+/// # Views
+///
+/// Other shapes and strides over the same storage. None of these copies, and axes may be negative to count from the
+/// back.
 impl Tensor {
-    /// Another shape with the same elements in the same row-major order.
+    /// Another shape with the same elements in the same row-major order. In a tuple, `..` stands for the size that
+    /// follows from the others, and `..` alone for all elements in one dimension.
     ///
     /// # Errors
     ///
@@ -19,29 +25,35 @@ impl Tensor {
     /// # use bitlane::{DType, Device, Tensor};
     /// let x = Tensor::arange(6, DType::I32, &Device::cpu())?;
     /// assert_eq!(x.reshape([2, 3])?.shape(), [2, 3]);
+    /// assert_eq!(x.reshape((2, ..))?.shape(), [2, 3]);
     /// let columns = x.reshape([2, 3])?.transpose(0, 1)?;
     /// assert!(columns.reshape([6]).is_err());
     /// assert_eq!(columns.contiguous()?.reshape([6])?.to_vec::<i32>()?, [0, 3, 1, 4, 2, 5]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn reshape(&self, shape: impl IntoShape) -> Result<Tensor> {
-        shape.with_shape(|shape| Ok(self.with_layout(self.layout.reshape(shape)?)))
+    pub fn reshape(&self, shape: impl IntoReshape) -> Result<Tensor> {
+        shape.with_sizes(self.len(), |shape| Ok(self.with_layout(self.layout.reshape(shape)?)))
     }
 
-    /// A new dimension of size 1 in front of `axis`.
+    /// A new dimension of size 1, which becomes dimension `axis` of the result.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] if `axis` is above the rank, [`Error::InvalidShape`] at rank 8.
+    /// [`Error::OutOfBounds`] if the result has no such dimension, [`Error::InvalidShape`] at rank 8.
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
     /// let x = Tensor::zeros([2, 3], DType::I32, &Device::cpu())?;
     /// assert_eq!(x.unsqueeze(1)?.shape(), [2, 1, 3]);
+    /// assert_eq!(x.unsqueeze(-1)?.shape(), [2, 3, 1]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn unsqueeze(&self, axis: usize) -> Result<Tensor> {
-        Ok(self.with_layout(self.layout.unsqueeze(axis)?))
+    pub fn unsqueeze(&self, axis: impl IntoAxis) -> Result<Tensor> {
+        let place = place(axis, self.rank() + 1).ok_or_else(|| Error::OutOfBounds {
+            op: "unsqueeze",
+            reason: format!("axis {} in a tensor of rank {}", axis.number(), self.rank()),
+        })?;
+        Ok(self.with_layout(self.layout.unsqueeze(place)?))
     }
 
     /// Without a dimension of size 1.
@@ -56,7 +68,8 @@ impl Tensor {
     /// assert_eq!(x.squeeze(1)?.shape(), [2, 3]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn squeeze(&self, axis: usize) -> Result<Tensor> {
+    pub fn squeeze(&self, axis: impl IntoAxis) -> Result<Tensor> {
+        let axis = self.axis("squeeze", axis)?;
         Ok(self.with_layout(self.layout.squeeze(axis)?))
     }
 
@@ -72,7 +85,8 @@ impl Tensor {
     /// assert_eq!(x.transpose(0, 1)?.shape(), [3, 2]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn transpose(&self, first: usize, second: usize) -> Result<Tensor> {
+    pub fn transpose(&self, first: impl IntoAxis, second: impl IntoAxis) -> Result<Tensor> {
+        let (first, second) = (self.axis("transpose", first)?, self.axis("transpose", second)?);
         Ok(self.with_layout(self.layout.transpose(first, second)?))
     }
 
@@ -86,10 +100,18 @@ impl Tensor {
     /// # use bitlane::{DType, Device, Tensor};
     /// let x = Tensor::zeros([2, 3, 4], DType::I32, &Device::cpu())?;
     /// assert_eq!(x.permute([2, 0, 1])?.shape(), [4, 2, 3]);
+    /// assert_eq!(x.permute([-1, 0, 1])?.shape(), [4, 2, 3]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn permute(&self, order: impl AsRef<[usize]>) -> Result<Tensor> {
-        Ok(self.with_layout(self.layout.permute(order.as_ref())?))
+    pub fn permute(&self, order: impl IntoIndex) -> Result<Tensor> {
+        let order = order.numbers();
+        // An axis that does not exist stays what it is, and is refused with the rest.
+        let axes = order.iter().map(|&axis| place(axis, self.rank()).unwrap_or(usize::MAX));
+        let layout = self.layout.permute(&axes.collect::<SmallVec<[usize; MAX_RANK]>>());
+        layout.map(|layout| self.with_layout(layout)).map_err(|_| {
+            let reason = format!("{order:?} is no permutation of the {} axes", self.rank());
+            Error::InvalidArgument { op: "permute", reason }
+        })
     }
 
     /// Part of a dimension, by start, end and step; see [`Slice`].
@@ -106,7 +128,8 @@ impl Tensor {
     /// assert_eq!(x.slice(0, Slice::from(5..0).step(-2))?.to_vec::<i32>()?, [5, 3, 1]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn slice(&self, axis: usize, slice: impl Into<Slice>) -> Result<Tensor> {
+    pub fn slice(&self, axis: impl IntoAxis, slice: impl Into<Slice>) -> Result<Tensor> {
+        let axis = self.axis("slice", axis)?;
         Ok(self.with_layout(self.layout.slice(axis, slice.into())?))
     }
 
@@ -123,7 +146,8 @@ impl Tensor {
     /// assert!(x.narrow(0, 5, 3).is_err());
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn narrow(&self, axis: usize, start: usize, len: usize) -> Result<Tensor> {
+    pub fn narrow(&self, axis: impl IntoAxis, start: usize, len: usize) -> Result<Tensor> {
+        let axis = self.axis("narrow", axis)?;
         Ok(self.with_layout(self.layout.narrow(axis, start, len)?))
     }
 
@@ -139,7 +163,8 @@ impl Tensor {
     /// assert_eq!(x.flip(0)?.to_vec::<i32>()?, [2, 1, 0]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn flip(&self, axis: usize) -> Result<Tensor> {
+    pub fn flip(&self, axis: impl IntoAxis) -> Result<Tensor> {
+        let axis = self.axis("flip", axis)?;
         Ok(self.with_layout(self.layout.flip(axis)?))
     }
 
@@ -186,5 +211,10 @@ impl Tensor {
         checked_len(op, shape, self.dtype.size())?;
         let capacity = self.storage.bytes() / self.dtype.size();
         Layout::strided(op, shape, strides, offset, capacity).map(|layout| self.with_layout(layout))
+    }
+
+    /// The axis that a number stands for.
+    pub(super) fn axis(&self, op: &'static str, number: impl IntoAxis) -> Result<usize> {
+        axis(op, number, self.shape())
     }
 }

@@ -1,5 +1,7 @@
 //! Programs that use cudarc themselves: their contexts, streams, memory and captures.
 
+use std::panic;
+
 use bitlane::cuda::cudarc::driver::{CudaContext, sys};
 use bitlane::{BinaryOp, DType, Device, ErrorKind, Tensor, binary, cuda};
 
@@ -210,5 +212,95 @@ fn an_order_that_cudarc_cannot_have_is_an_error() {
         context.synchronize().unwrap();
         let sum = cuda::with_view(&slice, [40], |x| x + 1).unwrap();
         assert_eq!(sum.to_vec::<i32>().unwrap(), [6; 40]);
+    });
+}
+
+#[test]
+fn bools_that_are_none_do_not_reach_the_cpu() {
+    isolated(module_path!(), "bools_that_are_none_do_not_reach_the_cpu", &[], |_| {
+        let stream = CudaContext::new(0).unwrap().new_stream().unwrap();
+        let foreign = |bytes: &[u8]| {
+            let address = stream.clone_htod(bytes).unwrap().leak();
+            // SAFETY: the slice owned a block of as many bytes and has given it up. What is in it is
+            // what a kernel of somebody else might have written.
+            let slice = unsafe { stream.upgrade_device_ptr::<bool>(address, bytes.len()) };
+            cuda::tensor_from_slice(slice, [bytes.len()]).unwrap()
+        };
+        let cpu = Device::cpu();
+        let good = foreign(&[0, 1, 1]).to_device(&cpu).unwrap();
+        assert_eq!(good.to_vec::<bool>().unwrap(), [false, true, true]);
+        for bad in [&[0, 2, 1][..], &[255]] {
+            let error = foreign(bad).to_device(&cpu).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains("a bool beyond 0 and 1"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn a_stream_may_outlive_its_device() {
+    isolated(module_path!(), "a_stream_may_outlive_its_device", &[], |driver| {
+        let device = Device::cuda(0).unwrap();
+        let alive = || driver.calls_of("cuStreamCreate") - driver.calls_of("cuStreamDestroy_v2");
+        let _ = cuda::stream(&device.with_new_stream().unwrap()).unwrap();
+        let before = alive();
+        let _ = cuda::stream(&device.with_new_stream().unwrap()).unwrap();
+        assert_eq!(alive(), before, "a stream that nobody has any more is destroyed");
+        let stream = cuda::stream(&device.with_new_stream().unwrap()).unwrap().clone();
+        let slice = stream.clone_htod(&[1i32, 2, 3]).unwrap();
+        let x = cuda::tensor_from_slice(slice, [3]).unwrap();
+        assert_eq!((&x + 1).unwrap().to_vec::<i32>().unwrap(), [2, 3, 4]);
+    });
+}
+
+#[test]
+fn a_loan_that_cudarc_cannot_record_is_over_when_it_ends() {
+    let name = "a_loan_that_cudarc_cannot_record_is_over_when_it_ends";
+    isolated(module_path!(), name, &[("VCUDA_ASYNC", "lazy")], |driver| {
+        let context = CudaContext::new(0).unwrap();
+        let (home, other) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+        let mut slice = home.clone_htod(&[1i32; 40]).unwrap();
+        let _ = cuda::device(&context).unwrap();
+        cuda::with_view_mut(&mut slice, [40], |x| {
+            x.add_assign(1)?;
+            driver.set("fail", "cuEventRecord:1:999");
+            Ok(())
+        })
+        .unwrap();
+        driver.set("fail", "");
+        let values = other.clone_dtoh(&slice).unwrap();
+        other.synchronize().unwrap();
+        assert_eq!(values, [2; 40]);
+    });
+}
+
+#[test]
+fn a_slice_that_cannot_be_made_leaves_nothing_behind() {
+    let name = "a_slice_that_cannot_be_made_leaves_nothing_behind";
+    isolated(module_path!(), name, &[("VCUDA_ASYNC", "lazy")], |driver| {
+        let device = Device::cuda(0).unwrap();
+        let other = device.with_new_stream().unwrap();
+        let _ = cuda::stream(&device).unwrap();
+        let mut refused = 0;
+        for function in ["cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuCtxGetCurrent"] {
+            for call in 1..=6 {
+                let x = Tensor::ones([100], DType::I32, &device).unwrap();
+                x.to_device(&other).unwrap().add_assign(1).unwrap();
+                driver.set("fail", &format!("{function}:{call}:999"));
+                // cudarc panics where it cannot have the events of a slice.
+                let outcome = panic::catch_unwind(|| cuda::slice_from_tensor::<i32>(x));
+                driver.set("fail", "");
+                match outcome {
+                    Ok(Ok(slice)) => {
+                        let again = cuda::tensor_from_slice(slice, [100]).unwrap();
+                        assert_eq!(again.to_vec::<i32>().unwrap(), [2; 100]);
+                    }
+                    _ => refused += 1,
+                }
+                device.synchronize().unwrap();
+                assert_eq!(driver.allocations(), 0, "{function}:{call}");
+            }
+        }
+        assert!(refused > 5, "only {refused} were refused");
     });
 }

@@ -18,6 +18,9 @@ fn work() -> Result<Vec<i32>> {
     y.to_vec()
 }
 
+/// A code that no driver has given so far, and that no binding knows.
+const UNKNOWN: u32 = 12345;
+
 #[test]
 fn every_call_may_fail() {
     // The first calls set the device up, and their failures are of another kind.
@@ -32,30 +35,112 @@ fn every_call_may_fail() {
             };
             count(&after) - count(&before)
         };
-        let mut failures = 0;
-        for (function, _) in &after {
-            for call in 1..=made(function) {
-                driver.set("fail", &format!("{function}:{call}:1"));
-                match work() {
-                    Ok(values) => assert_eq!(values, expected),
-                    Err(Error::Driver { call, code, name, .. }) => {
-                        // Streams are made by cudarc, which does not say what failed on the way.
-                        assert!(
-                            call == function || call == "cuStreamCreate",
-                            "{call}, not {function}"
-                        );
-                        assert_eq!(code, 1);
-                        assert_eq!(name, "CUDA_ERROR_INVALID_VALUE");
-                        failures += 1;
+        for (injected, meaning) in [(1, "CUDA_ERROR_INVALID_VALUE"), (UNKNOWN, "error 12345")] {
+            let mut failures = 0;
+            for (function, _) in &after {
+                for call in 1..=made(function) {
+                    driver.set("fail", &format!("{function}:{call}:{injected}"));
+                    match work() {
+                        Ok(values) => assert_eq!(values, expected),
+                        Err(Error::Driver { call, code, name, .. }) => {
+                            assert_eq!((call, code, &*name), (&**function, injected, meaning));
+                            failures += 1;
+                        }
+                        Err(error) => panic!("{function}: {error}"),
                     }
-                    Err(error) => panic!("{function}: {error}"),
+                    driver.set("fail", "");
+                    assert_eq!(work().unwrap(), expected, "after {function} failed");
                 }
-                driver.set("fail", "");
-                assert_eq!(work().unwrap(), expected, "after {function} failed");
+            }
+            assert!(failures > 20, "only {failures} calls failed");
+        }
+    });
+}
+
+#[test]
+fn every_call_that_sets_a_device_up_may_fail() {
+    isolated(module_path!(), "every_call_that_sets_a_device_up_may_fail", &[], |driver| {
+        let mut failures = 0;
+        // Nothing of a failed attempt is kept but what it has found, so every attempt gets as far as
+        // its fault: one call further than the last.
+        for call in 1.. {
+            driver.set("fail", &format!("*:{call}:{UNKNOWN}"));
+            let outcome = Device::cuda(0);
+            driver.set("fail", "");
+            match outcome {
+                Ok(_) => break,
+                Err(error) => {
+                    let kind = error.kind();
+                    assert!(matches!(kind, ErrorKind::Driver | ErrorKind::CudaUnavailable));
+                    assert!(error.to_string().contains("error 12345 (12345)"), "{error}");
+                    failures += 1;
+                }
             }
         }
-        assert!(failures > 20, "only {failures} calls failed");
+        // The driver itself, the device and its capability, the context.
+        assert!(failures >= 6, "only {failures} calls failed");
+        assert_eq!(work().unwrap()[99], 500);
     });
+}
+
+#[test]
+fn a_reader_is_not_overtaken_because_another_write_was_refused() {
+    let name = "a_reader_is_not_overtaken_because_another_write_was_refused";
+    isolated(module_path!(), name, &[("VCUDA_ASYNC", "lazy")], |driver| {
+        let a = Device::cuda(0).unwrap();
+        let [b, d] = [(); 2].map(|()| a.with_new_stream().unwrap());
+        // The write waits for the reader and for the writer; either cannot be had, in any step.
+        for function in ["cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"] {
+            for wait in 1..=2 {
+                let mut x = Tensor::ones([1000], DType::I32, &a).unwrap();
+                let read = (&x.to_device(&b).unwrap() + 1).unwrap();
+                driver.set("fail", &format!("{function}:{wait}:999"));
+                let refused = x.to_device(&d).unwrap().add_assign(1).unwrap_err();
+                assert!(refused.to_string().starts_with(function), "{refused}");
+                driver.set("fail", "");
+                x.add_assign(1000).unwrap();
+                // Runs what is queued for the write first, as a device might.
+                assert_eq!(x.to_vec::<i32>().unwrap(), [1001; 1000]);
+                assert_eq!(read.to_vec::<i32>().unwrap(), [2; 1000]);
+            }
+        }
+    });
+}
+
+#[test]
+fn what_is_dropped_while_the_driver_refuses_is_freed() {
+    let waits = ["cuEventCreate", "cuStreamSynchronize", "cuCtxSynchronize"];
+    let frees = ["cuMemFreeAsync", "cuMemFree_v2", "cuCtxGetCurrent"];
+    let name = "what_is_dropped_while_the_driver_refuses_is_freed";
+    for no_pools in ["0", "1"] {
+        let variables = &[("VCUDA_ASYNC", "lazy"), ("VCUDA_NO_POOLS", no_pools)];
+        isolated(module_path!(), name, variables, |driver| {
+            let device = Device::cuda(0).unwrap();
+            let other = device.with_new_stream().unwrap();
+            for (refused, wait) in [&waits[..1], &waits, &frees, &["*"]]
+                .into_iter()
+                .flat_map(|refused| [true, false].map(|wait| (refused, wait)))
+            {
+                let x = Tensor::ones([1000], DType::I32, &device).unwrap();
+                let read = (&x.to_device(&other).unwrap() + 1).unwrap();
+                for function in refused {
+                    driver.set("fail", &format!("{function}:*:999"));
+                }
+                drop(x);
+                driver.set("fail", "");
+                // Freed by whatever comes first, and in either case after it was read.
+                if wait {
+                    device.synchronize().unwrap();
+                } else {
+                    Tensor::zeros([10], DType::I32, &device).unwrap();
+                }
+                assert_eq!(read.to_vec::<i32>().unwrap(), [2; 1000]);
+                drop(read);
+                device.synchronize().unwrap();
+                assert_eq!(driver.allocations(), 0, "refused: {refused:?}");
+            }
+        });
+    }
 }
 
 #[test]

@@ -8,8 +8,11 @@ mod cudarc_users;
 #[path = "../devices/mod.rs"]
 mod devices;
 mod far;
+mod fault_fuzz;
 mod faults;
 mod missing;
+#[path = "../model/mod.rs"]
+mod model;
 mod order;
 mod setup;
 mod virtual_driver;

@@ -36,7 +36,9 @@ fn memory_that_runs_out() {
         let device = Device::cuda(0).unwrap();
         let error = Tensor::zeros([100 << 20], DType::U8, &device).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OutOfMemory);
-        assert!(error.to_string().starts_with("cuda:0: cannot allocate 104857600 bytes; "));
+        assert!(
+            error.to_string().starts_with("cuda:0: cannot allocate 100.0 MiB (104857600 bytes); ")
+        );
         works(driver);
     });
 }

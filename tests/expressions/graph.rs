@@ -55,7 +55,10 @@ impl Graph {
         let dtypes = FAMILIES[random.below(FAMILIES.len())];
         let shape = shapes(random);
         let tensors = (0..1 + random.below(4))
-            .map(|_| tensor(random, dtypes[random.below(dtypes.len())], &shape, device))
+            .map(|_| {
+                let dtype = dtypes[random.below(dtypes.len())];
+                tensor(random, dtype, &shape, device)
+            })
             .collect();
         let mut graph = Graph { entries: vec![Entry::Tensor(0)], tensors, rules, last: None };
         for _ in 0..1 + random.below(nodes) {

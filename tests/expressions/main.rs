@@ -1,7 +1,8 @@
 //! Expressions: `run` gives, bit for bit, what the same operations called one after another give, on every device.
 //!
-//! Graphs are random. The seed is printed and is another one each time; `BITLANE_SEED` repeats a run, `BITLANE_GRAPHS`
-//! sets how many graphs the CPU gets (CUDA gets a three-hundredth, each with a kernel to compile).
+//! Graphs are random. The seed is printed and is another one each time; `BITLANE_SEED` repeats a run. `BITLANE_GRAPHS`
+//! and `BITLANE_CUDA_GRAPHS` set how many graphs there are: 100,000 on the CPU (fewer in a debug build), 300 on CUDA, where
+//! each has a kernel to compile.
 
 #[path = "../devices/mod.rs"]
 mod devices;
@@ -150,7 +151,8 @@ fn random_graphs_equal_the_eager_chain() {
     let seed = seed();
     let devices = devices();
     let reference = &devices[0];
-    let count = number("BITLANE_GRAPHS").unwrap_or(100_000);
+    let default = if cfg!(debug_assertions) { 3_000 } else { 100_000 };
+    let count = number("BITLANE_GRAPHS").unwrap_or(default);
     for device in &devices {
         let is_cpu = device.to_string() == "cpu";
         let count = if is_cpu { count } else { number("BITLANE_CUDA_GRAPHS").unwrap_or(300) };
@@ -163,7 +165,7 @@ fn a_node_that_is_used_twice_is_the_same_node() {
     for device in devices() {
         let x = Tensor::from_slice(&[3i64, -5], [2], &device).unwrap();
         let mut h = x.expr();
-        for (shift, factor) in [(30, 0x9e37_79b9), (27, 0x85eb_ca6b)] {
+        for (shift, factor) in [(30, 0x9e37_79b9i64), (27, 0x85eb_ca6b)] {
             h = (h.clone() ^ (h >> shift)) * factor;
         }
         let eager = |h: i64| {

@@ -22,6 +22,8 @@ pub fn nearest(dtype: DType, value: f64) -> Bits {
 pub fn function(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
     let [a, b] = [x, y].map(|bits| value(dtype, bits));
     let result = match op {
+        // Said here, because C libraries make an exception of signalling NaNs.
+        BinaryOp::Pow if b == 0.0 || a == 1.0 => 1.0,
         BinaryOp::Pow => a.powf(b),
         BinaryOp::Atan2 => a.atan2(b),
         _ => logaddexp(a, b),

@@ -4,19 +4,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use bitlane::introspect::{self, Module};
-
 use crate::arguments::Arguments;
 use crate::nvrtc::Nvrtc;
-use crate::{Command, Failure, Outcome, modules, parallel};
+use crate::modules::{self, Unit};
+use crate::{Command, Failure, Outcome, parallel};
 
 pub const COMMAND: Command = Command {
     name: "kernels",
-    usage: "--out DIR [--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--cubin]",
+    usage: "--out DIR [--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--cubin] | --show TITLE",
     run,
 };
 
 fn run(mut arguments: Arguments) -> Outcome {
+    if let Some(title) = arguments.value("--show")? {
+        return show(&title, arguments);
+    }
     let out = PathBuf::from(arguments.value("--out")?.ok_or("--out DIR says where the PTX goes")?);
     let mut archs = arguments.values("--arch")?;
     if archs.is_empty() {
@@ -30,20 +32,21 @@ fn run(mut arguments: Arguments) -> Outcome {
     let mut work = Vec::new();
     for arch in &archs {
         let architecture = modules::architecture(arch)?;
-        work.extend(chosen.iter().map(|&module| (module, architecture)));
+        work.extend(chosen.iter().map(|unit| (unit, architecture)));
     }
     fs::create_dir_all(&out)?;
     let started = Instant::now();
-    let results = parallel::map("compiling", &work, |&(module, architecture)| {
-        compile(&nvrtc, module, architecture, cubin, &out)
+    let results = parallel::map("compiling", &work, |&(unit, architecture)| {
+        compile(&nvrtc, unit, architecture, cubin, &out)
     });
 
-    let (mut kernels, mut slowest, mut failures) = (0, (0.0, String::new()), 0);
-    for ((module, architecture), result) in work.iter().zip(results) {
-        let name = format!("{}.sm_{architecture}", modules::name(module));
+    let (mut kernels, mut slowest, mut failures, mut total) = (0, (0.0, String::new()), 0, 0.0);
+    for ((unit, architecture), result) in work.iter().zip(results) {
+        let name = format!("{}.sm_{architecture}", unit.name);
         match result {
             Ok(seconds) => {
-                kernels += module.kernels().len();
+                kernels += unit.kernels.len();
+                total += seconds;
                 if seconds > slowest.0 {
                     slowest = (seconds, name);
                 }
@@ -56,31 +59,41 @@ fn run(mut arguments: Arguments) -> Outcome {
     }
     let (major, minor) = nvrtc.version();
     println!(
-        "NVRTC {major}.{minor}: {kernels} kernels in {} modules, {:.1} s, {failures} failed; slowest {} with {:.0} ms",
+        "NVRTC {major}.{minor}: {kernels} kernels in {} modules, {:.1} s, {failures} failed; {:.0} ms each, slowest {} with {:.0} ms",
         work.len(),
         started.elapsed().as_secs_f64(),
+        total / work.len() as f64 * 1e3,
         slowest.1,
         slowest.0 * 1e3,
     );
     if failures == 0 { Ok(()) } else { Err(format!("{failures} modules do not compile").into()) }
 }
 
-/// Compiles one module; gives the seconds its PTX took.
-fn compile(
-    nvrtc: &Nvrtc,
-    module: Module,
-    architecture: u32,
-    cubin: bool,
-    out: &Path,
-) -> Result<f64, Failure> {
-    let name = format!("{}.sm_{architecture}", modules::name(&module));
+/// Compiles one unit; gives the seconds its PTX took.
+fn compile(nvrtc: &Nvrtc, unit: &Unit, architecture: u32, cubin: bool, out: &Path) -> Result<f64, Failure> {
+    let name = format!("{}.sm_{architecture}", unit.name);
     let started = Instant::now();
-    let ptx = modules::ptx(nvrtc, &module, architecture)?;
+    let ptx = unit.ptx(nvrtc, architecture)?;
     let seconds = started.elapsed().as_secs_f64();
     fs::write(out.join(format!("{name}.ptx")), ptx)?;
     if cubin {
-        let code = nvrtc.compile(introspect::source(), &module.cubin_options(architecture))?;
-        fs::write(out.join(format!("{name}.cubin")), code)?;
+        fs::write(out.join(format!("{name}.cubin")), unit.cubin(nvrtc, architecture)?)?;
     }
     Ok(seconds)
+}
+
+/// Prints the CUDA source and the PTX of a generated kernel, by its title.
+fn show(title: &str, mut arguments: Arguments) -> Outcome {
+    let units = modules::chosen(&mut arguments)?;
+    let nvrtc = modules::nvrtc(&mut arguments)?;
+    arguments.finish()?;
+    let found: Vec<_> = units.iter().filter(|unit| unit.title.as_deref() == Some(title)).collect();
+    for unit in &found {
+        println!("{}\n{}", unit.own, unit.ptx(&nvrtc, 80)?);
+    }
+    if !found.is_empty() {
+        return Ok(());
+    }
+    let titles: Vec<_> = units.iter().filter_map(|unit| unit.title.as_deref()).collect();
+    Err(format!("no sample is called {title:?}; there are\n{}", titles.join("\n")).into())
 }

@@ -1,13 +1,59 @@
-//! Which modules there are, as the crate itself answers, and how they are compiled.
+//! What there is to compile, as the crate itself answers, and how it is compiled.
 
-use bitlane::introspect::{self, Module};
+use bitlane::introspect::{self, Module, Sample};
 
 use crate::arguments::Arguments;
 use crate::nvrtc::Nvrtc;
 use crate::{Failure, wheels};
 
-/// The modules that `--op` and `--dtype` choose; all of them without either.
-pub fn chosen(arguments: &mut Arguments) -> Result<Vec<Module>, Failure> {
+/// A source that is compiled as a whole.
+#[derive(Clone)]
+pub struct Unit {
+    /// What it and its files are called.
+    pub name: String,
+    /// What it is a sample of, if it is generated.
+    pub title: Option<String>,
+    /// Whether the static budgets bind its kernels.
+    pub has_budget: bool,
+    /// The names of its kernels.
+    pub kernels: Vec<String>,
+    /// The part of the source that is its own.
+    pub own: String,
+    source: String,
+    defines: Vec<String>,
+}
+
+impl From<Module> for Unit {
+    fn from(module: Module) -> Unit {
+        let is_float = matches!(module.dtype(), "f16" | "bf16" | "f32" | "f64");
+        Unit {
+            name: format!("{}_{}", module.op(), module.dtype()),
+            title: None,
+            has_budget: module.op().contains("_shift") || (module.op() == "copysign" && is_float),
+            kernels: module.kernels(),
+            own: String::new(),
+            source: introspect::source().into(),
+            defines: module.defines().into(),
+        }
+    }
+}
+
+/// Several samples have kernels of one name, so their number is part of theirs.
+fn unit_of((number, sample): (usize, Sample)) -> Unit {
+    Unit {
+        name: format!("{number}_{}", sample.kernel.name),
+        title: Some(sample.title),
+        has_budget: false,
+        kernels: vec![sample.kernel.name],
+        own: sample.kernel.kernel,
+        source: sample.kernel.source,
+        defines: Vec::new(),
+    }
+}
+
+/// The hand-written modules that `--op` and `--dtype` choose; without either all of them, and samples of what is
+/// generated.
+pub fn chosen(arguments: &mut Arguments) -> Result<Vec<Unit>, Failure> {
     let (ops, dtypes) = (arguments.values("--op")?, arguments.values("--dtype")?);
     let mut modules = introspect::modules();
     modules.retain(|module| ops.is_empty() || ops.iter().any(|op| op == module.op()));
@@ -16,7 +62,14 @@ pub fn chosen(arguments: &mut Arguments) -> Result<Vec<Module>, Failure> {
     if modules.is_empty() {
         return Err("no module has such an op and dtype".into());
     }
-    Ok(modules)
+    let mut units: Vec<Unit> = modules.into_iter().map(Unit::from).collect();
+    if ops.is_empty() && dtypes.is_empty() {
+        let bounded = introspect::bounded()?.len();
+        let samples = introspect::samples()?.into_iter().enumerate().map(unit_of);
+        // The samples begin with those that have bounds.
+        units.extend(samples.enumerate().map(|(k, unit)| Unit { has_budget: k < bounded, ..unit }));
+    }
+    Ok(units)
 }
 
 /// The library that `--nvrtc` names: `12` (unless told), `13`, or a path.
@@ -36,30 +89,26 @@ pub fn architecture(arch: &str) -> Result<u32, Failure> {
     })
 }
 
-/// The PTX that a device of the given architecture gets, and proof that every kernel is in it.
-pub fn ptx(nvrtc: &Nvrtc, module: &Module, architecture: u32) -> Result<String, Failure> {
-    let bytes = nvrtc.compile(introspect::source(), &module.ptx_options(architecture))?;
-    let text = String::from_utf8(bytes)?.trim_end_matches('\0').to_owned();
-    let kernels = module.kernels();
-    for kernel in &kernels {
-        if !text.contains(&format!(".visible .entry {kernel}(")) {
-            return Err(format!("has no kernel {kernel}").into());
+impl Unit {
+    /// The PTX that a device of the given architecture gets, and proof that every kernel is in it.
+    pub fn ptx(&self, nvrtc: &Nvrtc, architecture: u32) -> Result<String, Failure> {
+        let options = introspect::ptx_options(architecture, &self.defines);
+        let text = String::from_utf8(nvrtc.compile(&self.source, &options)?)?;
+        let text = text.trim_end_matches('\0').to_owned();
+        for kernel in &self.kernels {
+            if !text.contains(&format!(".visible .entry {kernel}(")) {
+                return Err(format!("has no kernel {kernel}").into());
+            }
         }
+        let (found, known) = (text.matches(".visible .entry").count(), self.kernels.len());
+        if found == known {
+            return Ok(text);
+        }
+        Err(format!("has {found} kernels where the crate knows {known}").into())
     }
-    let found = text.matches(".visible .entry").count();
-    if found != kernels.len() {
-        return Err(format!("has {found} kernels where the crate knows {}", kernels.len()).into());
+
+    /// Machine code for the given architecture.
+    pub fn cubin(&self, nvrtc: &Nvrtc, architecture: u32) -> Result<Vec<u8>, Failure> {
+        nvrtc.compile(&self.source, &introspect::cubin_options(architecture, &self.defines))
     }
-    Ok(text)
-}
-
-/// What a module and its files are called.
-pub fn name(module: &Module) -> String {
-    format!("{}_{}", module.op(), module.dtype())
-}
-
-/// Whether the static budgets bind the module's kernels.
-pub fn has_budget(module: &Module) -> bool {
-    let is_float = matches!(module.dtype(), "f16" | "bf16" | "f32" | "f64");
-    module.op().contains("_shift") || (module.op() == "copysign" && is_float)
 }

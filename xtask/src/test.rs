@@ -76,10 +76,15 @@ fn everything(steps: &mut Steps, cuda: &VirtualCuda) -> Outcome {
             let name = format!("suite, NVRTC {nvrtc:?}, capability and pools {device:?}");
             steps.run(&name, || {
                 let tests = "test --all-features --tests --no-fail-fast";
-                finish(&mut cuda.suite(tests, nvrtc, device)?)
+                finish(cuda.suite(tests, nvrtc, device)?.env("BITLANE_FUZZ_SECONDS", "5"))
             })?;
         }
     }
+    steps.run("random programs whose calls fail, ten minutes each", || {
+        let tests = "test --all-features --test cuda fault_fuzz::";
+        let mut suite = cuda.suite(tests, Nvrtc::Twelve, (80, true))?;
+        finish(suite.env("BITLANE_FUZZ_SECONDS", "600"))
+    })?;
     // The suite has compiled every kernel for its capabilities; this one is common and not among them.
     let out = root().join("target/kernels");
     for nvrtc in ["12", "13"] {

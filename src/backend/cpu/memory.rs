@@ -1,20 +1,19 @@
 //! Aligned memory of the host.
 
-use std::alloc::{self, Layout};
 use std::ops::Range;
 use std::ptr::NonNull;
 
 use bytemuck::AnyBitPattern;
 
+use super::pool;
 use crate::{Error, Result};
-
-/// Blocks start on a cache line, which is also the widest vector.
-const ALIGNMENT: usize = align_of::<CacheLine>();
 
 #[repr(align(64))]
 struct CacheLine;
 
-/// A block of host memory, aligned to a cache line.
+const _: () = assert!(align_of::<CacheLine>() == pool::ALIGNMENT);
+
+/// A block of host memory, aligned to a cache line, that comes from the pool and goes back there.
 pub(crate) struct CpuMemory {
     start: NonNull<u8>,
     bytes: usize,
@@ -27,15 +26,14 @@ unsafe impl Send for CpuMemory {}
 unsafe impl Sync for CpuMemory {}
 
 impl CpuMemory {
-    /// A block with undefined contents; too large a wish is an error.
+    /// A block with undefined contents. Fails with [`Error::OutOfMemory`] if the system refuses.
+    #[inline]
     pub(crate) fn allocate(bytes: usize) -> Result<CpuMemory> {
-        let refused = || Error::OutOfMemory { device: "cpu".into(), bytes };
-        let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| refused())?;
         let start = if bytes == 0 {
             NonNull::<CacheLine>::dangling().cast()
         } else {
-            // SAFETY: the layout has a size above zero.
-            NonNull::new(unsafe { alloc::alloc(layout) }).ok_or_else(refused)?
+            pool::acquire(bytes)
+                .ok_or_else(|| Error::OutOfMemory { device: "cpu".into(), bytes })?
         };
         Ok(CpuMemory { start, bytes })
     }
@@ -78,12 +76,11 @@ impl CpuMemory {
 }
 
 impl Drop for CpuMemory {
+    #[inline]
     fn drop(&mut self) {
-        if self.bytes != 0
-            && let Ok(layout) = Layout::from_size_align(self.bytes, ALIGNMENT)
-        {
-            // SAFETY: `allocate` made the block with this very layout, and it is freed once.
-            unsafe { alloc::dealloc(self.as_ptr(), layout) }
+        if self.bytes != 0 {
+            // SAFETY: `allocate` got the block for this many bytes, and its owner ends here.
+            unsafe { pool::release(self.start, self.bytes) }
         }
     }
 }

@@ -19,13 +19,14 @@ mod kernels;
 mod loops;
 mod memory;
 mod nest;
+pub(crate) mod pool;
 mod script;
 mod settings;
 mod sharing;
 mod sum;
 #[cfg(test)]
 mod tests;
-mod threads;
+pub(crate) mod threads;
 mod transfer;
 mod walk;
 

@@ -5,14 +5,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::threads::threads;
+use super::threads::{count, threads};
 
 /// Parts per thread: threads take them as they come, so one that wakes late or runs slowly holds nobody up.
 const PARTS_PER_THREAD: usize = 8;
 
 /// Into how many parts an operation is best cut; 1 if there is nobody to share it with.
 pub(super) fn parts() -> usize {
-    threads().map_or(1, |threads| threads.current_num_threads() * PARTS_PER_THREAD)
+    if count() == 1 {
+        return 1;
+    }
+    threads().map_or(1, |_| count() * PARTS_PER_THREAD)
 }
 
 /// Does all parts of some work, on this thread and on others.
@@ -25,7 +28,7 @@ pub(super) fn share(parts: usize, work: &(dyn Fn(usize) + Sync)) {
         return (0..parts).for_each(work);
     };
     let job = Arc::new(Job::new(parts, work));
-    for _ in 1..threads.current_num_threads().min(parts) {
+    for _ in 1..count().min(parts) {
         let job = Arc::clone(&job);
         threads.spawn(move || job.help());
     }

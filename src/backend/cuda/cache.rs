@@ -1,7 +1,9 @@
 //! Compiled kernels on the disk, so that only the first process on a machine compiles.
 //!
-//! The folder is `bitlane` in the user's cache folder; `BITLANE_CACHE` names another, or is `off`.
-//! Nothing that goes wrong here is an error: a kernel that cannot be read or written is compiled.
+//! The folder is `bitlane` in the user's cache folder; `BITLANE_CACHE` names another, or is `off`. It may
+//! be one that can only be read, filled in advance. Nothing that goes wrong here is an error: a kernel
+//! that cannot be read is compiled, and one that cannot be written is compiled again next time, both of
+//! which are traced.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
@@ -14,8 +16,8 @@ use std::{env, io};
 use etcetera::BaseStrategy;
 use tempfile::NamedTempFile;
 
-use super::nvrtc::{SOURCE, Target};
-use super::trace::trace_debug;
+use super::nvrtc::Target;
+use super::trace::{trace_debug, trace_warning};
 
 /// Names the folder, or switches the cache off.
 const VARIABLE: &str = "BITLANE_CACHE";
@@ -37,7 +39,7 @@ pub(super) struct Cache {
 }
 
 /// Everything that a compiled module depends on, as the name of its file.
-pub(super) fn key(options: &[String], target: Target, version: (i32, i32)) -> String {
+pub(super) fn key(source: &str, options: &[String], target: Target, version: (i32, i32)) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |bytes: &[u8]| {
         // The length keeps neighbouring parts apart.
@@ -45,7 +47,7 @@ pub(super) fn key(options: &[String], target: Target, version: (i32, i32)) -> St
         hasher.update(bytes);
     };
     part(env!("CARGO_PKG_VERSION").as_bytes());
-    part(SOURCE.as_bytes());
+    part(source.as_bytes());
     part(format!("{target} {version:?}").as_bytes());
     for option in options {
         part(option.as_bytes());
@@ -68,7 +70,7 @@ impl Cache {
         };
         Cache::open(folder, LIMIT)
             .inspect_err(|error| {
-                trace_debug!(%error, "no kernel cache");
+                trace_warning!(%error, "no kernel cache");
                 let _ = error;
             })
             .ok()
@@ -80,14 +82,13 @@ impl Cache {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&folder)?;
-        // What others may write, others could have the device run.
+        // What others may write, others could have the device run. Root could anyway.
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
             let data = fs::metadata(&folder)?;
-            // What this process makes belongs to its user.
-            let user = temporary(&folder)?.as_file().metadata()?.uid();
-            if data.uid() != user || data.mode() & 0o022 != 0 {
+            let trusted = data.uid() == user() || data.uid() == 0;
+            if !trusted || data.mode() & 0o022 != 0 {
                 let reason = "others than its user may write to it";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
             }
@@ -98,7 +99,17 @@ impl Cache {
     /// The code stored under a key, if it is there and whole.
     pub(super) fn load(&self, key: &str) -> Option<Vec<u8>> {
         let path = self.folder.join(key);
-        let mut file = File::open(&path).ok()?;
+        let (mut file, len) = open_file(&path)
+            .inspect_err(|error| {
+                if error.kind() != io::ErrorKind::NotFound {
+                    trace_warning!(key, %error, "a kernel in the cache cannot be read");
+                }
+            })
+            .ok()?;
+        if len > self.limit {
+            trace_debug!(key, "a file in the cache is too large for a kernel");
+            return None;
+        }
         let mut content = Vec::new();
         file.read_to_end(&mut content).ok()?;
         let (checksum, code) = content.split_at_checked(CHECKSUM)?;
@@ -146,6 +157,25 @@ impl Cache {
         }
         Ok(())
     }
+}
+
+/// The user that this process runs as.
+#[cfg(unix)]
+fn user() -> u32 {
+    unsafe extern "C" {
+        safe fn geteuid() -> u32;
+    }
+    geteuid()
+}
+
+/// Opens a file for reading, and gives its length. Opening a pipe would wait for its other end, so
+/// whatever is no plain file is refused before. Nobody but the user can put one there in between.
+fn open_file(path: &Path) -> io::Result<(File, u64)> {
+    let data = fs::metadata(path)?;
+    if !data.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    Ok((File::open(path)?, data.len()))
 }
 
 /// A file that is gone when it is dropped.
@@ -250,6 +280,72 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_folder_is_not_waited_for() {
+        let (_folder, cache) = cache(LIMIT);
+        let path = cache.folder.join("a.bin");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| sender.send(cache.load("a.bin")).unwrap());
+            let answer = receiver.recv_timeout(std::time::Duration::from_secs(20));
+            // Lets the other thread go on if it waits for somebody to write.
+            let _ = File::options().read(true).write(true).open(&path);
+            assert_eq!(answer, Ok(None));
+        });
+        cache.store("a.bin", b"code").unwrap();
+        assert_eq!(cache.load("a.bin").as_deref(), Some(&b"code"[..]));
+    }
+
+    /// Root may write everywhere, so the body of the test runs as nobody then.
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_can_only_be_read_is_read() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        use std::os::unix::process::CommandExt;
+        const MARK: &str = "BITLANE_TEST_READ_ONLY_CACHE";
+        const NOBODY: u32 = 65534;
+        if let Some(folder) = env::var_os(MARK) {
+            let cache = Cache::from_setting(Some(&folder)).unwrap();
+            assert_eq!(cache.load("a.bin").as_deref(), Some(&b"code"[..]));
+            assert!(cache.store("b.bin", b"code").is_err());
+            return;
+        }
+        let (folder, cache) = cache(LIMIT);
+        cache.store("a.bin", b"code").unwrap();
+        let set_mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set_mode(folder.path(), 0o755);
+        set_mode(&cache.folder.join("a.bin"), 0o444);
+        set_mode(&cache.folder, 0o555);
+        // The user's own, and one that root has filled for everybody.
+        let owners: &[u32] = if user() == 0 { &[NOBODY, 0] } else { &[user()] };
+        for &owner in owners {
+            let name = "backend::cuda::cache::tests::a_folder_that_can_only_be_read_is_read";
+            let mut test = std::process::Command::new(env::current_exe().unwrap());
+            test.args([name, "--exact"]).env(MARK, &cache.folder);
+            if user() == 0 {
+                chown(&cache.folder, Some(owner), None).unwrap();
+                test.uid(NOBODY);
+            }
+            let output = test.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        }
+        set_mode(&cache.folder, 0o755);
+    }
+
+    #[test]
+    fn a_file_beyond_the_limit_is_not_read() {
+        let (_folder, cache) = cache(1000);
+        let code = [7; 2000];
+        let content = [checksum_of("a.bin", &code).as_bytes(), &code[..]].concat();
+        fs::write(cache.folder.join("a.bin"), content).unwrap();
+        assert_eq!(cache.load("a.bin"), None);
+    }
+
     #[test]
     fn it_can_be_moved_and_switched_off() {
         let folder = tempfile::tempdir().unwrap();
@@ -264,18 +360,18 @@ mod tests {
 
     #[test]
     fn every_input_changes_the_key() {
-        let key_of = |op, dtype, target, version| {
+        let key_of = |source, define: &str, target, version| {
             // The options are those of one target, so that the key itself must tell targets apart.
-            let options = super::super::nvrtc::options(op, dtype, Target::Ptx(80));
-            key(&options, target, version)
+            let options = super::super::nvrtc::options(Target::Ptx(80), &[define.into()]);
+            key(source, &options, target, version)
         };
         let keys = [
-            key_of("add", "f32", Target::Ptx(80), (12, 9)),
-            key_of("subtract", "f32", Target::Ptx(80), (12, 9)),
-            key_of("add", "f64", Target::Ptx(80), (12, 9)),
-            key_of("add", "f32", Target::Ptx(90), (12, 9)),
-            key_of("add", "f32", Target::Cubin(80), (12, 9)),
-            key_of("add", "f32", Target::Ptx(80), (13, 0)),
+            key_of("source", "-DA", Target::Ptx(80), (12, 9)),
+            key_of("another", "-DA", Target::Ptx(80), (12, 9)),
+            key_of("source", "-DB", Target::Ptx(80), (12, 9)),
+            key_of("source", "-DA", Target::Ptx(90), (12, 9)),
+            key_of("source", "-DA", Target::Cubin(80), (12, 9)),
+            key_of("source", "-DA", Target::Ptx(80), (13, 0)),
         ];
         for (index, key) in keys.iter().enumerate() {
             assert!(!keys[..index].contains(key));

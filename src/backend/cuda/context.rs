@@ -6,41 +6,62 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use cudarc::driver::sys::{self, CUdevice_attribute, CUmemPool_attribute};
 use cudarc::driver::{CudaContext, CudaStream, DriverError};
+use once_cell::sync::OnceCell;
 
-use super::driver::{driver, failed};
+use super::driver::{driver, failed_in_cudarc};
 use super::kernels::Kernels;
 use super::nvrtc;
 use super::probe::{self, OLDEST, unavailable};
-use super::stream::Lane;
+use super::reclaim;
+use super::stream::Stream;
 use super::trace::trace_warning;
 use crate::{Error, Result};
 
 /// A context with its kernels. There is one per driver context, however it came to us.
 pub(crate) struct Context {
-    cuda: Arc<CudaContext>,
+    raw: sys::CUcontext,
+    device: sys::CUdevice,
+    ordinal: usize,
     /// The compute capability, as 80 for 8.0.
     capability: u32,
+    has_pools: bool,
     kernels: Kernels,
-    lanes: Mutex<Vec<Weak<Lane>>>,
+    streams: Mutex<Vec<Weak<Stream>>>,
+    cudarc: CudarcContext,
+    /// What keeps the driver's context alive, unless it is cudarc's user who does.
+    _primary: Option<Primary>,
+}
+
+// SAFETY: contexts and devices are handles of the driver, which may be used on any thread.
+unsafe impl Send for Context {}
+// SAFETY: as above; the driver's calls are thread-safe, and everything else is locked.
+unsafe impl Sync for Context {}
+
+/// A context for cudarc's users: theirs, or one that is made when they ask for it. No operation
+/// needs it, so what cudarc makes of the driver's answers matters to them alone.
+struct CudarcContext {
+    context: OnceCell<Arc<CudaContext>>,
+    /// Makes cudarc keep its streams in order, which it does only while it has made one itself.
+    stream: OnceCell<Arc<CudaStream>>,
 }
 
 /// Every context in use.
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
-/// The lanes of [`Device::cuda`](crate::Device::cuda) by ordinal, kept for the process' lifetime:
+/// The streams of [`Device::cuda`](crate::Device::cuda) by ordinal, kept for the process' lifetime:
 /// whoever asks for a device again finds its kernels loaded.
-static DEVICES: Mutex<Vec<Option<Arc<Lane>>>> = Mutex::new(Vec::new());
+static DEVICES: Mutex<Vec<Option<Arc<Stream>>>> = Mutex::new(Vec::new());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What the locks guard is changed in single steps: a panic cannot leave it half changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The lane of a device, by its number, opened at the first call.
-pub(super) fn open(ordinal: usize) -> Result<Arc<Lane>> {
+/// The stream of a device, by its number, opened at the first call.
+pub(super) fn open(ordinal: usize) -> Result<Arc<Stream>> {
     let mut devices = lock(&DEVICES);
-    if let Some(Some(lane)) = devices.get(ordinal) {
-        return Ok(Arc::clone(lane));
+    if let Some(Some(stream)) = devices.get(ordinal) {
+        return Ok(Arc::clone(stream));
     }
     let count = probe::device_count()?;
     if ordinal >= count {
@@ -51,25 +72,25 @@ pub(super) fn open(ordinal: usize) -> Result<Arc<Lane>> {
     }
     // Refuses what cannot compute before anything is set up on it.
     nvrtc::library()?;
-    capability_of(device_of(ordinal)?, ordinal)?;
-    let cuda =
-        CudaContext::new(ordinal).map_err(|error| failed("cuDevicePrimaryCtxRetain", error.0))?;
-    let context = Context::of(&cuda)?;
+    let device = device_of(ordinal)?;
+    capability_of(device, ordinal)?;
+    let (primary, raw) = Primary::retain(device)?;
+    let context = Context::find_or_make(raw, device, ordinal, Keeper::Primary(primary))?;
     if let Err(error) = context.keep_freed_memory() {
         trace_warning!(%error, "the pool's release threshold could not be set");
         let _ = error;
     }
-    let lane = context.lane(&context.new_stream()?)?;
+    let stream = context.new_stream()?;
     if devices.len() <= ordinal {
         devices.resize(ordinal + 1, None);
     }
-    devices[ordinal] = Some(Arc::clone(&lane));
-    Ok(lane)
+    devices[ordinal] = Some(Arc::clone(&stream));
+    Ok(stream)
 }
 
 /// Calls a function of cudarc that may give the error of an earlier drop, which it keeps until
 /// somebody asks: the second answer is the function's own.
-pub(super) fn twice<T>(
+pub(super) fn retry_after_deferred_error<T>(
     function: impl Fn() -> std::result::Result<T, DriverError>,
 ) -> std::result::Result<T, DriverError> {
     function().or_else(|_| function())
@@ -83,49 +104,108 @@ fn device_of(ordinal: usize) -> Result<sys::CUdevice> {
     Ok(device)
 }
 
+fn attribute_of(device: sys::CUdevice, attribute: CUdevice_attribute) -> Result<i32> {
+    let mut value = 0;
+    // SAFETY: the driver is initialised, the device is one of its own, and it writes one int.
+    unsafe { driver!(cuDeviceGetAttribute(&mut value, attribute as u32, device)) }?;
+    Ok(value)
+}
+
 fn capability_of(device: sys::CUdevice, ordinal: usize) -> Result<u32> {
-    let attribute = |attribute: CUdevice_attribute| {
-        let mut value = 0;
-        // SAFETY: the driver is initialised, the device is one of its own, and it writes one int.
-        unsafe { driver!(cuDeviceGetAttribute(&mut value, attribute, device)) }?;
-        Ok::<u32, Error>(u32::try_from(value).unwrap_or(0))
+    use CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR,
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
     };
-    let major = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-    let minor = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-    let capability = major * 10 + minor;
-    if capability >= OLDEST {
-        return Ok(capability);
+    let (major, minor) = (attribute_of(device, MAJOR)?, attribute_of(device, MINOR)?);
+    capability(major, minor).ok_or_else(|| {
+        unavailable(
+            format!("cuda:{ordinal} has compute capability {major}.{minor}"),
+            format!("use a device of {}.{} or later (Turing)", OLDEST / 10, OLDEST % 10),
+        )
+    })
+}
+
+/// A compute capability as one number, 80 for 8.0, if kernels can be compiled for it. NVRTC names
+/// architectures by such numbers, so a minor version beyond 9 has none.
+fn capability(major: i32, minor: i32) -> Option<u32> {
+    let (major, minor) = (u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
+    let capability = major.checked_mul(10)?.checked_add(minor)?;
+    (capability >= OLDEST && minor < 10).then_some(capability)
+}
+
+/// What keeps a context of the driver alive.
+enum Keeper {
+    Primary(Primary),
+    Cudarc(Arc<CudaContext>),
+}
+
+/// A device's primary context, given back to the driver when this is dropped.
+struct Primary(sys::CUdevice);
+
+impl Primary {
+    fn retain(device: sys::CUdevice) -> Result<(Primary, sys::CUcontext)> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the driver is initialised, the device is one of its own, and it writes one handle.
+        unsafe { driver!(cuDevicePrimaryCtxRetain(&mut raw, device)) }?;
+        Ok((Primary(device), raw))
     }
-    Err(unavailable(
-        format!("cuda:{ordinal} has compute capability {major}.{minor}"),
-        format!("use a device of {}.{} or later (Turing)", OLDEST / 10, OLDEST % 10),
-    ))
+}
+
+impl Drop for Primary {
+    fn drop(&mut self) {
+        // SAFETY: this value stands for one call that retained the context.
+        if let Err(error) = unsafe { driver!(cuDevicePrimaryCtxRelease_v2(self.0)) } {
+            trace_warning!(%error, "a context was not released");
+            let _ = error;
+        }
+    }
 }
 
 impl Context {
     /// The context behind cudarc's, the same one every time.
     pub(super) fn of(cuda: &Arc<CudaContext>) -> Result<Arc<Context>> {
         probe::driver_ready()?;
+        let keeper = Keeper::Cudarc(Arc::clone(cuda));
+        Context::find_or_make(cuda.cu_ctx(), cuda.cu_device(), cuda.ordinal(), keeper)
+    }
+
+    /// The value that stands for a context of the driver.
+    fn find_or_make(
+        raw: sys::CUcontext,
+        device: sys::CUdevice,
+        ordinal: usize,
+        keeper: Keeper,
+    ) -> Result<Arc<Context>> {
         let mut contexts = lock(&CONTEXTS);
         contexts.retain(|context| context.strong_count() > 0);
         let known = contexts.iter().filter_map(Weak::upgrade);
-        if let Some(context) = known.into_iter().find(|context| context.raw() == cuda.cu_ctx()) {
+        if let Some(context) = known.into_iter().find(|context| context.raw == raw) {
             return Ok(context);
         }
+        let pools = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+        let (context, primary) = match keeper {
+            Keeper::Primary(primary) => (OnceCell::new(), Some(primary)),
+            Keeper::Cudarc(context) => (OnceCell::with_value(context), None),
+        };
         let context = Arc::new(Context {
-            cuda: Arc::clone(cuda),
-            capability: capability_of(cuda.cu_device(), cuda.ordinal())?,
+            raw,
+            device,
+            ordinal,
+            capability: capability_of(device, ordinal)?,
+            has_pools: attribute_of(device, pools)? > 0,
             kernels: Kernels::new(),
-            lanes: Mutex::new(Vec::new()),
+            streams: Mutex::new(Vec::new()),
+            cudarc: CudarcContext { context, stream: OnceCell::new() },
+            _primary: primary,
         });
         contexts.push(Arc::downgrade(&context));
         Ok(context)
     }
 
-    /// The lane of a stream of this context, the same one every time.
-    pub(super) fn lane(self: &Arc<Self>, stream: &Arc<CudaStream>) -> Result<Arc<Lane>> {
+    /// The stream of cudarc's user in this context, the same one every time.
+    pub(super) fn stream(self: &Arc<Self>, stream: &Arc<CudaStream>) -> Result<Arc<Stream>> {
         let op = "stream";
-        if stream.context().cu_ctx() != self.raw() {
+        if stream.context().cu_ctx() != self.raw {
             let reason = format!("the stream belongs to another context than {self}");
             return Err(Error::InvalidArgument { op, reason });
         }
@@ -135,21 +215,43 @@ impl Context {
                           make one with CudaContext::new_stream";
             return Err(Error::InvalidArgument { op, reason: reason.into() });
         }
-        let mut lanes = lock(&self.lanes);
-        lanes.retain(|lane| lane.strong_count() > 0);
-        let known = lanes.iter().filter_map(Weak::upgrade);
-        if let Some(lane) = known.into_iter().find(|lane| lane.raw() == stream.cu_stream()) {
-            return Ok(lane);
+        let mut streams = lock(&self.streams);
+        streams.retain(|known| known.strong_count() > 0);
+        let known = streams.iter().filter_map(Weak::upgrade);
+        if let Some(known) = known.into_iter().find(|known| known.raw() == stream.cu_stream()) {
+            return Ok(known);
         }
-        let lane = Arc::new(Lane::new(Arc::clone(self), Arc::clone(stream)));
-        lanes.push(Arc::downgrade(&lane));
-        Ok(lane)
+        let made = Arc::new(Stream::of(Arc::clone(self), stream));
+        streams.push(Arc::downgrade(&made));
+        Ok(made)
     }
 
-    pub(super) fn new_stream(&self) -> Result<Arc<CudaStream>> {
-        // cudarc does this again, and does not say which of its calls has failed.
-        self.bind()?;
-        twice(|| self.cuda.new_stream()).map_err(|error| failed("cuStreamCreate", error.0))
+    /// A new stream in this context.
+    pub(super) fn new_stream(self: &Arc<Self>) -> Result<Arc<Stream>> {
+        let made = Arc::new(Stream::new(Arc::clone(self))?);
+        let mut streams = lock(&self.streams);
+        streams.retain(|known| known.strong_count() > 0);
+        streams.push(Arc::downgrade(&made));
+        Ok(made)
+    }
+
+    /// This context as cudarc's, which from then on keeps its own streams in order.
+    pub(super) fn cudarc(&self) -> Result<&Arc<CudaContext>> {
+        let context = self.cudarc.context.get_or_try_init(|| {
+            let made = CudaContext::new(self.ordinal);
+            made.map_err(|error| failed_in_cudarc("cuDevicePrimaryCtxRetain", &error))
+        })?;
+        if context.cu_ctx() != self.raw {
+            return Err(unavailable(
+                format!("the primary context of {self} was reset behind the library's back"),
+                "do not reset a device that is in use",
+            ));
+        }
+        self.cudarc.stream.get_or_try_init(|| {
+            let made = retry_after_deferred_error(|| context.new_stream());
+            made.map_err(|error| failed_in_cudarc("cuStreamCreate", &error))
+        })?;
+        Ok(context)
     }
 
     /// Tells the device's default pool to keep what is freed, instead of giving it back to the
@@ -160,20 +262,20 @@ impl Context {
         }
         let mut pool = ptr::null_mut();
         let mut threshold = u64::MAX;
-        let attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        let attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as u32;
         // SAFETY: the driver writes one handle, and then reads the 64 bits that this attribute has.
         unsafe {
-            driver!(cuDeviceGetDefaultMemPool(&mut pool, self.cuda.cu_device()))?;
+            driver!(cuDeviceGetDefaultMemPool(&mut pool, self.device))?;
             driver!(cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast()))
         }
     }
 
     pub(super) fn raw(&self) -> sys::CUcontext {
-        self.cuda.cu_ctx()
+        self.raw
     }
 
     pub(super) fn ordinal(&self) -> usize {
-        self.cuda.ordinal()
+        self.ordinal
     }
 
     pub(super) fn capability(&self) -> u32 {
@@ -187,7 +289,7 @@ impl Context {
     /// Whether memory comes from stream-ordered pools. cudarc decides by the same question, so
     /// memory can change hands.
     pub(super) fn has_pools(&self) -> bool {
-        self.cuda.has_async_alloc()
+        self.has_pools
     }
 
     /// Makes this the calling thread's current context. Every call of the driver needs it.
@@ -197,12 +299,13 @@ impl Context {
         // SAFETY: the driver writes one handle; the context lives as long as `self`.
         unsafe {
             driver!(cuCtxGetCurrent(&mut current))?;
-            if current == self.raw() { Ok(()) } else { driver!(cuCtxSetCurrent(self.raw())) }
+            if current == self.raw { Ok(()) } else { driver!(cuCtxSetCurrent(self.raw)) }
         }
     }
 
     /// Blocks until all work in the context is done, and reports what failed.
     pub(super) fn synchronize(&self) -> Result<()> {
+        reclaim::retry();
         self.bind()?;
         // SAFETY: takes no pointers; the context is current.
         unsafe { driver!(cuCtxSynchronize()) }
@@ -221,5 +324,25 @@ impl Drop for Context {
 impl fmt::Display for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cuda:{}", self.ordinal())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::capability;
+
+    #[test]
+    fn capabilities_are_one_number_or_refused() {
+        assert_eq!(capability(7, 5), Some(75));
+        assert_eq!(capability(12, 1), Some(121));
+        // Too old, and 7.15, which is not 8.5.
+        assert_eq!(capability(7, 0), None);
+        assert_eq!(capability(7, 15), None);
+        let odd = [i32::MIN, -1, 0, i32::MAX / 10, i32::MAX];
+        for (major, minor) in odd.into_iter().flat_map(|major| odd.map(|minor| (major, minor))) {
+            let expected =
+                if (major, minor) == (i32::MAX / 10, 0) { Some(2_147_483_640) } else { None };
+            assert_eq!(capability(major, minor), expected, "{major}.{minor}");
+        }
     }
 }

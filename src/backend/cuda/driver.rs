@@ -1,54 +1,155 @@
-//! Calls of the driver API, and what becomes of their errors.
+//! The driver API: its functions, how they are called, and what becomes of their errors.
+//!
+//! The functions are declared here and not taken from cudarc's bindings: those give the driver's
+//! answer as a Rust enum, and a code that the enum does not have is undefined behaviour. Here it is
+//! an integer, so a driver that is newer than the bindings may answer whatever it likes.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use cudarc::driver::sys::{self, CUresult};
+use cudarc::driver::DriverError;
+use cudarc::driver::sys::{
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmemoryPool, CUmodule, CUresult,
+    CUstream,
+};
+use libloading::Library;
+use once_cell::sync::OnceCell;
 
 use crate::{Error, Result};
+
+/// The driver's answer to a call: 0 for success.
+pub(super) type Code = c_uint;
+
+const SUCCESS: Code = 0;
+
+macro_rules! define_api {
+    ($($name:ident: fn($($argument:ty),*);)*) => {
+        /// Every function of the driver that the backend calls.
+        #[allow(non_snake_case, reason = "the functions keep their names")]
+        pub(super) struct Api {
+            $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> Code,)*
+        }
+
+        impl Api {
+            /// Looks up every function, or gives the name of the first one that is missing.
+            #[allow(non_snake_case, reason = "the functions keep their names")]
+            pub(super) fn of(library: &Library) -> std::result::Result<Api, &'static str> {
+                $(
+                    // SAFETY: the name belongs to a function of the driver with this signature.
+                    let $name = unsafe { library.get(stringify!($name).as_bytes()) };
+                    let $name = *$name.map_err(|_| stringify!($name))?;
+                )*
+                Ok(Api { $($name,)* })
+            }
+        }
+    };
+}
+
+define_api! {
+    cuCtxGetCurrent: fn(*mut CUcontext);
+    cuCtxSetCurrent: fn(CUcontext);
+    cuCtxSynchronize: fn();
+    cuDeviceGet: fn(*mut CUdevice, c_int);
+    cuDeviceGetAttribute: fn(*mut c_int, c_uint, CUdevice);
+    cuDeviceGetCount: fn(*mut c_int);
+    cuDeviceGetDefaultMemPool: fn(*mut CUmemoryPool, CUdevice);
+    cuDevicePrimaryCtxRelease_v2: fn(CUdevice);
+    cuDevicePrimaryCtxRetain: fn(*mut CUcontext, CUdevice);
+    cuEventCreate: fn(*mut CUevent, c_uint);
+    cuEventDestroy_v2: fn(CUevent);
+    cuEventRecord: fn(CUevent, CUstream);
+    cuGetErrorName: fn(Code, *mut *const c_char);
+    cuGetErrorString: fn(Code, *mut *const c_char);
+    cuInit: fn(c_uint);
+    cuLaunchKernel: fn(
+        CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
+        *mut *mut c_void, *mut *mut c_void
+    );
+    cuMemAllocAsync: fn(*mut CUdeviceptr, usize, CUstream);
+    cuMemAlloc_v2: fn(*mut CUdeviceptr, usize);
+    cuMemFreeAsync: fn(CUdeviceptr, CUstream);
+    cuMemFree_v2: fn(CUdeviceptr);
+    cuMemPoolSetAttribute: fn(CUmemoryPool, c_uint, *mut c_void);
+    cuMemcpyDtoHAsync_v2: fn(*mut c_void, CUdeviceptr, usize, CUstream);
+    cuMemcpyHtoDAsync_v2: fn(CUdeviceptr, *const c_void, usize, CUstream);
+    cuMemcpyPeerAsync: fn(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, usize, CUstream);
+    cuMemsetD8Async: fn(CUdeviceptr, u8, usize, CUstream);
+    cuModuleGetFunction: fn(*mut CUfunction, CUmodule, *const c_char);
+    cuModuleLoadData: fn(*mut CUmodule, *const c_void);
+    cuModuleUnload: fn(CUmodule);
+    cuStreamCreate: fn(*mut CUstream, c_uint);
+    cuStreamDestroy_v2: fn(CUstream);
+    cuStreamSynchronize: fn(CUstream);
+    cuStreamWaitEvent: fn(CUstream, CUevent, c_uint);
+}
+
+/// The loaded driver. [`driver_ready`](super::probe::driver_ready) loads it.
+pub(super) static API: OnceCell<Api> = OnceCell::new();
+
+/// The functions of the loaded driver.
+#[inline]
+pub(super) fn api() -> Result<&'static Api> {
+    API.get().ok_or_else(not_loaded)
+}
+
+#[cold]
+fn not_loaded() -> Error {
+    super::probe::unavailable("the driver is not loaded", "make a device first")
+}
 
 /// Calls a function of the driver; an error names that very function.
 ///
 /// The caller is in an `unsafe` block whose proof covers the call.
 macro_rules! driver {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        $crate::backend::cuda::driver::check(
-            stringify!($function),
-            cudarc::driver::sys::$function($($argument),*),
-        )
+        match $crate::backend::cuda::driver::api() {
+            Ok(api) => $crate::backend::cuda::driver::check(
+                stringify!($function),
+                (api.$function)($($argument),*),
+            ),
+            Err(error) => Err(error),
+        }
     };
 }
 pub(super) use driver;
 
 /// Turns a driver's answer into a result.
 #[inline]
-pub(super) fn check(call: &'static str, code: CUresult) -> Result<()> {
-    if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(failed(call, code)) }
+pub(super) fn check(call: &'static str, code: Code) -> Result<()> {
+    if code == SUCCESS { Ok(()) } else { Err(failed(call, code)) }
 }
 
-/// The error of a call that failed.
+/// The error of a call that failed. A code without a name is named by its number.
 #[cold]
-pub(super) fn failed(call: &'static str, code: CUresult) -> Error {
-    type Describe = unsafe fn(CUresult, *mut *const std::ffi::c_char) -> CUresult;
+pub(super) fn failed(call: &'static str, code: Code) -> Error {
+    type Describe = unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
     let describe = |function: Describe| {
         let mut text = ptr::null();
         // SAFETY: both functions take any code, and write a pointer to a string that is never
         // freed, or null; neither needs the driver to be initialised.
         unsafe {
-            let known = function(code, &mut text) == CUresult::CUDA_SUCCESS && !text.is_null();
+            let known = function(code, &mut text) == SUCCESS && !text.is_null();
             known.then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
         }
     };
+    let name = API.get().and_then(|api| describe(api.cuGetErrorName));
+    let text = API.get().and_then(|api| describe(api.cuGetErrorString));
     Error::Driver {
         call,
-        code: code as u32,
-        name: describe(sys::cuGetErrorName).unwrap_or_else(|| format!("{code:?}")),
-        text: describe(sys::cuGetErrorString).unwrap_or_else(|| "no explanation".into()),
+        code,
+        name: name.unwrap_or_else(|| format!("error {code}")),
+        text: text.unwrap_or_else(|| "the driver does not explain this code".into()),
     }
 }
 
+/// The error of a call that cudarc has made. Only the number of its code is looked at.
+#[cold]
+pub(super) fn failed_in_cudarc(call: &'static str, error: &DriverError) -> Error {
+    failed(call, error.0 as Code)
+}
+
 /// The driver's code in an error, if it is one of the driver's.
-pub(super) fn code_of(error: &Error) -> Option<u32> {
+pub(super) fn code_of(error: &Error) -> Option<Code> {
     match error {
         Error::Driver { code, .. } => Some(*code),
         _ => None,
@@ -57,5 +158,5 @@ pub(super) fn code_of(error: &Error) -> Option<u32> {
 
 /// Whether an error is the driver's, with this code.
 pub(super) fn is_code(error: &Error, code: CUresult) -> bool {
-    code_of(error) == Some(code as u32)
+    code_of(error) == Some(code as Code)
 }

@@ -1,74 +1,58 @@
-//! Makes calls take another kernel than they would, so that tests reach every kernel with small
-//! tensors.
+//! Makes calls take another kernel than they would, so that tests reach every kernel with small tensors.
+//! It costs a call one load of an atomic.
 
-use std::env;
+use std::ops::BitOr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::plan::{Fit, Plan, Role, Shape};
-
-/// Which kernels calls are made to take, where those can run them.
+/// Which kernels calls are made to take, where those can run them. Wishes can be combined with `|`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Force {
-    /// The ones they would take anyway.
-    Nothing,
-    /// `gath`, for all that has a contiguous destination and one dtype.
-    Gather,
-    /// `mixed`.
-    Mixed,
-    /// `mixedw`, with 64-bit indices.
-    Wide,
+pub struct Force(u8);
+
+impl Force {
+    /// The kernels that calls would take anyway.
+    pub const NOTHING: Force = Force(0);
+    /// `gath`, for all that a hand-written kernel can do, but for numbers.
+    pub const GATHER: Force = Force(1);
+    /// A generated kernel where there is a hand-written one.
+    pub const GENERATED: Force = Force(2);
+    /// A generated kernel that counts elements, where another one would do.
+    pub const ELEMENTS: Force = Force(4);
+    /// A generated kernel with 64-bit indices.
+    pub const WIDE: Force = Force(8);
+    /// Sums by one thread per output and segment.
+    pub const THREAD_SUMS: Force = Force(16);
+    /// Sums by more than one thread per output.
+    pub const BLOCK_SUMS: Force = Force(32);
+    /// Sums in the smallest segments there are, and so in more stages and larger grids.
+    pub const SMALL_SEGMENTS: Force = Force(64);
+
+    /// Whether a wish is among these.
+    pub(super) const fn has(self, wish: Force) -> bool {
+        self.0 & wish.0 != 0
+    }
+
+    /// Whether the hand-written kernels are out of the question.
+    pub(super) const fn wants_generated(self) -> bool {
+        self.has(Force(Force::GENERATED.0 | Force::ELEMENTS.0 | Force::WIDE.0))
+    }
 }
 
-/// The names of the settings in the environment.
-const NAMES: [(&str, Force); 3] =
-    [("gath", Force::Gather), ("mixed", Force::Mixed), ("mixedw", Force::Wide)];
+impl BitOr for Force {
+    type Output = Force;
 
-/// Not read from the environment yet.
-const UNSET: u8 = u8::MAX;
+    fn bitor(self, other: Force) -> Force {
+        Force(self.0 | other.0)
+    }
+}
 
-static FORCE: AtomicU8 = AtomicU8::new(UNSET);
+static FORCE: AtomicU8 = AtomicU8::new(0);
 
 /// Sets what calls are made to take from now on, on every thread.
 pub(crate) fn set(force: Force) {
-    FORCE.store(force as u8, Ordering::Relaxed);
+    FORCE.store(force.0, Ordering::Relaxed);
 }
 
 #[inline]
-fn current() -> u8 {
-    match FORCE.load(Ordering::Relaxed) {
-        UNSET => read_environment(),
-        force => force,
-    }
-}
-
-#[cold]
-fn read_environment() -> u8 {
-    let wish = env::var("BITLANE_FORCE_KERNEL").unwrap_or_default();
-    let named = NAMES.iter().find(|(name, _)| *name == wish);
-    let force = named.map_or(Force::Nothing, |&(_, force)| force) as u8;
-    // A setting made meanwhile wins.
-    match FORCE.compare_exchange(UNSET, force, Ordering::Relaxed, Ordering::Relaxed) {
-        Ok(_) => force,
-        Err(set) => set,
-    }
-}
-
-/// The shape to take instead of the one that fits best.
-#[inline]
-pub(super) fn apply(plan: &Plan, fit: &Fit, shape: Shape) -> Shape {
-    let force = current();
-    if force == Force::Nothing as u8 { shape } else { forced(force, plan, fit, shape) }
-}
-
-#[cold]
-fn forced(force: u8, plan: &Plan, fit: &Fit, shape: Shape) -> Shape {
-    if force == Force::Wide as u8 {
-        return Shape::Mixedw;
-    }
-    if force == Force::Mixed as u8 {
-        return plan.mixed_shape();
-    }
-    let possible = fit.uniform && plan.is_dense(Role::Out) && fit.immediate == [false; 2];
-    if possible { plan.gather().unwrap_or(shape) } else { shape }
+pub(super) fn current() -> Force {
+    Force(FORCE.load(Ordering::Relaxed))
 }

@@ -1,310 +1,222 @@
-//! From a plan to a launch: the kernel's shape, its parameters and its grid.
+//! Launches: the parameters and grids of the hand-written kernels, and how any kernel is queued.
 
+use std::ffi::c_void;
 use std::ptr;
-use std::sync::Arc;
 
 use super::driver::driver;
-use super::force;
-use super::kernels::Module;
+use super::kernels::Function;
 use super::params::{
-    BL_COL_VECTORS, BL_CONTIG_VECTORS, BL_GEN_VECTORS, BL_MIXED_ELEMENTS, BL_ROW_ROWS,
-    BL_SCALAR_VECTORS, BL_SCALAR_VECTORS_WIDE, BL_THREADS, BlDivisor, BlLinear, BlMatrix, BlMixed,
-    BlMixedDim, BlStrided, BlStridedDim, BlValue,
+    BL_COL_VECTORS, BL_CONTIG_VECTORS, BL_GEN_VECTORS, BL_ROW_ROWS, BL_SCALAR_VECTORS, BL_SCALAR_VECTORS_WIDE,
+    BL_THREADS, BlDivisor, BlLinear, BlMatrix, BlStrided, BlStridedDim, BlValue,
 };
-use super::stream::Lane;
-use super::trace::trace_launch;
+use super::shapes::{Pair, Shape, Side, tile_log2};
+use super::stream::Stream;
 use crate::layout::MAX_RANK;
-use crate::plan::{Fit, Plan, ROLES, Role, Shape, tile_log2};
+use crate::plan::OUT;
 use crate::{Error, Result};
 
-pub(super) const THREADS: usize = BL_THREADS as usize;
+const THREADS: usize = BL_THREADS as usize;
 
-/// The largest first dimension of a grid.
-const GRID_X: usize = i32::MAX as usize;
-
-/// Vectors that one launch of the linear kernels takes, with room for the rest of a block.
-const LINEAR_VECTORS: usize = 1 << 31;
-
-/// An elementwise operation with all that a kernel needs to know of it.
-pub(super) struct Job<'a> {
-    pub(super) lane: &'a Arc<Lane>,
-    pub(super) module: Module,
-    pub(super) plan: &'a Plan,
-    pub(super) fit: Fit,
-    /// The first element of every role, 0 for a role without memory.
-    pub(super) addresses: [u64; ROLES],
-    /// The size of the destination's elements.
-    pub(super) out_size: usize,
-    /// The numbers that stand for operands without memory.
-    pub(super) values: [BlValue; 2],
-    /// The dtypes of destination and operands, as the kernels count them.
-    pub(super) dtypes: [u32; 3],
+/// The parameters of a hand-written kernel. Which struct a kernel takes follows from its shape, and nothing but
+/// [`Parameters::of`] makes one.
+pub(super) enum Parameters {
+    Linear(BlLinear),
+    Matrix(BlMatrix),
+    Strided(BlStrided),
 }
 
-impl Job<'_> {
-    /// Queues the kernel. The context is current and the memory in order for the lane.
-    pub(super) fn run(&self) -> Result<()> {
-        let shape = force::apply(self.plan, &self.fit, self.plan.shape(&self.fit));
+impl Parameters {
+    /// The parameters and the grid of the kernel of a shape, which was chosen for this pair.
+    pub(super) fn of(shape: Shape, pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
         match shape {
-            Shape::Contig | Shape::Scalar | Shape::Lscalar => self.linear(shape),
-            Shape::Row | Shape::Lrow => self.row(shape),
-            Shape::Col | Shape::Lcol => self.column(shape),
-            Shape::Gen2 | Shape::Gen4 | Shape::Gen8 => self.general(shape),
-            Shape::Gath2 | Shape::Gath4 | Shape::Gath8 => self.gather(shape),
-            _ => self.mixed(shape, self.plan, self.addresses),
+            Shape::Contig => linear(pair, None),
+            Shape::Scalar => linear(pair, Some(1)),
+            Shape::Lscalar => linear(pair, Some(0)),
+            Shape::Row | Shape::Lrow => row(pair),
+            Shape::Col | Shape::Lcol => column(pair),
+            Shape::Gen2 | Shape::Gen4 | Shape::Gen8 => general(pair),
+            Shape::Gath2 | Shape::Gath4 | Shape::Gath8 => gather(pair),
         }
     }
 
-    /// Elements before the first whole vector of the destination.
-    fn head(&self) -> usize {
-        let lanes = self.fit.lanes;
-        ((lanes - self.fit.places[0]) % lanes).min(self.plan.len)
-    }
-
-    fn linear(&self, shape: Shape) -> Result<()> {
-        let Fit { lanes, element_size, .. } = self.fit;
-        let is_contig = shape == Shape::Contig && self.fit.arity == 2;
-        let depth = match element_size {
-            _ if is_contig => BL_CONTIG_VECTORS,
-            0..8 => BL_SCALAR_VECTORS,
-            _ => BL_SCALAR_VECTORS_WIDE,
-        };
-        let per_block = THREADS * depth as usize;
-        let [out, lhs, rhs, _] = self.addresses;
-        // An operand that stays the same, and so does not move on with the others.
-        let (lhs_size, rhs_size) = match shape {
-            Shape::Lscalar => (0, element_size),
-            Shape::Scalar => (element_size, 0),
-            _ if is_contig => (element_size, element_size),
-            _ => (element_size, 0),
-        };
-        let kept_in_memory = match shape {
-            Shape::Lscalar => lhs != 0,
-            Shape::Scalar => rhs != 0,
-            _ => false,
-        };
-        let value = self.values[usize::from(shape != Shape::Lscalar)];
-        let mut head = self.head();
-        let mut done = head;
-        loop {
-            let vectors = ((self.plan.len - done) / lanes).min(LINEAR_VECTORS);
-            let left = self.plan.len - done - vectors * lanes;
-            let tail = if left < lanes { left } else { 0 };
-            let at = |address: u64, size: usize| address + (done * size) as u64;
-            let params = BlLinear {
-                out: at(out, self.out_size),
-                lhs: at(lhs, lhs_size),
-                rhs: at(rhs, rhs_size),
-                vectors: count(vectors)?,
-                full_blocks: if kept_in_memory { 0 } else { count(vectors / per_block)? },
-                head: count(head)?,
-                tail: count(tail)?,
-                value,
-            };
-            let rest = !vectors.is_multiple_of(per_block) || head + tail != 0;
-            self.launch(shape, [vectors / per_block + usize::from(rest), 1], &params)?;
-            done += vectors * lanes + tail;
-            head = 0;
-            if done == self.plan.len {
-                return Ok(());
-            }
+    /// Where the struct is.
+    pub(super) fn address(&self) -> *const c_void {
+        match self {
+            Parameters::Linear(params) => ptr::from_ref(params).cast(),
+            Parameters::Matrix(params) => ptr::from_ref(params).cast(),
+            Parameters::Strided(params) => ptr::from_ref(params).cast(),
         }
-    }
-
-    /// What rows and columns have in common.
-    fn matrix(&self) -> Result<BlMatrix> {
-        let [columns, rows] = [self.plan.sizes[0], self.plan.sizes[1]];
-        let [out, lhs, rhs, _] = self.addresses;
-        Ok(BlMatrix {
-            out,
-            lhs,
-            rhs,
-            rows: count(rows)?,
-            row_vectors: count(columns / self.fit.lanes)?,
-            row_bytes: count(columns * self.fit.element_size)?,
-            out_row_bytes: count(columns * self.out_size)?,
-            ..BlMatrix::default()
-        })
-    }
-
-    fn row(&self, shape: Shape) -> Result<()> {
-        let mut params = self.matrix()?;
-        let (rows, vectors) = (params.rows as usize, params.row_vectors as usize);
-        params.tile_log2 = tile_log2(vectors);
-        params.tile_mask = (1 << params.tile_log2) - 1;
-        params.rows_apart = BL_THREADS >> params.tile_log2;
-        params.block_rows_log2 = (BL_ROW_ROWS * params.rows_apart).ilog2();
-        params.full_rows = params.rows.saturating_sub((BL_ROW_ROWS - 1) * params.rows_apart);
-        let grid =
-            [rows.div_ceil(1 << params.block_rows_log2), vectors.div_ceil(1 << params.tile_log2)];
-        self.launch(shape, grid, &params)
-    }
-
-    fn column(&self, shape: Shape) -> Result<()> {
-        let params = self.matrix()?;
-        let blocks = (params.row_vectors as usize).div_ceil(THREADS * BL_COL_VECTORS as usize);
-        self.launch(shape, [params.rows as usize, blocks], &params)
-    }
-
-    fn general(&self, shape: Shape) -> Result<()> {
-        let Fit { lanes, .. } = self.fit;
-        let plan = self.plan;
-        let splat = |role: Role| plan.strides_of(role)[0] == 0;
-        // Along the inner loop vectors are counted; if there is only one it is no loop.
-        let inner = plan.sizes[0] / lanes;
-        let first = usize::from(inner == 1);
-        let mut dims = [BlStridedDim::default(); MAX_RANK];
-        let size_of = |level: usize| if level == 0 { inner } else { plan.sizes[level] };
-        let stride_of = |role: Role, level: usize| match plan.strides_of(role)[level] {
-            1 if level == 0 => lanes as isize,
-            stride => stride,
-        };
-        self.fill_dims(&mut dims, first, size_of, stride_of)?;
-        let [out, lhs, rhs, _] = self.addresses;
-        let vectors = plan.len / lanes;
-        let per_block = THREADS * BL_GEN_VECTORS as usize;
-        let runs = !splat(Role::Lhs) && !splat(Role::Rhs);
-        let params = BlStrided {
-            out,
-            lhs,
-            rhs,
-            vectors: count(vectors)?,
-            full_blocks: if runs { count(vectors / per_block)? } else { 0 },
-            lhs_splat: splat(Role::Lhs).into(),
-            rhs_splat: splat(Role::Rhs).into(),
-            dims,
-            ..BlStrided::default()
-        };
-        self.launch(shape, [vectors.div_ceil(per_block), 1], &params)
-    }
-
-    fn gather(&self, shape: Shape) -> Result<()> {
-        let Fit { lanes, .. } = self.fit;
-        let plan = self.plan;
-        let head = self.head();
-        let vectors = (plan.len - head) / lanes;
-        let mut dims = [BlStridedDim::default(); MAX_RANK];
-        self.fill_dims(
-            &mut dims,
-            0,
-            |level| plan.sizes[level],
-            |role, level| plan.strides_of(role)[level],
-        )?;
-        let [out, lhs, rhs, _] = self.addresses;
-        let params = BlStrided {
-            out: out + (head * self.out_size) as u64,
-            lhs,
-            rhs,
-            vectors: count(vectors)?,
-            head: count(head)?,
-            tail: count(plan.len - head - vectors * lanes)?,
-            inner_size: count(plan.sizes[0])?,
-            inner_starts: count((plan.sizes[0] + 1).saturating_sub(lanes))?,
-            dims,
-            ..BlStrided::default()
-        };
-        self.launch(shape, [(vectors + 2).div_ceil(THREADS), 1], &params)
-    }
-
-    /// Turns the loops from `first` on into dimensions with steps (see `params.h`).
-    fn fill_dims(
-        &self,
-        dims: &mut [BlStridedDim; MAX_RANK],
-        first: usize,
-        size_of: impl Fn(usize) -> usize,
-        stride_of: impl Fn(Role, usize) -> isize,
-    ) -> Result<()> {
-        for (dim, level) in dims.iter_mut().zip(first..self.plan.rank) {
-            let step = |role: Role| {
-                let inner = if level == first {
-                    0
-                } else {
-                    (size_of(level - 1) as isize).wrapping_mul(stride_of(role, level - 1))
-                };
-                // Steps wrap, as the kernels' sums do; the offsets that come out fit.
-                stride_of(role, level).wrapping_sub(inner) as i32
-            };
-            dim.size = divisor(size_of(level))?;
-            dim.lhs_step = step(Role::Lhs);
-            dim.rhs_step = step(Role::Rhs);
-        }
-        Ok(())
-    }
-
-    fn mixed(&self, shape: Shape, plan: &Plan, addresses: [u64; ROLES]) -> Result<()> {
-        let blocks = plan.len.div_ceil(THREADS * BL_MIXED_ELEMENTS as usize);
-        if blocks > GRID_X
-            && let Some((front, back)) = plan.split()
-        {
-            let size = |dtype: u32| crate::DType::ALL.get(dtype as usize).map_or(0, |d| d.size());
-            let sizes = [size(self.dtypes[0]), size(self.dtypes[1]), size(self.dtypes[2]), 1];
-            let mut moved = addresses;
-            for role in 0..ROLES {
-                let elements = back.offsets[role].wrapping_sub(plan.offsets[role]);
-                moved[role] = moved[role].wrapping_add(elements.wrapping_mul(sizes[role]) as u64);
-            }
-            self.mixed(shape, &front, addresses)?;
-            return self.mixed(shape, &back, moved);
-        }
-        let mut dims = [BlMixedDim::default(); MAX_RANK];
-        for (level, dim) in dims.iter_mut().enumerate().take(plan.rank) {
-            dim.size = plan.sizes[level] as u64;
-            for (step, strides) in dim.step.iter_mut().zip(&plan.strides) {
-                let inner = match level {
-                    0 => 0,
-                    _ => (plan.sizes[level - 1] as isize).wrapping_mul(strides[level - 1]),
-                };
-                *step = strides[level].wrapping_sub(inner) as i64;
-            }
-            if shape == Shape::Mixed {
-                dim.divisor = divisor(plan.sizes[level])?;
-            }
-        }
-        let params = BlMixed {
-            address: addresses,
-            length: plan.len as u64,
-            rank: count(plan.rank)?,
-            dtype: self.dtypes,
-            value: self.values,
-            dims,
-        };
-        self.launch(shape, [blocks, 1], &params)
-    }
-
-    fn launch<P>(&self, shape: Shape, grid: [usize; 2], params: &P) -> Result<()> {
-        trace_launch!(
-            kernel = %self.module.kernel(shape), grid = ?grid, plan = ?self.plan, "launch"
-        );
-        launch(self.lane, self.module, shape, grid, params)
     }
 }
 
-/// Queues a kernel whose only parameter is `params`, by value.
-pub(super) fn launch<P>(
-    lane: &Lane,
-    module: Module,
-    shape: Shape,
-    grid: [usize; 2],
-    params: &P,
-) -> Result<()> {
-    let context = lane.context();
-    let function = context.kernels().get(context, module, shape)?;
-    let [x, y] = [count(grid[0])?, count(grid[1])?];
-    let mut arguments = [ptr::from_ref(params).cast_mut().cast()];
-    // SAFETY: the kernel takes this struct by value, and the driver copies it before it returns.
-    // Whoever made the parameters made sure that the kernel stays inside the memory they name,
-    // which is alive, in order for this lane, and locked until the launch is queued.
+/// Elements before the first whole vector of the destination.
+fn head(pair: &Pair<'_>) -> usize {
+    ((pair.lanes - pair.place(OUT)) % pair.lanes).min(pair.plan.len)
+}
+
+/// The address of a side's first element; 0 for a number.
+fn address(pair: &Pair<'_>, side: usize) -> u64 {
+    pair.sides[side].slot().map_or(0, |slot| pair.operands[slot].address)
+}
+
+/// One run, in which one of the sides may stay the same.
+fn linear(pair: &Pair<'_>, kept: Option<usize>) -> Result<(Parameters, [usize; 2])> {
+    let depth = match (kept, pair.element_size) {
+        (None, _) => BL_CONTIG_VECTORS,
+        (Some(_), 0..8) => BL_SCALAR_VECTORS,
+        (Some(_), _) => BL_SCALAR_VECTORS_WIDE,
+    };
+    let per_block = THREADS * depth as usize;
+    let head = head(pair);
+    let vectors = (pair.plan.len - head) / pair.lanes;
+    let tail = pair.plan.len - head - vectors * pair.lanes;
+    let skipped = |side: usize| if kept == Some(side) { 0 } else { (head * pair.element_size) as u64 };
+    let (value, kept_in_memory) = match kept.map(|side| pair.sides[side]) {
+        None => (BlValue::default(), false),
+        Some(Side::Number(value)) => (value, false),
+        Some(Side::Memory(_)) => (BlValue::default(), true),
+    };
+    let out = &pair.operands[OUT];
+    let params = BlLinear {
+        out: out.address + (head * out.size) as u64,
+        lhs: address(pair, 0) + skipped(0),
+        rhs: address(pair, 1) + skipped(1),
+        vectors: count(vectors)?,
+        full_blocks: if kept_in_memory { 0 } else { count(vectors / per_block)? },
+        head: count(head)?,
+        tail: count(tail)?,
+        value,
+    };
+    let rest = !vectors.is_multiple_of(per_block) || head + tail != 0;
+    Ok((Parameters::Linear(params), [vectors / per_block + usize::from(rest), 1]))
+}
+
+/// What rows and columns have in common.
+fn matrix(pair: &Pair<'_>) -> Result<BlMatrix> {
+    let [columns, rows] = [pair.plan.sizes[0], pair.plan.sizes[1]];
+    Ok(BlMatrix {
+        out: pair.operands[OUT].address,
+        lhs: address(pair, 0),
+        rhs: address(pair, 1),
+        rows: count(rows)?,
+        row_vectors: count(columns / pair.lanes)?,
+        row_bytes: count(columns * pair.element_size)?,
+        out_row_bytes: count(columns * pair.operands[OUT].size)?,
+        ..BlMatrix::default()
+    })
+}
+
+fn row(pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
+    let mut params = matrix(pair)?;
+    let (rows, vectors) = (params.rows as usize, params.row_vectors as usize);
+    params.tile_log2 = tile_log2(vectors);
+    params.tile_mask = (1 << params.tile_log2) - 1;
+    params.rows_apart = BL_THREADS >> params.tile_log2;
+    params.block_rows_log2 = (BL_ROW_ROWS * params.rows_apart).ilog2();
+    params.full_rows = params.rows.saturating_sub((BL_ROW_ROWS - 1) * params.rows_apart);
+    let grid = [rows.div_ceil(1 << params.block_rows_log2), vectors.div_ceil(1 << params.tile_log2)];
+    Ok((Parameters::Matrix(params), grid))
+}
+
+fn column(pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
+    let params = matrix(pair)?;
+    let blocks = (params.row_vectors as usize).div_ceil(THREADS * BL_COL_VECTORS as usize);
+    let rows = params.rows as usize;
+    Ok((Parameters::Matrix(params), [rows, blocks]))
+}
+
+fn general(pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
+    let (plan, lanes) = (pair.plan, pair.lanes);
+    let splat = [0, 1].map(|side| stride(pair, side, 0) == 0);
+    // Along the inner loop vectors are counted; if there is only one it is no loop.
+    let inner = plan.sizes[0] / lanes;
+    let size_of = |level: usize| if level == 0 { inner } else { plan.sizes[level] };
+    let stride_of = |side: usize, level: usize| match stride(pair, side, level) {
+        1 if level == 0 => lanes as isize,
+        stride => stride,
+    };
+    let vectors = plan.len / lanes;
+    let per_block = THREADS * BL_GEN_VECTORS as usize;
+    let params = BlStrided {
+        out: pair.operands[OUT].address,
+        lhs: address(pair, 0),
+        rhs: address(pair, 1),
+        vectors: count(vectors)?,
+        full_blocks: if splat == [false, false] { count(vectors / per_block)? } else { 0 },
+        lhs_splat: splat[0].into(),
+        rhs_splat: splat[1].into(),
+        dims: dims(usize::from(inner == 1)..plan.rank, size_of, stride_of)?,
+        ..BlStrided::default()
+    };
+    Ok((Parameters::Strided(params), [vectors.div_ceil(per_block), 1]))
+}
+
+fn gather(pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
+    let (plan, lanes) = (pair.plan, pair.lanes);
+    let (head, out) = (head(pair), &pair.operands[OUT]);
+    let vectors = (plan.len - head) / lanes;
+    let params = BlStrided {
+        out: out.address + (head * out.size) as u64,
+        lhs: address(pair, 0),
+        rhs: address(pair, 1),
+        vectors: count(vectors)?,
+        head: count(head)?,
+        tail: count(plan.len - head - vectors * lanes)?,
+        inner_size: count(plan.sizes[0])?,
+        inner_starts: count((plan.sizes[0] + 1).saturating_sub(lanes))?,
+        dims: dims(0..plan.rank, |level| plan.sizes[level], |side, level| stride(pair, side, level))?,
+        ..BlStrided::default()
+    };
+    Ok((Parameters::Strided(params), [(vectors + 2).div_ceil(THREADS), 1]))
+}
+
+/// The stride of a side along a loop; 0 for a number.
+fn stride(pair: &Pair<'_>, side: usize, level: usize) -> isize {
+    pair.sides[side].slot().map_or(0, |slot| pair.plan.slots[slot].strides[level])
+}
+
+/// Loops as dimensions with steps (see `params.h`).
+fn dims(
+    levels: std::ops::Range<usize>,
+    size_of: impl Fn(usize) -> usize,
+    stride_of: impl Fn(usize, usize) -> isize,
+) -> Result<[BlStridedDim; MAX_RANK]> {
+    let mut dims = [BlStridedDim::default(); MAX_RANK];
+    let first = levels.start;
+    for (dim, level) in dims.iter_mut().zip(levels) {
+        let step = |side: usize| {
+            let inner = match level {
+                _ if level == first => 0,
+                _ => (size_of(level - 1) as isize).wrapping_mul(stride_of(side, level - 1)),
+            };
+            // Steps wrap, as the kernels' sums do; the offsets that come out fit.
+            stride_of(side, level).wrapping_sub(inner) as i32
+        };
+        *dim = BlStridedDim { size: divisor(size_of(level))?, lhs_step: step(0), rhs_step: step(1) };
+    }
+    Ok(dims)
+}
+
+/// Queues a kernel whose only parameter is the struct at `parameters`, by value.
+///
+/// # Safety
+///
+/// The struct is the one that the kernel takes, and what it says keeps the kernel inside memory that is alive, in order
+/// for this stream, and locked until this returns. The stream's context is current.
+pub(super) unsafe fn launch(stream: &Stream, function: Function, grid: [u32; 2], parameters: *const c_void) -> Result<()> {
+    let mut arguments = [parameters.cast_mut()];
+    // SAFETY: the caller's promise; the driver copies the parameters before it returns, and writes to none of them.
     unsafe {
         driver!(cuLaunchKernel(
             function.raw(),
-            x,
-            y,
+            grid[0],
+            grid[1],
             1,
             BL_THREADS,
             1,
             1,
             0,
-            lane.raw(),
+            stream.raw(),
             arguments.as_mut_ptr(),
             ptr::null_mut(),
         ))

@@ -14,7 +14,7 @@ use once_cell::sync::OnceCell;
 use super::probe::{OLDEST, open, open_any, unavailable};
 use crate::{Error, Result};
 
-/// The one source of all kernels, put together by the build script.
+/// The one source of all hand-written kernels, put together by the build script.
 pub(crate) const SOURCE: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.cu"));
 
 /// Names the library to load, instead of the one that the loader finds.
@@ -38,18 +38,21 @@ impl fmt::Display for Target {
     }
 }
 
-/// The options under which a module is compiled.
-pub(crate) fn options(op: &str, dtype: &str, target: Target) -> Vec<String> {
-    vec![
+/// The options under which a source is compiled: what is said here and nothing that a default could change.
+pub(crate) fn options(target: Target, defines: &[String]) -> Vec<String> {
+    let mut options = vec![
         format!("--gpu-architecture={target}"),
         "--std=c++17".into(),
         "--fmad=false".into(),
+        "--ftz=false".into(),
+        "--prec-div=true".into(),
+        "--prec-sqrt=true".into(),
         // Of the functions without a word on where they run, all are for the device.
         "--device-as-default-execution-space".into(),
         "-default-device".into(),
-        format!("-DBL_OP={op}"),
-        format!("-DBL_DTYPE={dtype}"),
-    ]
+    ];
+    options.extend_from_slice(defines);
+    options
 }
 
 type Program = *mut c_void;
@@ -187,10 +190,11 @@ impl Compiler {
         })
     }
 
-    /// Compiles the kernels of one module.
+    /// Compiles the kernels of one source, which is called so in messages.
     pub(super) fn compile(
         &self,
         module: &str,
+        source: &str,
         options: &[String],
         target: Target,
     ) -> Result<Vec<u8>> {
@@ -198,7 +202,7 @@ impl Compiler {
         let failed =
             |log: String| Error::Compile { kernel: module.into(), options: options.join(" "), log };
         let nul = |_| failed("a NUL byte in the source or in an option".into());
-        let source = CString::new(SOURCE).map_err(nul)?;
+        let source = CString::new(source).map_err(nul)?;
         let name = CString::new(format!("{module}.cu")).map_err(nul)?;
         let arguments: Vec<CString> = options
             .iter()
@@ -256,7 +260,8 @@ impl Nvrtc {
             if text.is_null() {
                 return format!("NVRTC error {code}");
             }
-            CStr::from_ptr(text).to_string_lossy().into_owned()
+            // NVRTC has one text for all codes that it does not know, so the number is added.
+            format!("{} ({code})", CStr::from_ptr(text).to_string_lossy())
         }
     }
 }

@@ -14,25 +14,10 @@ pub const BL_ROW_ROWS: BlTuning = 4;
 pub const BL_COL_VECTORS: BlTuning = 4;
 pub const BL_GEN_VECTORS: BlTuning = 2;
 pub const BL_GATH_VECTORS: BlTuning = 1;
-pub const BL_MIXED_ELEMENTS: BlTuning = 4;
+pub const BL_WARP: BlTuning = 32;
+pub const BL_SUM_CHUNKS_LOG2: BlTuning = 5;
+pub const BL_SUM_LEVELS: BlTuning = 10;
 pub type BlTuning = ::core::ffi::c_uint;
-pub const BL_DTYPE_BOOL: BlDtype = 0;
-pub const BL_DTYPE_U8: BlDtype = 1;
-pub const BL_DTYPE_U16: BlDtype = 2;
-pub const BL_DTYPE_U32: BlDtype = 3;
-pub const BL_DTYPE_U64: BlDtype = 4;
-pub const BL_DTYPE_I8: BlDtype = 5;
-pub const BL_DTYPE_I16: BlDtype = 6;
-pub const BL_DTYPE_I32: BlDtype = 7;
-pub const BL_DTYPE_I64: BlDtype = 8;
-pub const BL_DTYPE_F16: BlDtype = 9;
-pub const BL_DTYPE_BF16: BlDtype = 10;
-pub const BL_DTYPE_F32: BlDtype = 11;
-pub const BL_DTYPE_F64: BlDtype = 12;
-pub const BL_DTYPE_C64: BlDtype = 13;
-pub const BL_DTYPE_C128: BlDtype = 14;
-pub const BL_DTYPE_IMMEDIATE: BlDtype = 15;
-pub type BlDtype = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct BlValue {
@@ -180,92 +165,4 @@ const _: () = {
     ["Offset of field: BlStrided::rhs_splat"]
         [::core::mem::offset_of!(BlStrided, rhs_splat) - 52usize];
     ["Offset of field: BlStrided::dims"][::core::mem::offset_of!(BlStrided, dims) - 56usize];
-};
-pub const BL_ROLE_OUT: BlRole = 0;
-pub const BL_ROLE_LHS: BlRole = 1;
-pub const BL_ROLE_RHS: BlRole = 2;
-pub const BL_ROLE_MASK: BlRole = 3;
-pub const BL_ROLES: BlRole = 4;
-pub type BlRole = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone)]
-pub struct BlMixedDim {
-    pub size: bl_u64,
-    pub step: [bl_i64; 4usize],
-    pub divisor: BlDivisor,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of BlMixedDim"][::core::mem::size_of::<BlMixedDim>() - 48usize];
-    ["Alignment of BlMixedDim"][::core::mem::align_of::<BlMixedDim>() - 8usize];
-    ["Offset of field: BlMixedDim::size"][::core::mem::offset_of!(BlMixedDim, size) - 0usize];
-    ["Offset of field: BlMixedDim::step"][::core::mem::offset_of!(BlMixedDim, step) - 8usize];
-    ["Offset of field: BlMixedDim::divisor"]
-        [::core::mem::offset_of!(BlMixedDim, divisor) - 40usize];
-};
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone)]
-pub struct BlMixed {
-    pub address: [bl_u64; 4usize],
-    pub length: bl_u64,
-    pub rank: bl_u32,
-    pub dtype: [bl_u32; 3usize],
-    pub value: [BlValue; 2usize],
-    pub dims: [BlMixedDim; 8usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of BlMixed"][::core::mem::size_of::<BlMixed>() - 472usize];
-    ["Alignment of BlMixed"][::core::mem::align_of::<BlMixed>() - 8usize];
-    ["Offset of field: BlMixed::address"][::core::mem::offset_of!(BlMixed, address) - 0usize];
-    ["Offset of field: BlMixed::length"][::core::mem::offset_of!(BlMixed, length) - 32usize];
-    ["Offset of field: BlMixed::rank"][::core::mem::offset_of!(BlMixed, rank) - 40usize];
-    ["Offset of field: BlMixed::dtype"][::core::mem::offset_of!(BlMixed, dtype) - 44usize];
-    ["Offset of field: BlMixed::value"][::core::mem::offset_of!(BlMixed, value) - 56usize];
-    ["Offset of field: BlMixed::dims"][::core::mem::offset_of!(BlMixed, dims) - 88usize];
-};
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone)]
-pub struct BlGradDim {
-    pub size: BlDivisor,
-    pub x_step: bl_i64,
-    pub y_step: bl_i64,
-    pub g_step: bl_i64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of BlGradDim"][::core::mem::size_of::<BlGradDim>() - 32usize];
-    ["Alignment of BlGradDim"][::core::mem::align_of::<BlGradDim>() - 8usize];
-    ["Offset of field: BlGradDim::size"][::core::mem::offset_of!(BlGradDim, size) - 0usize];
-    ["Offset of field: BlGradDim::x_step"][::core::mem::offset_of!(BlGradDim, x_step) - 8usize];
-    ["Offset of field: BlGradDim::y_step"][::core::mem::offset_of!(BlGradDim, y_step) - 16usize];
-    ["Offset of field: BlGradDim::g_step"][::core::mem::offset_of!(BlGradDim, g_step) - 24usize];
-};
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone)]
-pub struct BlGrad {
-    pub out: bl_u64,
-    pub x: bl_u64,
-    pub y: bl_u64,
-    pub g: bl_u64,
-    pub outputs: bl_u32,
-    pub terms: bl_u32,
-    pub kept_rank: bl_u32,
-    pub reduced_rank: bl_u32,
-    pub dims: [BlGradDim; 8usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of BlGrad"][::core::mem::size_of::<BlGrad>() - 304usize];
-    ["Alignment of BlGrad"][::core::mem::align_of::<BlGrad>() - 8usize];
-    ["Offset of field: BlGrad::out"][::core::mem::offset_of!(BlGrad, out) - 0usize];
-    ["Offset of field: BlGrad::x"][::core::mem::offset_of!(BlGrad, x) - 8usize];
-    ["Offset of field: BlGrad::y"][::core::mem::offset_of!(BlGrad, y) - 16usize];
-    ["Offset of field: BlGrad::g"][::core::mem::offset_of!(BlGrad, g) - 24usize];
-    ["Offset of field: BlGrad::outputs"][::core::mem::offset_of!(BlGrad, outputs) - 32usize];
-    ["Offset of field: BlGrad::terms"][::core::mem::offset_of!(BlGrad, terms) - 36usize];
-    ["Offset of field: BlGrad::kept_rank"][::core::mem::offset_of!(BlGrad, kept_rank) - 40usize];
-    ["Offset of field: BlGrad::reduced_rank"]
-        [::core::mem::offset_of!(BlGrad, reduced_rank) - 44usize];
-    ["Offset of field: BlGrad::dims"][::core::mem::offset_of!(BlGrad, dims) - 48usize];
 };

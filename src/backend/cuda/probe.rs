@@ -1,5 +1,5 @@
-//! What of CUDA is there. Asked before the first call, because a call into a library or a function
-//! that is missing would panic.
+//! What of CUDA is there. Asked before the first call: cudarc panics where a library or a function is
+//! missing, and every function that it calls for this crate is one that this crate calls too.
 
 use std::error::Error as _;
 use std::ffi::OsStr;
@@ -8,45 +8,8 @@ use cudarc::driver::sys::CUresult;
 use libloading::Library;
 use once_cell::sync::OnceCell;
 
-use super::driver::{code_of, driver};
+use super::driver::{API, Api, code_of, driver};
 use crate::{Error, Result};
-
-/// Every function of the driver that the backend calls, itself or through cudarc.
-const SYMBOLS: &[&str] = &[
-    "cuCtxGetCurrent",
-    "cuCtxSetCurrent",
-    "cuCtxSynchronize",
-    "cuDeviceGet",
-    "cuDeviceGetAttribute",
-    "cuDeviceGetCount",
-    "cuDeviceGetDefaultMemPool",
-    "cuDevicePrimaryCtxRelease_v2",
-    "cuDevicePrimaryCtxRetain",
-    "cuDriverGetVersion",
-    "cuEventCreate",
-    "cuEventDestroy_v2",
-    "cuEventRecord",
-    "cuGetErrorName",
-    "cuGetErrorString",
-    "cuInit",
-    "cuLaunchKernel",
-    "cuMemAllocAsync",
-    "cuMemAlloc_v2",
-    "cuMemFreeAsync",
-    "cuMemFree_v2",
-    "cuMemPoolSetAttribute",
-    "cuMemcpyDtoHAsync_v2",
-    "cuMemcpyHtoDAsync_v2",
-    "cuMemcpyPeerAsync",
-    "cuMemsetD8Async",
-    "cuModuleGetFunction",
-    "cuModuleLoadData",
-    "cuModuleUnload",
-    "cuStreamCreate",
-    "cuStreamDestroy_v2",
-    "cuStreamSynchronize",
-    "cuStreamWaitEvent",
-];
 
 /// The oldest compute capability that the kernels are written for.
 pub(super) const OLDEST: u32 = 75;
@@ -76,6 +39,23 @@ pub(super) fn open_any(names: &[&str]) -> std::result::Result<Library, String> {
     Err(reason)
 }
 
+/// The names of the driver, of those that cudarc will try.
+const DRIVER: [&str; 2] =
+    if cfg!(windows) { ["nvcuda.dll"; 2] } else { ["libcuda.so", "libcuda.so.1"] };
+
+/// Whether the machine has no driver, or one that finds no device. A driver that is too old or broken is not absent.
+pub(super) fn is_absent() -> bool {
+    match device_count() {
+        Ok(count) => count == 0,
+        Err(Error::CudaUnavailable { reason, .. }) => {
+            reason == NO_DEVICE || open_any(&DRIVER).is_err()
+        }
+        Err(_) => false,
+    }
+}
+
+const NO_DEVICE: &str = "the driver finds no CUDA device";
+
 /// Makes sure that the driver can be called and is initialised. What is found is remembered; what
 /// is missing is looked for again at the next call.
 pub(super) fn driver_ready() -> Result<()> {
@@ -84,31 +64,12 @@ pub(super) fn driver_ready() -> Result<()> {
 }
 
 fn find_driver() -> Result<()> {
-    // Of the names that cudarc will try, those under which there are drivers.
-    let names = if cfg!(windows) { ["nvcuda.dll"; 2] } else { ["libcuda.so", "libcuda.so.1"] };
-    let library = open_any(&names).map_err(|error| {
-        unavailable(
-            format!("the driver's library cannot be loaded ({error})"),
-            "install NVIDIA's driver, or use Device::cpu()",
-        )
-    })?;
-    let is_missing = |symbol: &&&str| {
-        // SAFETY: the symbol is only looked up, never called through this type.
-        unsafe { library.get::<unsafe extern "C" fn()>(symbol.as_bytes()) }.is_err()
-    };
-    if let Some(symbol) = SYMBOLS.iter().find(is_missing) {
-        return Err(unavailable(
-            format!("the driver is too old, it has no {symbol}"),
-            "update NVIDIA's driver to one for CUDA 11.4 or later",
-        ));
-    }
-    // cudarc opens the library by itself; this keeps it in the process until then.
-    std::mem::forget(library);
-    // SAFETY: the function exists, as was just seen, and takes no pointers.
+    API.get_or_try_init(load_driver)?;
+    // SAFETY: takes no pointers.
     unsafe { driver!(cuInit(0)) }.map_err(|error| {
         let none = code_of(&error) == Some(CUresult::CUDA_ERROR_NO_DEVICE as u32);
         if none {
-            unavailable("the driver finds no CUDA device", "use Device::cpu()")
+            unavailable(NO_DEVICE, "use Device::cpu()")
         } else {
             unavailable(
                 error.to_string(),
@@ -116,6 +77,25 @@ fn find_driver() -> Result<()> {
             )
         }
     })
+}
+
+/// Opens the driver's library and looks its functions up.
+fn load_driver() -> Result<Api> {
+    let library = open_any(&DRIVER).map_err(|error| {
+        unavailable(
+            format!("the driver's library cannot be loaded ({error})"),
+            "install NVIDIA's driver, or use Device::cpu()",
+        )
+    })?;
+    let api = Api::of(&library).map_err(|symbol| {
+        unavailable(
+            format!("the driver is too old, it has no {symbol}"),
+            "update NVIDIA's driver to one for CUDA 11.4 or later",
+        )
+    })?;
+    // The functions must stay for as long as they may be called, which is for ever.
+    std::mem::forget(library);
+    Ok(api)
 }
 
 /// How many devices the driver has.

@@ -1,18 +1,27 @@
-//! From a loop nest to the kernel that runs it: the kernel's shape, and how wide its indices are.
+//! The hand-written kernels: which of them, if any, runs a request.
+//!
+//! They are for programs of one binary step, whose operands have the dtype of the computation, into a destination
+//! without gaps, of the dtype of the result. Packed forms of narrow lanes and kernels per broadcast make them better
+//! there than what is generated; everything else is generated.
 
-use super::{Plan, Role};
+use super::force::Force;
+use super::generate::{NARROW, Operand, is_large, is_near};
+use super::kernels::Module;
+use super::params::{BL_COL_VECTORS, BL_THREADS, BL_VECTOR_BYTES, BlValue};
+use crate::plan::{OUT, Plan};
+use crate::program::{Action, Input, Request, Value};
 
 macro_rules! define_shape {
     ($($shape:ident $name:literal $doc:literal;)*) => {
-        /// The shapes in which there are kernels.
+        /// The shapes in which there are hand-written kernels.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Shape {
             $(#[doc = $doc] $shape,)*
         }
 
         impl Shape {
-            /// How many shapes there are.
-            pub(crate) const COUNT: usize = [$(Shape::$shape),*].len();
+            /// Every shape.
+            pub(crate) const ALL: &'static [Shape] = &[$(Shape::$shape),*];
 
             /// The front of a kernel's name.
             pub(crate) const fn name(self) -> &'static str {
@@ -38,138 +47,168 @@ define_shape! {
     Gath2 "gath2" "Up to 2 loops; operands of any strides.";
     Gath4 "gath4" "The same for up to 4 loops.";
     Gath8 "gath8" "The same for up to 8 loops.";
-    Mixed "mixed" "Any dtypes, any strides, any destination, with or without a mask.";
-    Mixedw "mixedw" "The same with 64-bit indices.";
-    Each "each" "A gradient, each element computed by one thread.";
-    Sum "sum" "A gradient, each element summed by many threads.";
 }
-
-/// What a shape depends on besides the plan.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fit {
-    /// How many elements of the computation's dtype make a vector of 16 bytes.
-    pub(crate) lanes: usize,
-    /// The size of such an element.
-    pub(crate) element_size: usize,
-    /// How many operands there are.
-    pub(crate) arity: usize,
-    /// Whether operands and destination have the dtypes of the computation, and there is no mask.
-    pub(crate) uniform: bool,
-    /// Where in a vector the first element lies, for the destination and the operands; 0 for an
-    /// operand that is not in memory.
-    pub(crate) places: [usize; 3],
-    /// Whether the left and the right operand are numbers that come with the call.
-    pub(crate) immediate: [bool; 2],
-}
-
-/// Elements, and offsets of elements, that 32-bit kernels can count.
-const NARROW: usize = 1 << 31;
 
 /// The largest second dimension of a grid.
 const GRID_Y: usize = 65535;
 
 /// Vectors of a row that one block of the column kernels takes.
-const COLUMN_BLOCK: usize = 256 * 4;
+const COLUMN_BLOCK: usize = (BL_THREADS * BL_COL_VECTORS) as usize;
 
-impl Plan {
-    /// The kernel for this loop nest.
-    pub(crate) fn shape(&self, fit: &Fit) -> Shape {
-        let fast =
-            if fit.uniform && self.is_dense(Role::Out) { self.fast_shape(fit) } else { None };
-        fast.unwrap_or_else(|| self.mixed_shape())
+/// Vectors that the linear kernels can count, with room for the rest of a block.
+const LINEAR_VECTORS: usize = 1 << 31;
+
+/// One side of a binary step.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Side {
+    /// In this slot.
+    Memory(usize),
+    /// A number.
+    Number(BlValue),
+}
+
+impl Side {
+    /// The slot, for a side in memory.
+    pub(super) fn slot(&self) -> Option<usize> {
+        match self {
+            Side::Memory(slot) => Some(*slot),
+            Side::Number(_) => None,
+        }
+    }
+}
+
+/// A request that hand-written kernels could run, and all that the choice depends on.
+pub(super) struct Pair<'a> {
+    pub(super) module: Module,
+    pub(super) plan: &'a Plan,
+    pub(super) operands: &'a [Operand],
+    pub(super) sides: [Side; 2],
+    /// The size of the operands' elements.
+    pub(super) element_size: usize,
+    /// How many of them make a vector.
+    pub(super) lanes: usize,
+}
+
+impl<'a> Pair<'a> {
+    /// The request as a binary step, if that is what it is.
+    #[inline]
+    pub(super) fn of(request: &Request<'a>, operands: &'a [Operand]) -> Option<Pair<'a>> {
+        let [step] = request.program.steps() else { return None };
+        let Action::Apply(op) = step.action else { return None };
+        let [Value::Input(lhs), Value::Input(rhs)] = step.arguments() else { return None };
+        if request.masked
+            || request.reduction.is_some()
+            || is_large(op)
+            || request.out != step.result
+            || request.program.result() != Value::Step(0)
+            || !request.plan.is_dense(OUT)
+        {
+            return None;
+        }
+        let side = |index: u16| match &request.program.inputs()[usize::from(index)] {
+            Input::Memory(_, slot) => Side::Memory(*slot),
+            Input::Number(_, bytes) => Side::Number(BlValue { bits: bytemuck::cast(bytes.0) }),
+        };
+        let element_size = step.dtype.size();
+        Some(Pair {
+            module: Module { op, dtype: step.dtype },
+            plan: request.plan,
+            operands,
+            sides: [side(*lhs), side(*rhs)],
+            element_size,
+            lanes: BL_VECTOR_BYTES as usize / element_size,
+        })
     }
 
-    /// The kernel that takes everything.
-    pub(crate) fn mixed_shape(&self) -> Shape {
-        let roles = [Role::Out, Role::Lhs, Role::Rhs, Role::Mask];
-        if self.is_narrow(&roles) { Shape::Mixed } else { Shape::Mixedw }
-    }
-
-    fn fast_shape(&self, fit: &Fit) -> Option<Shape> {
-        let [out, lhs, rhs] = fit.places;
-        if fit.arity == 1 {
-            if fit.immediate[0] {
-                return None;
-            }
-            let aligned = self.is_dense(Role::Lhs) && lhs == out;
-            return if aligned { Some(Shape::Contig) } else { self.gather() };
+    /// The kernel for it. `None`: there is none.
+    #[inline]
+    pub(super) fn shape(&self, force: Force) -> Option<Shape> {
+        if force.has(Force::GATHER) && self.sides.iter().all(|side| side.slot().is_some()) {
+            return self.gather();
         }
-        let runs = [Role::Lhs, Role::Rhs].map(|role| self.is_dense(role));
-        let stands = [Role::Lhs, Role::Rhs].map(|role| self.is_constant(role));
-        match fit.immediate {
-            [false, true] if runs[0] && lhs == out => return Some(Shape::Scalar),
-            [true, false] if runs[1] && rhs == out => return Some(Shape::Lscalar),
-            [false, false] => {}
-            _ => return None,
-        }
-        if runs == [true, true] && lhs == out && rhs == out {
+        let slots = match self.sides {
+            [Side::Memory(lhs), Side::Memory(rhs)] => [lhs, rhs],
+            [Side::Memory(lhs), Side::Number(_)] => return self.runs(lhs).then_some(Shape::Scalar),
+            [Side::Number(_), Side::Memory(rhs)] => return self.runs(rhs).then_some(Shape::Lscalar),
+            [Side::Number(_), Side::Number(_)] => return None,
+        };
+        let runs = slots.map(|slot| self.runs(slot));
+        let stands = slots.map(|slot| self.plan.is_constant(slot));
+        if runs == [true, true] {
             return Some(Shape::Contig);
         }
-        if runs[0] && stands[1] && lhs == out {
+        if runs[0] && stands[1] {
             return Some(Shape::Scalar);
         }
-        if stands[0] && runs[1] && rhs == out {
+        if stands[0] && runs[1] {
             return Some(Shape::Lscalar);
         }
-        self.matrix(fit).or_else(|| self.general(fit)).or_else(|| self.gather())
+        self.matrix(slots).or_else(|| self.general(slots)).or_else(|| self.gather())
+    }
+
+    /// Where in a vector the first element of a slot lies. Results have vectors of their own size.
+    pub(super) fn place(&self, slot: usize) -> usize {
+        let operand = &self.operands[slot];
+        (operand.address >> operand.size.trailing_zeros()) as usize & (self.lanes - 1)
+    }
+
+    /// Whether a slot is one run that gets to the beginning of a vector together with the destination.
+    fn runs(&self, slot: usize) -> bool {
+        let few = self.plan.len / self.lanes < LINEAR_VECTORS;
+        few && self.plan.is_dense(slot) && self.place(slot) == self.place(OUT)
     }
 
     /// A matrix with a row or a column.
-    fn matrix(&self, fit: &Fit) -> Option<Shape> {
-        let [columns, rows] = [self.sizes[0], self.sizes[1]];
-        let vectors = columns / fit.lanes;
-        let fits = self.rank == 2
-            && columns.is_multiple_of(fit.lanes)
+    fn matrix(&self, [lhs, rhs]: [usize; 2]) -> Option<Shape> {
+        let plan = self.plan;
+        let [columns, rows] = [plan.sizes[0], plan.sizes[1]];
+        let vectors = columns / self.lanes;
+        let fits = plan.rank == 2
+            && columns.is_multiple_of(self.lanes)
             && rows < NARROW
-            && columns * fit.element_size < 1 << 32;
-        if !fits || fit.places[0] != 0 {
+            && columns * self.element_size < 1 << 32;
+        if !fits || self.place(OUT) != 0 {
             return None;
         }
-        let strides = |role: Role| [self.strides_of(role)[0], self.strides_of(role)[1]];
-        let is_aligned = |role: Role| fit.places[role as usize] == 0;
-        let is_matrix = |role: Role| strides(role) == [1, columns as isize] && is_aligned(role);
-        let is_row = |role: Role| strides(role) == [1, 0] && is_aligned(role);
-        let is_column = |role: Role| strides(role) == [0, 1];
-        let pick = |kept: Role, right: Shape, left: Shape| {
-            if kept == Role::Rhs { right } else { left }
-        };
-        let (kept, moving) =
-            if is_matrix(Role::Lhs) { (Role::Rhs, Role::Lhs) } else { (Role::Lhs, Role::Rhs) };
+        let strides = |slot: usize| [plan.slots[slot].strides[0], plan.slots[slot].strides[1]];
+        let is_matrix = |slot: usize| strides(slot) == [1, columns as isize] && self.place(slot) == 0;
+        let is_row = |slot: usize| strides(slot) == [1, 0] && self.place(slot) == 0;
+        let is_column = |slot: usize| strides(slot) == [0, 1];
+        let (kept, moving, right) = if is_matrix(lhs) { (rhs, lhs, true) } else { (lhs, rhs, false) };
         if !is_matrix(moving) {
             return None;
         }
         if is_row(kept) && vectors.div_ceil(1 << tile_log2(vectors)) <= GRID_Y {
-            return Some(pick(kept, Shape::Row, Shape::Lrow));
+            return Some(if right { Shape::Row } else { Shape::Lrow });
         }
         let blocks = vectors.div_ceil(COLUMN_BLOCK);
         // Short rows would leave most of a block idle, and are left to the general kernel.
-        let worth_it =
-            vectors * 4 >= blocks * COLUMN_BLOCK * 3 || !self.is_narrow(&[Role::Lhs, Role::Rhs]);
+        let worth_it = vectors * 4 >= blocks * COLUMN_BLOCK * 3 || !self.is_narrow();
         if is_column(kept) && blocks <= GRID_Y && worth_it {
-            return Some(pick(kept, Shape::Col, Shape::Lcol));
+            return Some(if right { Shape::Col } else { Shape::Lcol });
         }
         None
     }
 
     /// Operands that run densely along the inner loop, or stand still along it.
-    fn general(&self, fit: &Fit) -> Option<Shape> {
-        let fits = |role: Role| {
-            let strides = &self.strides_of(role)[..self.rank];
-            let whole = |stride: &isize| stride.unsigned_abs().is_multiple_of(fit.lanes);
+    fn general(&self, slots: [usize; 2]) -> Option<Shape> {
+        let plan = self.plan;
+        let fits = |slot: usize| {
+            let strides = &plan.slots[slot].strides[..plan.rank];
+            let whole = |stride: &isize| stride.unsigned_abs().is_multiple_of(self.lanes);
             match strides[0] {
                 0 => true,
-                1 => fit.places[role as usize] == 0 && strides[1..].iter().all(whole),
+                1 => self.place(slot) == 0 && strides[1..].iter().all(whole),
                 _ => false,
             }
         };
-        let possible = self.rank > 0
-            && fit.places[0] == 0
-            && self.sizes[0].is_multiple_of(fit.lanes)
-            && self.is_narrow(&[Role::Lhs, Role::Rhs])
-            && fits(Role::Lhs)
-            && fits(Role::Rhs);
+        let possible = plan.rank > 0
+            && self.place(OUT) == 0
+            && plan.sizes[0].is_multiple_of(self.lanes)
+            && self.is_narrow()
+            && slots.into_iter().all(fits);
         // Where the inner loop is one vector long it is no loop any more.
-        let loops = self.rank - usize::from(possible && self.sizes[0] == fit.lanes);
+        let loops = plan.rank - usize::from(possible && plan.sizes[0] == self.lanes);
         possible.then_some(match loops {
             0..=2 => Shape::Gen2,
             3..=4 => Shape::Gen4,
@@ -178,194 +217,24 @@ impl Plan {
     }
 
     /// Operands of any strides and places.
-    pub(crate) fn gather(&self) -> Option<Shape> {
-        self.is_narrow(&[Role::Lhs, Role::Rhs]).then_some(match self.rank {
+    fn gather(&self) -> Option<Shape> {
+        self.is_narrow().then_some(match self.plan.rank {
             0..=2 => Shape::Gath2,
             3..=4 => Shape::Gath4,
             _ => Shape::Gath8,
         })
     }
 
-    /// Whether 31 bits count all elements, and all offsets of these roles from their first element.
-    fn is_narrow(&self, roles: &[Role]) -> bool {
-        let is_narrow = |&role: &Role| {
-            let (mut back, mut forth) = (0usize, 0usize);
-            for (&size, &stride) in self.sizes[..self.rank].iter().zip(self.strides_of(role)) {
-                let reach = (size - 1).saturating_mul(stride.unsigned_abs());
-                let side = if stride < 0 { &mut back } else { &mut forth };
-                *side = side.saturating_add(reach);
-            }
-            back.max(forth) < NARROW
-        };
-        self.len < NARROW && roles.iter().all(is_narrow)
-    }
-
-    /// Two halves of the outermost loop that can be halved, for a nest with too many elements for
-    /// one launch. `None`: there is just one element.
-    pub(crate) fn split(&self) -> Option<(Plan, Plan)> {
-        let outer = (0..self.rank).rev().find(|&level| self.sizes[level] > 1)?;
-        let half = self.sizes[outer] / 2;
-        let (mut front, mut back) = (self.clone(), self.clone());
-        front.sizes[outer] = half;
-        back.sizes[outer] -= half;
-        front.len = front.sizes.iter().product();
-        back.len = back.sizes.iter().product();
-        for (offset, strides) in back.offsets.iter_mut().zip(&self.strides) {
-            *offset = offset.wrapping_add_signed(strides[outer] * half as isize);
-        }
-        Some((front, back))
+    /// Whether 31 bits count all elements, and all offsets of the operands.
+    fn is_narrow(&self) -> bool {
+        let near = |slot: usize| is_near(self.plan, &self.plan.slots[slot]);
+        self.plan.len < NARROW && self.sides.iter().filter_map(Side::slot).all(near)
     }
 }
 
-/// Into how many neighbouring threads a row is best cut by the row kernels: as many as possible,
-/// up to a block, without leaving more than a quarter of them idle.
-pub(crate) fn tile_log2(row_vectors: usize) -> u32 {
+/// Into how many neighbouring threads a row is best cut by the row kernels: as many as possible, up to a block, without
+/// leaving more than a quarter of them idle.
+pub(super) fn tile_log2(row_vectors: usize) -> u32 {
     let threads = |log2: u32| row_vectors.next_multiple_of(1 << log2);
-    (0..=8).rev().find(|&log2| threads(log2) * 3 <= row_vectors * 4).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::layout::Layout;
-
-    const LANES: usize = 4;
-
-    fn fit() -> Fit {
-        Fit {
-            lanes: LANES,
-            element_size: 4,
-            arity: 2,
-            uniform: true,
-            places: [0; 3],
-            immediate: [false; 2],
-        }
-    }
-
-    fn plan(shape: &[usize], lhs: &Layout, rhs: &Layout) -> Plan {
-        let out = Layout::row_major(shape);
-        let lhs = lhs.broadcast_to("test", shape).unwrap();
-        let rhs = rhs.broadcast_to("test", shape).unwrap();
-        Plan::new(shape, [Some(&out), Some(&lhs), Some(&rhs), None])
-    }
-
-    fn dense(shape: &[usize], rhs: &[usize]) -> Shape {
-        plan(shape, &Layout::row_major(shape), &Layout::row_major(rhs)).shape(&fit())
-    }
-
-    #[test]
-    fn one_run_is_contiguous() {
-        assert_eq!(dense(&[3, 5], &[3, 5]), Shape::Contig);
-        assert_eq!(dense(&[], &[]), Shape::Contig);
-        assert_eq!(dense(&[1 << 40], &[1 << 40]), Shape::Contig);
-    }
-
-    #[test]
-    fn operands_need_the_same_place_in_a_vector() {
-        let run = plan(&[100], &Layout::row_major(&[100]), &Layout::row_major(&[100]));
-        assert_eq!(run.shape(&Fit { places: [3, 3, 3], ..fit() }), Shape::Contig);
-        assert_eq!(run.shape(&Fit { places: [0, 1, 0], ..fit() }), Shape::Gath2);
-        assert_eq!(run.shape(&Fit { uniform: false, ..fit() }), Shape::Mixed);
-    }
-
-    #[test]
-    fn a_number_or_a_constant_is_a_scalar() {
-        let layout = Layout::row_major(&[100]);
-        let out = Some(&layout);
-        let left = Plan::new(&[100], [out, out, None, None]);
-        assert_eq!(left.shape(&Fit { immediate: [false, true], ..fit() }), Shape::Scalar);
-        let right = Plan::new(&[100], [out, None, out, None]);
-        assert_eq!(right.shape(&Fit { immediate: [true, false], ..fit() }), Shape::Lscalar);
-        assert_eq!(dense(&[10, 10], &[]), Shape::Scalar);
-        let apart = Fit { immediate: [false, true], places: [0, 1, 0], ..fit() };
-        assert_eq!(left.shape(&apart), Shape::Mixed);
-    }
-
-    #[test]
-    fn rows_and_columns_of_whole_vectors() {
-        assert_eq!(dense(&[5, 8], &[8]), Shape::Row);
-        assert_eq!(dense(&[5, 7], &[7]), Shape::Gath2);
-        assert_eq!(dense(&[5, 4096], &[5, 1]), Shape::Col);
-        assert_eq!(dense(&[5, 8], &[5, 1]), Shape::Gen2);
-        let matrix = Layout::row_major(&[5, 4096]);
-        let mirrored =
-            |kept: &[usize]| plan(&[5, 4096], &Layout::row_major(kept), &matrix).shape(&fit());
-        assert_eq!(mirrored(&[4096]), Shape::Lrow);
-        assert_eq!(mirrored(&[5, 1]), Shape::Lcol);
-    }
-
-    #[test]
-    fn more_loops_are_general_or_gathered() {
-        assert_eq!(dense(&[3, 5, 8], &[3, 1, 8]), Shape::Gen4);
-        assert_eq!(dense(&[2, 2, 2, 2, 8], &[2, 1, 2, 1, 8]), Shape::Gen8);
-        assert_eq!(dense(&[3, 5, 7], &[3, 1, 7]), Shape::Gath4);
-        // An inner loop of one vector is no loop.
-        assert_eq!(dense(&[3, 5, 4], &[3, 1, 4]), Shape::Gen2);
-        let turned = Layout::row_major(&[8, 6]).permute(&[1, 0]).unwrap();
-        assert_eq!(plan(&[6, 8], &turned, &turned.flip(0).unwrap()).shape(&fit()), Shape::Gath2);
-    }
-
-    #[test]
-    fn large_offsets_need_wide_indices() {
-        let column = |rows: usize| {
-            plan(&[rows, 3], &Layout::row_major(&[rows, 1]), &Layout::row_major(&[3]))
-        };
-        assert_eq!(column((1 << 31) / 3).shape(&fit()), Shape::Gath2);
-        assert_eq!(column((1 << 31) / 3 + 1).shape(&fit()), Shape::Mixedw);
-        let far = Layout::strided("test", &[2], &[1 << 31], 0, 1 << 40).unwrap();
-        assert_eq!(plan(&[2], &far, &far).shape(&fit()), Shape::Mixedw);
-        let back = Layout::strided("test", &[2], &[-(1 << 31)], 1 << 31, 1 << 40).unwrap();
-        assert_eq!(plan(&[2], &back, &back).shape(&fit()), Shape::Mixedw);
-    }
-
-    #[test]
-    fn columns_too_large_for_narrow_indices_stay_columns() {
-        assert_eq!(dense(&[1 << 30, 4], &[1 << 30, 1]), Shape::Col);
-    }
-
-    #[test]
-    fn unary_operations_have_fewer_shapes() {
-        let unary = Fit { arity: 1, ..fit() };
-        let run = Layout::row_major(&[10]);
-        let of = |lhs: &Layout| Plan::new(&[10], [Some(&run), Some(lhs), None, None]);
-        assert_eq!(of(&run).shape(&unary), Shape::Contig);
-        assert_eq!(of(&run.flip(0).unwrap()).shape(&unary), Shape::Gath2);
-        let fill = Plan::new(&[10], [Some(&run), None, None, None]);
-        assert_eq!(fill.shape(&Fit { immediate: [true, false], ..unary }), Shape::Mixed);
-    }
-
-    #[test]
-    fn destinations_with_gaps_are_mixed() {
-        let gaps = Layout::strided("test", &[10], &[2], 0, 20).unwrap();
-        let run = Layout::row_major(&[10]);
-        let plan = Plan::new(&[10], [Some(&gaps), Some(&run), Some(&run), None]);
-        assert_eq!(plan.shape(&fit()), Shape::Mixed);
-    }
-
-    #[test]
-    fn tiles_waste_at_most_a_quarter() {
-        for (vectors, log2) in
-            [(1, 0), (2, 1), (3, 2), (5, 1), (9, 2), (255, 8), (256, 8), (10_000, 8)]
-        {
-            assert_eq!(tile_log2(vectors), log2, "{vectors} vectors");
-        }
-    }
-
-    #[test]
-    fn halves_cover_everything_once() {
-        let whole = plan(&[5, 8], &Layout::row_major(&[5, 8]), &Layout::row_major(&[8]));
-        let (front, back) = whole.split().unwrap();
-        assert_eq!((front.len, back.len), (16, 24));
-        assert_eq!(back.offsets, [16, 16, 0, 0]);
-        // Down to single elements, from whichever loop is left.
-        let mut parts = vec![whole];
-        while let Some((front, back)) = parts.pop_if(|part| part.len > 1).and_then(|p| p.split()) {
-            assert!(front.len > 0 && back.len > 0);
-            parts.extend([back, front]);
-            parts.sort_by_key(|part| part.len);
-        }
-        let mut places: Vec<usize> = parts.iter().map(|part| part.offsets[0]).collect();
-        places.sort_unstable();
-        assert!(places.into_iter().eq(0..40) && parts.iter().all(|part| part.split().is_none()));
-    }
+    (0..=BL_THREADS.ilog2()).rev().find(|&log2| threads(log2) * 3 <= row_vectors * 4).unwrap_or(0)
 }

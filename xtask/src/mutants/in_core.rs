@@ -38,10 +38,18 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "self-overlap-missed",
         file: "src/overlap.rs",
-        find: "nested &= stride > span;",
-        put: "nested &= stride >= span;",
+        find: "least * axis.stride > reach {",
+        put: "least * axis.stride >= reach {",
         breaks: "destinations two of whose elements are one are let through",
-        tests: "--test refused_destinations",
+        tests: "--lib overlap::",
+    },
+    Mutant {
+        name: "threads-of-another-process",
+        file: "src/backend/cpu/threads.rs",
+        find: "Err(owner) if owner == process => POOL.get()?.as_ref(),",
+        put: "Err(owner) if owner > 0 => POOL.get()?.as_ref(),",
+        breaks: "a forked process waits for threads that it does not have",
+        tests: "--test fork",
     },
     Mutant {
         name: "promotion-cell",

@@ -20,6 +20,8 @@ pub struct Tools {
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub kernel: String,
+    /// What it is a sample of, if it is generated.
+    pub title: Option<String>,
     pub registers: u32,
     pub stack: u32,
     /// Accesses to local memory: spills, or arrays that did not fit registers.
@@ -99,7 +101,7 @@ fn usage(text: &str) -> HashMap<&str, (u32, u32)> {
 fn element_bytes(kernel: &str) -> Result<f64, Failure> {
     let dtype = kernel.rsplit('_').next().unwrap_or_default();
     match dtype {
-        "bool" | "int" => Ok(1.0),
+        "bool" => Ok(1.0),
         "c64" => Ok(8.0),
         "c128" => Ok(16.0),
         _ => {
@@ -129,6 +131,7 @@ fn figures(function: &Function, usage: &HashMap<&str, (u32, u32)>) -> Result<Fig
     let per_element = |count: usize| count as f64 / elements;
     Ok(Figures {
         kernel: function.name.clone(),
+        title: None,
         registers,
         stack,
         local: function.code.iter().filter(|i| i.is_local()).count(),

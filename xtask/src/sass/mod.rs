@@ -5,6 +5,7 @@
 
 mod budget;
 mod flow;
+mod generated;
 mod listing;
 mod measure;
 mod report;
@@ -39,7 +40,7 @@ fn run(mut arguments: Arguments) -> Outcome {
     let (every_module, verbose) = (arguments.flag("--all"), arguments.flag("--verbose"));
     let markdown = arguments.value("--markdown")?.map(PathBuf::from);
     arguments.finish()?;
-    chosen.retain(|module| every_module || modules::has_budget(module));
+    chosen.retain(|unit| every_module || unit.has_budget);
 
     let tools = Tools::new(nvrtc.version().0)?;
     let folder = root().join("target/sass");
@@ -47,10 +48,12 @@ fn run(mut arguments: Arguments) -> Outcome {
     let mut measured = Vec::new();
     for arch in archs {
         let architecture = modules::architecture(&arch)?;
-        let results = parallel::map(&arch, &chosen, |module| {
-            let file = folder.join(format!("{}.{arch}.ptx", modules::name(module)));
-            fs::write(&file, modules::ptx(&nvrtc, module, architecture)?)?;
-            tools.measure(&file, &arch)
+        let results = parallel::map(&arch, &chosen, |unit| {
+            let file = folder.join(format!("{}.{arch}.ptx", unit.name));
+            fs::write(&file, unit.ptx(&nvrtc, architecture)?)?;
+            let figures = tools.measure(&file, &arch)?;
+            let titled = figures.into_iter().map(|figures| Figures { title: unit.title.clone(), ..figures });
+            Ok(titled.collect::<Vec<_>>())
         });
         let mut kernels = Vec::new();
         for result in results {
@@ -59,7 +62,7 @@ fn run(mut arguments: Arguments) -> Outcome {
         measured.push(Measured { arch, kernels });
     }
 
-    let report = report::table(&measured);
+    let report = report::table(&measured) + "\n" + &generated::table(&measured);
     print!("{}", if verbose { report::kernels(&measured) + &report } else { report.clone() });
     if let Some(file) = markdown {
         fs::write(&file, report::page(&measured, nvrtc.version()))?;
@@ -67,9 +70,13 @@ fn run(mut arguments: Arguments) -> Outcome {
     let mut missed = 0;
     for Measured { arch, kernels } in &measured {
         for figures in kernels {
-            for violation in budget::violations(figures) {
+            let violations = match &figures.title {
+                None => budget::violations(figures),
+                Some(title) => generated::violations(title, figures),
+            };
+            for violation in violations {
                 missed += 1;
-                eprintln!("{arch} {}: {violation}", figures.kernel);
+                eprintln!("{arch} {}: {violation}", figures.title.as_ref().unwrap_or(&figures.kernel));
             }
         }
     }

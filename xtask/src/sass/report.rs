@@ -21,7 +21,7 @@ fn numbers(values: [Option<f64>; 4]) -> String {
 /// The worst of all kernels under a goal, by element size.
 fn worst(goal: &Goal, measured: &Measured, figure: impl Fn(&Figures) -> f64) -> [Option<f64>; 4] {
     let mut found = [None; 4];
-    for figures in &measured.kernels {
+    for figures in measured.kernels.iter().filter(|figures| figures.title.is_none()) {
         let Some(name) = Name::parse(&figures.kernel).filter(|name| goal.covers(name)) else {
             continue;
         };
@@ -76,7 +76,7 @@ pub fn kernels(measured: &[Measured]) -> String {
             let _ = writeln!(
                 text,
                 "{:44} {:4} {:5} {:6.2} {:5.2} {:6.2} {:4.2} {:5}",
-                kernel.kernel,
+                kernel.title.as_ref().unwrap_or(&kernel.kernel),
                 kernel.registers,
                 kernel.local,
                 kernel.instructions_per_element,
@@ -119,6 +119,8 @@ pub fn page(measured: &[Measured], (major, minor): (i32, i32)) -> String {
         }
         text += "\n";
     }
+    text += "\n";
+    text += &super::generated::table(measured);
     text += "\nAlso checked: no local memory and no stack in any kernel; at most 40 registers (row and column 48); all accesses of contiguous operands 128 bits wide\n\
              (column: the one element per row; f64 copysign: ptxas loads only the halves that carry a sign); at least 64 bytes in flight per thread (row and f64\n\
              copysign 48); no index multiplication in contiguous, scalar and row kernels.\n";

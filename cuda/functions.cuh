@@ -1,0 +1,110 @@
+// The operations that are large: division with a remainder, powers, logarithms, angles. Only kernels that call one of
+// them are compiled with this file and math.cuh.
+
+namespace bl {
+
+BL_FN f32 floor_of(f32 x) {
+#if BL_DEVICE
+    f32 r;
+    BL_PTX("cvt.rmi.f32.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+#else
+    return __builtin_floorf(x);
+#endif
+}
+BL_FN f64 floor_of(f64 x) {
+#if BL_DEVICE
+    f64 r;
+    BL_PTX("cvt.rmi.f64.f64 %0, %1;" : "=d"(r) : "d"(x));
+    return r;
+#else
+    return __builtin_floor(x);
+#endif
+}
+
+// NumPy's algorithm, in f32 or f64. The remainder is exact, so the quotient is all but an integer already.
+template <class F> BL_FN F float_floor_divide(F x, F y) {
+    const F ratio = x / y;
+    if (y == 0) return ratio;
+    const F rest = math::fmod(x, y);
+    F quotient = (x - rest) / y;
+    if (rest != 0 && (y < 0) != (rest < 0)) quotient -= 1;
+    if (quotient == 0) return with_sign(F(0), sign_of(ratio));
+    const F floor = floor_of(quotient);
+    return quotient - floor > F(0.5) ? floor + 1 : floor;
+}
+template <class F> BL_FN F float_remainder(F x, F y) {
+    const F rest = math::fmod(x, y);
+    if (rest == 0) return with_sign(F(0), sign_of(y));
+    return (y < 0) != (rest < 0) ? rest + y : rest;
+}
+
+// Integers: by zero everything is 0, and the one quotient that does not fit wraps.
+template <class T> BL_FN T integer_floor_divide(T x, T y) {
+    if (y == 0) return 0;
+    if constexpr (is_signed_integer<T>()) {
+        if (y == T(-1)) return T(0 - wrapping(x));
+        const T quotient = T(x / y), rest = T(x % y);
+        return rest != 0 && (rest < 0) != (y < 0) ? T(quotient - 1) : quotient;
+    } else return T(x / y);
+}
+template <class T> BL_FN T integer_remainder(T x, T y) {
+    if (y == 0) return 0;
+    if constexpr (is_signed_integer<T>()) {
+        if (y == T(-1)) return 0;
+        const T rest = T(x % y);
+        return rest != 0 && (rest < 0) != (y < 0) ? T(rest + y) : rest;
+    } else return T(x % y);
+}
+
+// A function of one float: f16 and bf16 are rounded once, from f64.
+template <class T, class F, class G> BL_FN T of_one_float(T x, F half, G whole) {
+    if constexpr (is_half<T>()) return round_to<T>(round_to_odd(half(f64(widen(x)))));
+    else return whole(x);
+}
+
+namespace op {
+
+struct floor_divide {
+    template <class T> static BL_FN T apply(T x, T y) {
+        if constexpr (is_integer<T>()) return integer_floor_divide(x, y);
+        else return arithmetic(x, y, [](auto a, auto b) { return float_floor_divide(a, b); });
+    }
+};
+
+struct remainder {
+    template <class T> static BL_FN T apply(T x, T y) {
+        if constexpr (is_integer<T>()) return integer_remainder(x, y);
+        else return arithmetic(x, y, [](auto a, auto b) { return float_remainder(a, b); });
+    }
+};
+
+struct pow {
+    template <class T> static BL_FN T apply(T x, T y) {
+        if constexpr (is_integer<T>()) return math::ipow(x, y);
+        else return math::pow(x, y);
+    }
+};
+
+struct logaddexp {
+    template <class T> static BL_FN T apply(T x, T y) { return math::logaddexp(x, y); }
+};
+
+struct atan2 {
+    template <class T> static BL_FN T apply(T y, T x) { return math::atan2(y, x); }
+};
+
+struct exp {
+    template <class T> static BL_FN T apply(T x) {
+        return of_one_float(x, [](f64 a) { return math::narrow::exp(a); }, [](auto a) { return math::exp(a); });
+    }
+};
+
+struct log {
+    template <class T> static BL_FN T apply(T x) {
+        return of_one_float(x, [](f64 a) { return math::narrow::log(a); }, [](auto a) { return math::log(a); });
+    }
+};
+
+}  // namespace op
+}  // namespace bl

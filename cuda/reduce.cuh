@@ -1,0 +1,191 @@
+// The skeletons of generated sums. The terms of one output, in order, are the leaves of a perfect binary tree in which every
+// node is the sum of its children, the left one first; leaves beyond the last term are -0, the identity (0 for integers). So
+// any aligned run of 2^k terms is a subtree, whoever adds it up: a thread in its registers, a warp, a block, or the next
+// launch, which sums what each block of this one has stored. The result depends on nothing but the terms.
+//
+// What is generated is a struct K as for map.cuh, where groups are groups of terms, and besides:
+//
+//     Sum                        what sums are kept in: f64, u64 or c128
+//     output_places(p, output)   the addresses of an output and of the first term of every operand
+//     finish(p, at, output, segment, sum)   stores a sum, or a part of one
+//
+// p.terms terms per output make p.segments segments of p.segment_groups groups each.
+
+namespace bl {
+
+template <class S> BL_FN S identity() {
+    if constexpr (is_complex<S>()) return S{identity<decltype(S::re)>(), identity<decltype(S::re)>()};
+    else if constexpr (is_float<S>()) return from_bits<S>(Bits<S>(1) << (8 * sizeof(S) - 1));
+    else return S(0);
+}
+template <class S> BL_FN S sum_of(S left, S right) {
+    if constexpr (is_complex<S>()) return S{left.re + right.re, left.im + right.im};
+    else return left + right;
+}
+
+// A term as a sum of its own. The sign of a NaN is free here, so floats are widened without further ado.
+template <class S, class T> BL_FN S leaf(T x) {
+    if constexpr (is_complex<T>()) return S{f64(x.re), f64(x.im)};
+    else if constexpr (is_half<T>()) return S(widen(x));
+    else if constexpr (is_bool<T>()) return S(x.bits);
+    else return S(x);
+}
+
+template <class S> BL_FN S quotient(S sum, f64 terms) {
+    if constexpr (is_complex<S>()) return S{sum.re / terms, sum.im / terms};
+    else return S(sum / terms);
+}
+
+// A binary counter of subtrees: bit k of `count` says that held[k], the sum of 2^k subtrees, waits for its right neighbour.
+// At most 2^LEVELS subtrees of equal size, in order.
+template <class S, int LEVELS> struct Counter {
+    S held[LEVELS + 1];
+    u32 count;
+    BL_FN Counter() : count(0) {
+#pragma unroll
+        for (int k = 0; k <= LEVELS; ++k) held[k] = identity<S>();
+    }
+    BL_FN void push(S x) {
+        bool carries = true;
+#pragma unroll
+        for (int k = 0; k <= LEVELS; ++k) {
+            // Branches, not selections: most subtrees end at the first level, and all threads of a warp go the same way.
+            if (carries) {
+                if (count >> k & 1) x = sum_of(held[k], x);
+                else held[k] = x, carries = false;
+            }
+        }
+        ++count;
+    }
+    BL_FN S sum() const {
+        S x = identity<S>();
+#pragma unroll
+        for (int k = 0; k <= LEVELS; ++k) x = count >> k & 1 ? sum_of(held[k], x) : x;
+        return x;
+    }
+};
+
+constexpr int log2_of(int n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
+
+// The sum of N subtrees that stand side by side.
+template <int N, class S> BL_FN S tree(S (&x)[N]) {
+#pragma unroll
+    for (int step = 1; step < N; step *= 2)
+#pragma unroll
+        for (int k = 0; k + step < N; k += 2 * step) x[k] = sum_of(x[k], x[k + step]);
+    return x[0];
+}
+
+// The sum of a group of terms, which may be beyond the last term in part or altogether.
+template <class K, class Places, class Kept>
+BL_FN typename K::Sum sum_group(const typename K::Params& p, const Places& output, const Kept& kept, typename K::Index group) {
+    typedef typename K::Sum Sum;
+    typedef typename K::Index Index;
+    const Index n = group * K::GROUP, terms = Index(p.terms);
+    if (n + K::GROUP <= terms) {
+        const auto at = K::template places<K::GROUP>(p, output.address, K::COUNTS_GROUPS ? group : n);
+        if (!K::STRADDLES || n - Index(at.outer) * K::inner_size(p) < K::inner_starts(p)) {
+            const auto loaded = K::template load<K::GROUP>(p, at);
+            Sum x[K::GROUP];
+#pragma unroll
+            for (int k = 0; k < K::GROUP; ++k) x[k] = leaf<Sum>(K::compute(kept, loaded, k));
+            return tree(x);
+        }
+    }
+    Counter<Sum, log2_of(K::GROUP)> counter;
+    if constexpr (K::STRADDLES || K::EDGES) {
+#pragma unroll 1
+        for (Index k = n; k < n + K::GROUP && k < terms; ++k) {
+            const auto at = K::template places<1>(p, output.address, k);
+            counter.push(leaf<Sum>(K::compute(kept, K::template load<1>(p, at), 0)));
+        }
+    }
+    return counter.sum();
+}
+
+// ---- One thread per output and segment ---------------------------------------------------------------------------
+// For outputs that lie side by side, and for few terms. At most 2^BL_SUM_LEVELS groups per segment. Blocks count tiles of
+// BL_THREADS outputs first, then segments; the grid's second dimension goes on where the first ends.
+BL_FN u64 block_number() { return u64(blockIdx.y) * gridDim.x + blockIdx.x; }
+
+template <class K> BL_FN void sum_by_threads(const typename K::Params& p) {
+    typedef typename K::Index Index;
+    const Index block = Index(block_number()), tiles = Index(p.tiles);
+    const Index segment = block / tiles, output = (block - segment * tiles) * BL_THREADS + threadIdx.x;
+    if (output >= Index(p.outputs) || segment >= Index(p.segments)) return;
+    const auto places = K::output_places(p, output);
+    const auto kept = K::keep(p, places.address);
+    Counter<typename K::Sum, BL_SUM_LEVELS> counter;
+    const Index first = segment * Index(p.segment_groups), groups = Index(p.groups);
+#pragma unroll 1
+    for (Index group = first; group < first + Index(p.segment_groups) && group < groups; ++group)
+        counter.push(sum_group<K>(p, places, kept, group));
+    K::finish(p, places, output, segment, counter.sum());
+}
+
+#if BL_DEVICE  // threads that talk to each other
+
+BL_FN u64 exchange(u64 x, u32 distance) {
+    const u32 low = __shfl_xor_sync(0xffffffffu, low_half(x), distance), high = __shfl_xor_sync(0xffffffffu, high_half(x), distance);
+    return join(low, high);
+}
+BL_FN f64 exchange(f64 x, u32 distance) { return from_bits<f64>(exchange(bits_of(x), distance)); }
+BL_FN c128 exchange(c128 x, u32 distance) { return c128{exchange(x.re, distance), exchange(x.im, distance)}; }
+
+// The sum over 2^log2 neighbouring threads of a warp, in the first of them. Every thread adds in the order of its own side,
+// which only the first needs to have right.
+template <class S> BL_FN S sum_of_lanes(S x, u32 log2) {
+#pragma unroll 1
+    for (u32 k = 0; k < log2; ++k) x = sum_of(x, exchange(x, 1u << k));
+    return x;
+}
+
+// ---- 2^lanes_log2 threads of a warp per output ------------------------------------------------------------------
+// For outputs with at most 32 groups of terms; one segment.
+template <class K> BL_FN void sum_by_lanes(const typename K::Params& p) {
+    typedef typename K::Index Index;
+    const u32 log2 = u32(p.lanes_log2), lane = threadIdx.x & ((1u << log2) - 1);
+    const Index output = Index(block_number() * (BL_THREADS >> log2) + (threadIdx.x >> log2));
+    const bool works = output < Index(p.outputs);
+    const auto places = K::output_places(p, works ? output : 0);
+    const auto kept = K::keep(p, places.address);
+    const auto sum = sum_of_lanes(sum_group<K>(p, places, kept, works ? Index(lane) : Index(p.groups)), log2);
+    if (works && lane == 0) K::finish(p, places, output, 0, sum);
+}
+
+// ---- One block per output and segment ----------------------------------------------------------------------------
+// At most 2^BL_SUM_CHUNKS_LOG2 chunks of BL_THREADS groups per segment. Blocks count segments first, then outputs.
+template <class K> BL_FN void sum_by_blocks(const typename K::Params& p) {
+    typedef typename K::Index Index;
+    typedef typename K::Sum Sum;
+    enum { WARPS = BL_THREADS / BL_WARP };
+    __shared__ Sum partial[WARPS << BL_SUM_CHUNKS_LOG2];
+    const Index block = Index(block_number()), segments = Index(p.segments);
+    const Index output = block / segments, segment = block - output * segments;
+    if (output >= Index(p.outputs)) return;
+    const auto places = K::output_places(p, output);
+    const auto kept = K::keep(p, places.address);
+    const Index first = segment * Index(p.segment_groups), groups = Index(p.groups);
+    const Index end = groups - first < Index(p.segment_groups) ? groups : first + Index(p.segment_groups);
+    u32 count = 0;  // warps that have a part of the sum, in all chunks so far
+#pragma unroll 1
+    for (Index group = first; group < end; group += BL_THREADS, count += WARPS) {
+        const Sum sum = sum_of_lanes(sum_group<K>(p, places, kept, group + threadIdx.x), 5);
+        if (threadIdx.x % BL_WARP == 0) partial[count + threadIdx.x / BL_WARP] = sum;
+    }
+    __syncthreads();
+    Sum sum = threadIdx.x < count ? partial[threadIdx.x] : identity<Sum>();
+#pragma unroll 1
+    for (u32 left = count; left > 1; left = (left + 1) / 2) {
+        const u32 right = 2 * threadIdx.x + 1;
+        if (right <= left) sum = right < left ? sum_of(partial[right - 1], partial[right]) : partial[right - 1];
+        __syncthreads();
+        if (right <= left) partial[threadIdx.x] = sum;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) K::finish(p, places, output, segment, sum);
+}
+
+#endif
+
+}  // namespace bl

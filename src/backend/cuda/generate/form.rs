@@ -1,0 +1,197 @@
+//! What a generated kernel depends on: its key.
+
+use smallvec::SmallVec;
+
+use super::class::{Class, Walk};
+use crate::op::ElementOp;
+use crate::program::{Action, Fold, Input, Program, Value};
+use crate::{DType, program::Accumulator};
+
+/// What a kernel does with the results of its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::backend::cuda) enum Kind {
+    /// It stores them.
+    Map,
+    /// It adds them up.
+    Sum(Adders, Finish),
+}
+
+/// Who adds up the terms of one output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(in crate::backend::cuda) enum Adders {
+    /// A thread, or one per segment.
+    Thread,
+    /// Some neighbouring threads of a warp.
+    Lanes,
+    /// A block, or one per segment.
+    Block,
+}
+
+/// What becomes of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(in crate::backend::cuda) enum Finish {
+    /// It is a part of one, and stored as it is.
+    Part,
+    /// It is rounded.
+    Sum,
+    /// It is divided by the number of terms and rounded.
+    Mean,
+}
+
+impl From<Fold> for Finish {
+    fn from(fold: Fold) -> Finish {
+        match fold {
+            Fold::Sum => Finish::Sum,
+            Fold::Mean => Finish::Mean,
+        }
+    }
+}
+
+/// Everything that the source of a kernel depends on. Numbers, sizes, strides and addresses are not among it: those
+/// are parameters.
+#[derive(Clone, Debug)]
+pub(in crate::backend::cuda) struct Form<'a> {
+    pub(super) program: &'a Program,
+    pub(super) kind: Kind,
+    /// The dtype of the destination.
+    pub(super) out: DType,
+    /// Whether the last slot is a mask.
+    pub(super) masked: bool,
+    /// How each slot is walked, the destination first.
+    pub(super) classes: SmallVec<[Class; 8]>,
+    pub(super) walk: Walk,
+    /// How many loops the kernel has room for; 0 for [`Walk::Linear`].
+    pub(super) rank: u8,
+    /// The same for the loops over the outputs of a sum.
+    pub(super) outer_rank: u8,
+    /// Whether indices have 64 bits.
+    pub(super) wide: bool,
+    /// The elements that a thread takes at once.
+    pub(super) group: u8,
+    /// The groups that a thread takes, all of their loads under way at once.
+    pub(super) depth: u8,
+}
+
+/// A form as bytes, to look its kernel up.
+pub(in crate::backend::cuda) type Key = SmallVec<[u8; 64]>;
+
+impl Form<'_> {
+    /// The form as bytes: equal for equal sources, and for those alone.
+    pub(in crate::backend::cuda) fn key(&self) -> Key {
+        let (kind, finish) = match self.kind {
+            Kind::Map => (0, 0),
+            Kind::Sum(adders, finish) => (1 + adders as u8, finish as u8),
+        };
+        let (inputs, steps) = (self.program.inputs(), self.program.steps());
+        let mut key = Key::with_capacity(14 + self.classes.len() + inputs.len() + 10 * steps.len());
+        key.extend_from_slice(&[
+            kind,
+            finish,
+            self.walk as u8,
+            self.rank,
+            self.outer_rank,
+            u8::from(self.wide) | u8::from(self.masked) << 1,
+            self.group,
+            self.depth,
+            self.out as u8,
+            self.classes.len() as u8,
+            inputs.len() as u8,
+        ]);
+        key.extend(self.classes.iter().map(|&class| class as u8));
+        for input in inputs {
+            let number = u8::from(matches!(input, Input::Number(..)));
+            key.push(input.dtype() as u8 | number << 7);
+        }
+        for step in steps {
+            let action = match step.action {
+                Action::Cast => u8::MAX,
+                Action::Apply(op) => op as u8,
+            };
+            key.extend_from_slice(&[action, step.dtype as u8, step.result as u8]);
+            for &argument in step.arguments() {
+                key.extend_from_slice(&value_bytes(argument));
+            }
+        }
+        key.extend_from_slice(&value_bytes(self.program.result()));
+        key
+    }
+
+    /// The dtype of the sum of the program's results.
+    pub(super) fn sum_dtype(&self) -> DType {
+        sum_dtype(self.program.dtype(self.program.result()))
+    }
+
+    /// The slot of the mask.
+    pub(super) fn mask(&self) -> Option<usize> {
+        self.masked.then(|| self.classes.len() - 1)
+    }
+
+    /// What the kernel is called: how it walks, what it computes and in which dtype, cut short where that is long.
+    pub(in crate::backend::cuda) fn name(&self) -> String {
+        let mut name = String::from(match self.kind {
+            Kind::Map => match self.walk {
+                Walk::Linear => "linear",
+                Walk::Groups => "groups",
+                Walk::Elements => "elements",
+            },
+            Kind::Sum(Adders::Thread, _) => "thread_sum",
+            Kind::Sum(Adders::Lanes, _) => "lanes_sum",
+            Kind::Sum(Adders::Block, _) => "block_sum",
+        });
+        if self.rank > 1 {
+            name.push_str(&self.rank.to_string());
+        }
+        if self.wide {
+            name.push('w');
+        }
+        if self.masked {
+            name.push_str("_masked");
+        }
+        let steps = self.program.steps();
+        for step in steps.iter().take(NAMED_STEPS) {
+            name.push('_');
+            name.push_str(match step.action {
+                Action::Cast => "cast",
+                Action::Apply(op) => op.name(),
+            });
+        }
+        if steps.len() > NAMED_STEPS {
+            name.push_str(&format!("_and_{}", steps.len() - NAMED_STEPS));
+        }
+        if steps.is_empty() {
+            let fills = matches!(self.program.inputs().first(), Some(Input::Number(..)));
+            name.push_str(if fills { "_fill" } else { "_copy" });
+        }
+        format!("{name}_{}", self.out)
+    }
+}
+
+/// As many steps are named in the name of a kernel.
+const NAMED_STEPS: usize = 4;
+
+/// The dtype in which terms of this one are added up.
+pub(super) fn sum_dtype(terms: DType) -> DType {
+    match Accumulator::of(terms) {
+        Accumulator::Integer => DType::U64,
+        Accumulator::Float => DType::F64,
+        Accumulator::Complex => DType::C128,
+    }
+}
+
+fn value_bytes(value: Value) -> [u8; 2] {
+    // Bit 15 tells inputs from steps; there are far fewer than 2^15 of either.
+    let bits = match value {
+        Value::Input(index) => index,
+        Value::Step(index) => index | 1 << 15,
+    };
+    bits.to_le_bytes()
+}
+
+/// Whether a function is so large that copies of it should be few, and so slow that memory does not matter: such
+/// operations have no hand-written kernels, and generated ones compute few elements per thread.
+pub(in crate::backend::cuda) const fn is_large(op: ElementOp) -> bool {
+    use ElementOp::{Atan2, Exp, FloorDivide, Log, LogAddExp, Pow, Remainder};
+    matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2 | Exp | Log)
+}

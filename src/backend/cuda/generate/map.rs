@@ -1,0 +1,137 @@
+//! Elementwise requests.
+
+use smallvec::SmallVec;
+
+use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
+use super::form::{Form, Kind};
+use super::{GRID_X, Job, Loops, THREADS, Words, group_size, is_slow, push_numbers};
+use crate::backend::cuda::force::Force;
+use crate::plan::{OUT, Plan};
+use crate::program::Request;
+use crate::{Error, Result};
+
+/// The bytes of a group's operands that registers have room for.
+const GROUP_BYTES: usize = 208;
+
+/// The bytes that a thread should have under way.
+const IN_FLIGHT: usize = 64;
+
+/// The form, parameters and grid for an elementwise request. Operands are given by slot.
+pub(in crate::backend::cuda) fn map<'a>(
+    request: &Request<'a>,
+    operands: &[Operand],
+    force: Force,
+) -> Result<Job<'a>> {
+    let plan = request.plan;
+    let slots = 0..plan.slots.len();
+    let slow = is_slow(request.program);
+    let moves = |slot: usize| plan.is_dense(slot) || !plan.is_constant(slot) && plan.slots[slot].strides[0] != 0;
+    let is_linear = plan.is_dense(OUT)
+        && slots.clone().all(|slot| plan.is_dense(slot) || plan.is_constant(slot))
+        && !force.has(Force::ELEMENTS);
+    let sizes = || slots.clone().filter(|&slot| moves(slot)).map(|slot| operands[slot].size);
+    // A single loop has no runs that groups could straddle, and whatever its length is, one kernel serves.
+    let inner = (!is_linear && plan.rank > 1).then_some(plan.sizes[0]);
+    let group = group_size(sizes(), GROUP_BYTES, slow, inner);
+    let walk = match inner {
+        _ if is_linear => Walk::Linear,
+        Some(inner) if inner.is_multiple_of(group) && !force.has(Force::ELEMENTS) => Walk::Groups,
+        _ => Walk::Elements,
+    };
+    let head = match walk {
+        Walk::Linear => best_head(plan, operands, group),
+        Walk::Elements if plan.is_dense(OUT) => operands[OUT].head(group).min(plan.len),
+        Walk::Groups | Walk::Elements => 0,
+    };
+    let class = |slot: usize| operands[slot].class(plan, slot, walk, group, head);
+    let classes: SmallVec<[Class; 8]> = slots.clone().map(class).collect();
+    let located: SmallVec<[usize; 8]> = slots.clone().filter(|&slot| classes[slot].is_located()).collect();
+    let unit = if walk == Walk::Groups { group } else { 1 };
+    let groups = (plan.len - head) / group;
+    let wide = force.has(Force::WIDE)
+        || match walk {
+            Walk::Linear => groups >= NARROW,
+            Walk::Groups | Walk::Elements => {
+                plan.len >= NARROW || !located.iter().all(|&slot| is_near(plan, &plan.slots[slot]))
+            }
+        };
+    let loops = Loops::new(plan, unit, if located.is_empty() { 0 } else { rank_bucket(plan.rank - usize::from(walk == Walk::Groups && plan.sizes[0] == group)) }, wide);
+    let depth = match walk {
+        Walk::Elements => 1,
+        _ if slow => 1,
+        Walk::Linear | Walk::Groups => depth(group, sizes().sum::<usize>() - operands[OUT].size, operands[OUT].size),
+    };
+    let form = Form {
+        program: request.program,
+        kind: Kind::Map,
+        out: request.out,
+        masked: request.masked,
+        classes,
+        walk,
+        rank: loops.room,
+        outer_rank: 0,
+        wide,
+        group: group as u8,
+        depth: depth as u8,
+    };
+
+    let tail = plan.len - head - groups * group;
+    let per_block = THREADS * depth;
+    let blocks = match walk {
+        Walk::Elements => (groups + head + tail).div_ceil(THREADS),
+        Walk::Linear | Walk::Groups => {
+            groups / per_block + usize::from(!groups.is_multiple_of(per_block) || head + tail != 0)
+        }
+    };
+    if blocks > GRID_X {
+        let reason = format!("{} elements are more than a grid has threads for", plan.len);
+        return Err(Error::InvalidArgument { op: request.op, reason });
+    }
+    let mut words = Words::new();
+    for (slot, operand) in operands.iter().enumerate() {
+        let runs = matches!(form.classes[slot], Class::DenseAligned | Class::Dense);
+        let skipped = if walk == Walk::Linear && runs { head * operand.size } else { 0 };
+        words.push(operand.address + skipped as u64);
+    }
+    let (inner_size, inner_starts) = (plan.sizes[0], (plan.sizes[0] + 1).saturating_sub(group));
+    let full_blocks = groups / per_block;
+    words.extend([groups, full_blocks, head, tail, inner_size, inner_starts].map(|count| count as u64));
+    for slot in slots.filter(|&slot| form.classes[slot] == Class::Strided) {
+        words.push((plan.slots[slot].strides[0] as i64).wrapping_mul(operands[slot].size as i64) as u64);
+    }
+    push_numbers(&mut words, request.program);
+    if !located.is_empty() {
+        loops.push(&mut words, &located)?;
+    }
+    Job { form, words, grid: [blocks, 1] }.checked(request.op)
+}
+
+/// How many elements to leave to single threads, so that the destination is aligned and as many operands with it as
+/// can be.
+fn best_head(plan: &Plan, operands: &[Operand], group: usize) -> usize {
+    let runs = |slot: usize| plan.is_dense(slot);
+    let aligned = |head: usize| {
+        let slots = (0..operands.len()).filter(|&slot| runs(slot));
+        slots.filter(|&slot| operands[slot].is_aligned(group, head)).count()
+    };
+    let mut best = operands[OUT].head(group);
+    let all = (0..operands.len()).filter(|&slot| runs(slot)).count();
+    if aligned(best) < all {
+        let heads = (best + 1..group).filter(|&head| operands[OUT].is_aligned(group, head));
+        best = heads.fold(best, |best, head| if aligned(head) > aligned(best) { head } else { best });
+    }
+    best.min(plan.len)
+}
+
+/// How many groups a thread takes: enough bytes under way, while registers last. Without inputs there is but the number to
+/// store, as often as pays for finding out where.
+fn depth(group: usize, inputs: usize, out: usize) -> usize {
+    if inputs == 0 {
+        return if out < 8 { 4 } else { 8 };
+    }
+    let mut depth = 1;
+    while depth < 4 && depth * group * inputs < IN_FLIGHT && 2 * depth * group * inputs + group * out <= GROUP_BYTES {
+        depth *= 2;
+    }
+    depth
+}

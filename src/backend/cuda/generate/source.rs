@@ -1,0 +1,310 @@
+//! From a form to the CUDA C++ of its kernel: a struct that says how this kernel differs from others, for the skeletons
+//! in `cuda/map.cuh` and `cuda/reduce.cuh`.
+
+use std::fmt::Write;
+
+use super::class::{Class, Walk};
+use super::form::{Adders, Finish, Form, Kind, is_large};
+use crate::DType;
+use crate::plan::OUT;
+use crate::program::{Action, Input, Value};
+
+/// What all generated kernels build on.
+const GROUND: &str = include_str!(concat!(env!("OUT_DIR"), "/generated.cuh"));
+/// What those need besides that call one of the larger functions.
+const FUNCTIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/functions.cuh"));
+/// The skeletons.
+const MAP: &str = include_str!(concat!(env!("OUT_DIR"), "/map.cuh"));
+const REDUCE: &str = include_str!(concat!(env!("OUT_DIR"), "/reduce.cuh"));
+
+/// The whole source that NVRTC is given.
+pub(in crate::backend::cuda) fn source(form: &Form<'_>) -> String {
+    let functions = if calls_functions(form) { FUNCTIONS } else { "" };
+    let skeleton = if form.kind == Kind::Map { MAP } else { REDUCE };
+    [GROUND, functions, skeleton, "#line 1 \"generated\"\n", &kernel(form)].concat()
+}
+
+fn calls_functions(form: &Form<'_>) -> bool {
+    form.program.steps().iter().any(|step| matches!(step.action, Action::Apply(op) if is_large(op)))
+}
+
+/// The part of the source that is this kernel's own.
+pub(in crate::backend::cuda) fn kernel(form: &Form<'_>) -> String {
+    let mut text = Text { form, out: String::new() };
+    for line in form.program.to_string().lines() {
+        text.line(&format!("// {line}"));
+    }
+    text.line("namespace bl {\nstruct K {");
+    text.constants();
+    text.params();
+    text.kept();
+    text.places();
+    text.group();
+    text.compute();
+    match form.kind {
+        Kind::Map => text.store(),
+        Kind::Sum(_, finish) => text.finish(finish),
+    }
+    text.line("};\n}  // namespace bl\n");
+    let skeleton = match (form.kind, form.walk) {
+        (Kind::Map, Walk::Linear | Walk::Groups) => "map_groups",
+        (Kind::Map, Walk::Elements) => "map_elements",
+        (Kind::Sum(Adders::Thread, _), _) => "sum_by_threads",
+        (Kind::Sum(Adders::Lanes, _), _) => "sum_by_lanes",
+        (Kind::Sum(Adders::Block, _), _) => "sum_by_blocks",
+    };
+    let name = form.name();
+    text.line(&format!(
+        "extern \"C\" __global__ void __launch_bounds__(BL_THREADS) {name}(const __grid_constant__ bl::K::Params p) {{\n    \
+         bl::{skeleton}<bl::K>(p);\n}}"
+    ));
+    text.out
+}
+
+struct Text<'a> {
+    form: &'a Form<'a>,
+    out: String,
+}
+
+impl Text<'_> {
+    fn line(&mut self, line: &str) {
+        self.out.push_str(line);
+        self.out.push('\n');
+    }
+
+    /// Writes a line inside the struct.
+    fn member(&mut self, line: &str) {
+        let _ = writeln!(self.out, "    {line}");
+    }
+
+    /// The dtype of a slot.
+    fn dtype(&self, slot: usize) -> DType {
+        if slot == OUT {
+            return self.form.out;
+        }
+        let in_slot = |input: &&Input| matches!(input, Input::Memory(_, other) if *other == slot);
+        self.form.program.inputs().iter().find(in_slot).map_or(DType::Bool, Input::dtype)
+    }
+
+    /// The inputs in memory, as (their number, their slot), and their class.
+    fn in_memory(&self) -> impl Iterator<Item = (usize, usize, Class)> {
+        let inputs = self.form.program.inputs().iter().enumerate();
+        let places = inputs.filter_map(|(index, input)| match input {
+            Input::Memory(_, slot) => Some((index, *slot, self.form.classes[*slot])),
+            Input::Number(..) => None,
+        });
+        places.collect::<Vec<_>>().into_iter()
+    }
+
+    /// The operands that groups hold, as (what they are called, their dtype, slot and class): all that do not stand still.
+    fn grouped(&self) -> Vec<(String, DType, usize, Class)> {
+        let inputs = self.in_memory().map(|(index, slot, class)| (format!("x{index}"), self.dtype(slot), slot, class));
+        let mask = self.form.mask().map(|slot| ("mask".into(), DType::Bool, slot, self.form.classes[slot]));
+        inputs.chain(mask).filter(|(.., class)| *class != Class::Still).collect()
+    }
+
+    fn constants(&mut self) {
+        let form = self.form;
+        let index = if form.wide { "u64" } else { "u32" };
+        self.member(&format!("typedef {index} Index;"));
+        let straddles = form.walk == Walk::Elements;
+        let edges = form.walk == Walk::Linear;
+        let (group, depth, slots) = (form.group, form.depth, form.classes.len());
+        self.member(&format!(
+            "enum {{ GROUP = {group}, DEPTH = {depth}, SLOTS = {slots}, EDGES = {}, STRADDLES = {}, COUNTS_GROUPS = {} }};",
+            u8::from(edges),
+            u8::from(straddles),
+            u8::from(!straddles),
+        ));
+        self.member(&format!("typedef dtype_{} Result;", form.program.dtype(form.program.result())));
+        if let Kind::Sum(..) = form.kind {
+            self.member(&format!("typedef dtype_{} Sum;", form.sum_dtype()));
+        }
+    }
+
+    /// The parameters, in the order in which [`super::Words`] holds them.
+    fn params(&mut self) {
+        let form = self.form;
+        self.member("struct Params {");
+        self.member("    u64 at[SLOTS];");
+        self.member("    u64 groups, full_blocks, head, tail, inner_size, inner_starts;");
+        if let Kind::Sum(..) = form.kind {
+            self.member("    u64 terms, outputs, tiles, segments, segment_groups, lanes_log2;");
+            self.member("    f64 divisor;");
+        }
+        let strided = form.classes.iter().filter(|&&class| class == Class::Strided).count();
+        if strided > 0 {
+            self.member(&format!("    i64 inner[{strided}];"));
+        }
+        let numbers = form.program.inputs().iter().filter(|input| matches!(input, Input::Number(..)));
+        let numbers = numbers.count();
+        if numbers > 0 {
+            self.member(&format!("    BlValue number[{numbers}];"));
+        }
+        let located = form.classes.iter().filter(|class| class.is_located()).count();
+        if located > 0 {
+            self.member(&format!("    Loops<{}, {located}> loops;", form.rank));
+        }
+        if let Kind::Sum(..) = form.kind {
+            self.member(&format!("    Loops<{}, SLOTS> outer;", form.outer_rank));
+        }
+        self.member("};");
+        self.member("static BL_FN Index inner_size(const Params& p) { return Index(p.inner_size); }");
+        self.member("static BL_FN Index inner_starts(const Params& p) { return Index(p.inner_starts); }");
+    }
+
+    fn kept(&mut self) {
+        let form = self.form;
+        let (mut fields, mut values) = (Vec::new(), Vec::new());
+        let mut numbers = 0;
+        for (index, input) in form.program.inputs().iter().enumerate() {
+            let dtype = input.dtype();
+            match input {
+                Input::Number(..) => {
+                    values.push(format!("immediate<dtype_{dtype}>(p.number[{numbers}])"));
+                    numbers += 1;
+                }
+                Input::Memory(_, slot) if form.classes[*slot] == Class::Still => {
+                    values.push(format!("bl::load<dtype_{dtype}>(at[{slot}])"));
+                }
+                Input::Memory(..) => continue,
+            }
+            fields.push(format!("dtype_{dtype} x{index};"));
+        }
+        if let Some(slot) = form.mask().filter(|&slot| form.classes[slot] == Class::Still) {
+            fields.push("One<boolean> mask;".into());
+            values.push(format!("One<boolean>::load(at[{slot}])"));
+        }
+        self.member(&format!("struct Kept {{ {} }};", fields.join(" ")));
+        self.member("static BL_FN Kept keep(const Params& p, const u64 (&at)[SLOTS]) {");
+        self.member(&format!("    return Kept{{{}}};", values.join(", ")));
+        self.member("}");
+    }
+
+    fn places(&mut self) {
+        let form = self.form;
+        self.member("struct Places { u64 address[SLOTS]; Index outer; };");
+        self.member("template <int N, class I> static BL_FN Places places(const Params& p, const u64 (&at)[SLOTS], I n) {");
+        self.member("    Places places;");
+        let located = form.classes.iter().filter(|class| class.is_located()).count();
+        if located > 0 {
+            self.member(&format!("    Index offset[{located}];"));
+            self.member("    places.outer = locate(p.loops, Index(n), offset);");
+        } else {
+            self.member("    places.outer = 0;");
+        }
+        let mut next = 0;
+        for (slot, class) in form.classes.iter().enumerate() {
+            let size = self.dtype(slot).size();
+            let run = match form.walk {
+                Walk::Linear => format!("N * {size}"),
+                Walk::Groups => format!("GROUP * {size}"),
+                Walk::Elements => format!("{size}"),
+            };
+            let address = match class {
+                // Nobody asks.
+                Class::Still => "at[".to_owned() + &slot.to_string() + "]",
+                Class::DenseAligned | Class::Dense => format!("advance<{run}>(at[{slot}], n)"),
+                Class::RunAligned | Class::Run | Class::Column | Class::Strided => {
+                    next += 1;
+                    format!("displace<{size}>(at[{slot}], offset[{}])", next - 1)
+                }
+            };
+            self.member(&format!("    places.address[{slot}] = {address};"));
+        }
+        self.member("    return places;\n    }");
+    }
+
+    /// Which of the steps along the inner loop is a slot's.
+    fn inner_step(&self, slot: usize) -> String {
+        let before = self.form.classes[..slot].iter().filter(|&&class| class == Class::Strided);
+        format!("p.inner[{}]", before.count())
+    }
+
+    fn group(&mut self) {
+        let (mut fields, mut loads) = (String::new(), Vec::new());
+        for (name, dtype, slot, class) in self.grouped() {
+            let (held, step) = match class {
+                Class::DenseAligned | Class::RunAligned => (format!("Run<dtype_{dtype}, N>"), None),
+                Class::Dense | Class::Run => (format!("Each<dtype_{dtype}, N>"), None),
+                Class::Strided => (format!("Each<dtype_{dtype}, N>"), Some(self.inner_step(slot))),
+                Class::Still | Class::Column => (format!("One<dtype_{dtype}>"), None),
+            };
+            let step = step.map_or(String::new(), |step| format!(", {step}"));
+            let _ = write!(fields, "{held} {name}; ");
+            loads.push(format!("{held}::load(at.address[{slot}]{step})"));
+        }
+        self.member(&format!("template <int N> struct Group {{ {fields}}};"));
+        self.member("template <int N> static BL_FN Group<N> load(const Params& p, const Places& at) {");
+        self.member(&format!("    return Group<N>{{{}}};", loads.join(", ")));
+        self.member("}");
+    }
+
+    /// A value inside `compute`.
+    fn value(&self, value: Value) -> String {
+        match value {
+            Value::Step(index) => format!("t{index}"),
+            Value::Input(index) => match self.form.program.inputs()[usize::from(index)] {
+                Input::Memory(_, slot) if self.form.classes[slot] != Class::Still => format!("group.x{index}.get(k)"),
+                Input::Memory(..) | Input::Number(..) => format!("kept.x{index}"),
+            },
+        }
+    }
+
+    fn compute(&mut self) {
+        self.member("template <int N> static BL_FN Result compute(const Kept& kept, const Group<N>& group, int k) {");
+        for (index, step) in self.form.program.steps().iter().enumerate() {
+            let arguments: Vec<_> = step.arguments().iter().map(|&argument| self.value(argument)).collect();
+            let arguments = arguments.join(", ");
+            let result = step.result;
+            let call = match step.action {
+                Action::Cast => format!("convert<dtype_{result}>({arguments})"),
+                Action::Apply(op) => format!("op::{}::apply({arguments})", op.name()),
+            };
+            self.member(&format!("    const dtype_{result} t{index} = {call};"));
+        }
+        let result = self.value(self.form.program.result());
+        self.member(&format!("    return {result};"));
+        self.member("}");
+    }
+
+    fn store(&mut self) {
+        let form = self.form;
+        let (function, step) = match form.classes[OUT] {
+            Class::DenseAligned | Class::RunAligned => ("store_run", None),
+            Class::Strided => ("store_each", Some(self.inner_step(OUT))),
+            Class::Still | Class::Dense | Class::Run | Class::Column => ("store_each", None),
+        };
+        let (function, mask) = match form.mask().map(|slot| form.classes[slot]) {
+            None => (function.to_owned(), ""),
+            Some(Class::Still) => (format!("{function}_where"), ", kept.mask"),
+            Some(_) => (format!("{function}_where"), ", group.mask"),
+        };
+        let step = step.map_or(String::new(), |step| format!(", {step}"));
+        self.member("template <int N> static BL_FN void store(const Params& p, const Kept& kept, const Group<N>& group,");
+        self.member("                                         u64 address, const Result (&result)[N]) {");
+        self.member(&format!("    {function}(address, result{mask}{step});"));
+        self.member("}");
+    }
+
+    fn finish(&mut self, finish: Finish) {
+        let form = self.form;
+        self.member("static BL_FN Places output_places(const Params& p, Index output) {");
+        self.member("    Places places;");
+        self.member("    Index offset[SLOTS];");
+        self.member("    places.outer = locate(p.outer, output, offset);");
+        for slot in 0..form.classes.len() {
+            let size = self.dtype(slot).size();
+            self.member(&format!("    places.address[{slot}] = displace<{size}>(p.at[{slot}], offset[{slot}]);"));
+        }
+        self.member("    return places;\n    }");
+        self.member("static BL_FN void finish(const Params& p, const Places& at, Index output, Index segment, Sum sum) {");
+        let out = form.out;
+        self.member(&match finish {
+            Finish::Part => "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(Sum), sum);".to_owned(),
+            Finish::Sum => format!("    bl::store(at.address[0], convert<dtype_{out}>(sum));"),
+            Finish::Mean => format!("    bl::store(at.address[0], convert<dtype_{out}>(quotient(sum, p.divisor)));"),
+        });
+        self.member("}");
+    }
+}

@@ -1,0 +1,271 @@
+//! Sums: one launch that adds up the terms, and further ones for the sums of parts where many blocks share one output.
+
+use std::sync::OnceLock;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
+use super::form::{Adders, Finish, Form, Kind, sum_dtype};
+use super::{GRID_X, Job, Loops, THREADS, Words, group_size, is_slow, push_numbers};
+use crate::backend::cuda::force::Force;
+use crate::backend::cuda::params::{BL_SUM_CHUNKS_LOG2, BL_SUM_LEVELS, BL_WARP};
+use crate::layout::MAX_RANK;
+use crate::plan::{OUT, Plan, Slot};
+use crate::program::{Program, Reduction, Request};
+use crate::{DType, Error, Result};
+
+/// The bytes of a group's operands, and of its terms as sums, that registers have room for.
+const GROUP_BYTES: usize = 128;
+
+/// Elements that one thread takes at once where it adds up all by itself: loads under way.
+const THREAD_GROUP: usize = 4;
+
+/// As many threads should have something to do, if there is so much.
+const MANY_THREADS: usize = 1 << 16;
+/// As many blocks should have something to do.
+const MANY_BLOCKS: usize = 1 << 10;
+
+/// The jobs of a sum, in order. `allocate` gives the address of memory for so many bytes that lasts until the jobs
+/// are queued.
+pub(in crate::backend::cuda) fn sum<'a>(
+    request: &Request<'a>,
+    reduction: &Reduction<'_>,
+    operands: &[Operand],
+    force: Force,
+    mut allocate: impl FnMut(usize) -> Result<u64>,
+) -> Result<SmallVec<[Job<'a>; 2]>> {
+    let sums = sum_dtype(request.program.dtype(request.program.result()));
+    let terms = reduction.terms.len;
+    let mut jobs = SmallVec::new();
+    let first = Stage { op: request.op, program: request.program, plan: request.plan, terms: reduction.terms, operands, count: terms };
+    let mut choice = first.choose(force);
+    if choice.segments == 1 {
+        jobs.push(first.job(&choice, request.out, reduction.fold.into(), force)?);
+        return Ok(jobs);
+    }
+    let outputs = request.plan.len;
+    let mut part = allocate(bytes_of(request, outputs, choice.segments, sums)?)?;
+    let mut into_part: SmallVec<[Operand; 8]> = operands.into();
+    into_part[OUT] = Operand { address: part, size: sums.size() };
+    jobs.push(Stage { operands: &into_part, ..first }.job(&choice, sums, Finish::Part, force)?);
+    loop {
+        let (plan, parts) = (plan_of_parts(request.plan, choice.segments), terms_of_parts(choice.segments));
+        let mut operands = [operands[OUT], Operand { address: part, size: sums.size() }];
+        let stage = Stage { op: request.op, program: sum_of_parts(sums), plan: &plan, terms: &parts, operands: &operands, count: terms };
+        choice = stage.choose(force);
+        if choice.segments == 1 {
+            jobs.push(stage.job(&choice, request.out, reduction.fold.into(), force)?);
+            return Ok(jobs);
+        }
+        part = allocate(bytes_of(request, outputs, choice.segments, sums)?)?;
+        operands[OUT] = Operand { address: part, size: sums.size() };
+        let stage = Stage { op: request.op, program: sum_of_parts(sums), plan: &plan, terms: &parts, operands: &operands, count: terms };
+        jobs.push(stage.job(&choice, sums, Finish::Part, force)?);
+    }
+}
+
+/// The memory that the parts of all sums take.
+fn bytes_of(request: &Request<'_>, outputs: usize, segments: usize, sums: DType) -> Result<usize> {
+    let parts = outputs.checked_mul(segments).and_then(|parts| parts.checked_mul(sums.size()));
+    parts.ok_or_else(|| Error::InvalidArgument { op: request.op, reason: "a sum has too many parts".into() })
+}
+
+/// One launch of a sum.
+struct Stage<'p, 's> {
+    op: &'static str,
+    program: &'p Program,
+    plan: &'s Plan,
+    terms: &'s Plan,
+    operands: &'s [Operand],
+    /// The number of terms of the whole sum, by which a mean is divided.
+    count: usize,
+}
+
+/// How a stage is divided among threads.
+struct Choice {
+    adders: Adders,
+    group: usize,
+    walk: Walk,
+    /// Groups of terms per output, and those of them that one thread or block adds up.
+    groups: usize,
+    segment_groups: usize,
+    segments: usize,
+    lanes_log2: u32,
+}
+
+impl<'p> Stage<'p, '_> {
+    fn choose(&self, force: Force) -> Choice {
+        let (terms, slow) = (self.terms, is_slow(self.program));
+        let slots = 1..self.operands.len();
+        let is_still = |slot: usize| terms.rank > 0 && terms.is_constant(slot);
+        let is_linear = slots.clone().all(|slot| terms.is_dense(slot) || is_still(slot));
+        let inner = (!is_linear && terms.rank > 1).then_some(terms.sizes[0]);
+        let moving = slots.filter(|&slot| !is_still(slot) && (terms.rank == 0 || terms.slots[slot].strides[0] != 0));
+        let sums = sum_dtype(self.program.dtype(self.program.result())).size();
+        // The terms as sums take registers, too, but need not be aligned: their size is not one of an operand.
+        let most = GROUP_BYTES.min(GROUP_BYTES / sums * moving.clone().map(|slot| self.operands[slot].size).sum::<usize>());
+        let mut group = group_size(moving.clone().map(|slot| self.operands[slot].size), most, slow, inner);
+        let by_threads = if force.has(Force::THREAD_SUMS) {
+            true
+        } else if force.has(Force::BLOCK_SUMS) {
+            false
+        } else {
+            self.suits_threads(moving)
+        };
+        if by_threads {
+            group = group.min(THREAD_GROUP);
+        }
+        let walk = match inner {
+            _ if is_linear => Walk::Linear,
+            Some(inner) if inner.is_multiple_of(group) => Walk::Groups,
+            _ => Walk::Elements,
+        };
+        let groups = terms.len.div_ceil(group);
+        let (outputs, small) = (self.plan.len, force.has(Force::SMALL_SEGMENTS));
+        let mut choice = Choice { adders: Adders::Lanes, group, walk, groups, segment_groups: groups, segments: 1, lanes_log2: 0 };
+        if by_threads {
+            let least = if small { 1 } else { 16 };
+            let few = |segment: usize| outputs.saturating_mul(groups.div_ceil(segment)) < MANY_THREADS;
+            choice.adders = Adders::Thread;
+            choice.segment_groups = halve(1 << BL_SUM_LEVELS, least, |segment| small || few(segment));
+        } else if groups <= BL_WARP as usize && !(small && groups > 1) {
+            choice.lanes_log2 = groups.next_power_of_two().ilog2();
+        } else {
+            let few = |segment: usize| outputs.saturating_mul(groups.div_ceil(segment)) < MANY_BLOCKS;
+            choice.adders = Adders::Block;
+            choice.segment_groups = halve(THREADS << BL_SUM_CHUNKS_LOG2, THREADS, |segment| small || few(segment));
+        }
+        if choice.adders != Adders::Lanes {
+            choice.segments = groups.div_ceil(choice.segment_groups);
+        }
+        choice
+    }
+
+    /// Whether neighbouring threads should take neighbouring outputs: where those lie side by side and the terms do not,
+    /// and where terms are too few to share.
+    fn suits_threads(&self, moving: impl Iterator<Item = usize>) -> bool {
+        const FEW_TERMS: usize = 4;
+        let (mut outputs, mut terms) = (0, 0);
+        for slot in moving {
+            let step = |plan: &Plan| plan.slots[slot].strides[0].unsigned_abs();
+            if self.terms.rank > 0 && step(self.terms) == 1 {
+                terms += self.operands[slot].size;
+            } else if self.plan.rank > 0 && step(self.plan) <= 1 {
+                outputs += self.operands[slot].size;
+            }
+        }
+        self.terms.len <= FEW_TERMS || outputs > terms && self.plan.len >= BL_WARP as usize
+    }
+
+    fn job(&self, choice: &Choice, out: DType, finish: Finish, force: Force) -> Result<Job<'p>> {
+        let (plan, terms, group, walk) = (self.plan, self.terms, choice.group, choice.walk);
+        let slots = 0..self.operands.len();
+        let class = |slot: usize| match slot {
+            OUT => Class::Still,
+            slot => self.class(slot, walk, group),
+        };
+        let classes: SmallVec<[Class; 8]> = slots.clone().map(class).collect();
+        let located: SmallVec<[usize; 8]> = slots.clone().filter(|&slot| classes[slot].is_located()).collect();
+        let outputs = plan.len;
+        let tiles = outputs.div_ceil(THREADS);
+        let blocks = match choice.adders {
+            Adders::Thread => tiles.saturating_mul(choice.segments),
+            Adders::Lanes => outputs.div_ceil(THREADS >> choice.lanes_log2),
+            Adders::Block => outputs.saturating_mul(choice.segments),
+        };
+        let near = |plan: &Plan| plan.len < NARROW && plan.slots.iter().all(|slot| is_near(plan, slot));
+        let wide = force.has(Force::WIDE) || blocks >= NARROW || !near(plan) || !near(terms);
+        let unit = if walk == Walk::Groups { group } else { 1 };
+        let dropped = usize::from(walk == Walk::Groups && terms.sizes[0] == group);
+        let room = if located.is_empty() { 0 } else { rank_bucket(terms.rank - dropped) };
+        let form = Form {
+            program: self.program,
+            kind: Kind::Sum(choice.adders, finish),
+            out,
+            masked: false,
+            classes,
+            walk,
+            rank: room,
+            outer_rank: rank_bucket(plan.rank),
+            wide,
+            group: group as u8,
+            depth: 1,
+        };
+        let mut words: Words = self.operands.iter().map(|operand| operand.address).collect();
+        let (inner_size, inner_starts) = (terms.sizes[0], (terms.sizes[0] + 1).saturating_sub(group));
+        let counts = [choice.groups, 0, 0, 0, inner_size, inner_starts];
+        words.extend(counts.map(|count| count as u64));
+        let lanes_log2 = choice.lanes_log2 as usize;
+        let counts = [terms.len, outputs, tiles, choice.segments, choice.segment_groups, lanes_log2];
+        words.extend(counts.map(|count| count as u64));
+        words.push((self.count as f64).to_bits());
+        for slot in slots.filter(|&slot| form.classes[slot] == Class::Strided) {
+            let bytes = terms.slots[slot].strides[0].wrapping_mul(self.operands[slot].size as isize);
+            words.push(bytes as u64);
+        }
+        push_numbers(&mut words, self.program);
+        if !located.is_empty() {
+            Loops::new(terms, unit, room, wide).push(&mut words, &located)?;
+        }
+        let all: SmallVec<[usize; 8]> = (0..self.operands.len()).collect();
+        Loops { plan, unit: 1, first: 0, room: form.outer_rank, wide }.push(&mut words, &all)?;
+        let x = blocks.min(GRID_X);
+        let job = Job { form, words, grid: [x, blocks.div_ceil(x)] };
+        job.checked(self.op)
+    }
+
+    /// How the terms of each output walk an operand.
+    fn class(&self, slot: usize, walk: Walk, group: usize) -> Class {
+        let operand = &self.operands[slot];
+        let class = operand.class(self.terms, slot, walk, group, 0);
+        let outer = &self.plan.slots[slot].strides[..self.plan.rank];
+        match class {
+            Class::DenseAligned if !operand.keeps_alignment(outer, group) => Class::Dense,
+            Class::RunAligned if !operand.keeps_alignment(outer, group) => Class::Run,
+            class => class,
+        }
+    }
+}
+
+/// Halves a power of two, down to the least, for as long as the result is still wanted smaller.
+fn halve(from: usize, least: usize, smaller: impl Fn(usize) -> bool) -> usize {
+    let mut value = from;
+    while value > least && smaller(value) {
+        value /= 2;
+    }
+    value
+}
+
+/// The outputs, with the parts of each sum side by side.
+fn plan_of_parts(plan: &Plan, segments: usize) -> Plan {
+    let mut strides = [0; MAX_RANK];
+    let mut stride = segments as isize;
+    for (stride_of, &size) in strides.iter_mut().zip(&plan.sizes[..plan.rank]) {
+        *stride_of = stride;
+        stride = stride.wrapping_mul(size as isize);
+    }
+    Plan { slots: smallvec![plan.slots[OUT], Slot { offset: 0, strides }], ..plan.clone() }
+}
+
+/// The parts of one sum.
+fn terms_of_parts(segments: usize) -> Plan {
+    let (mut sizes, mut strides) = ([1; MAX_RANK], [0; MAX_RANK]);
+    (sizes[0], strides[0]) = (segments, 1);
+    let still = Slot { offset: 0, strides: [0; MAX_RANK] };
+    Plan { len: segments, rank: 1, sizes, slots: smallvec![still, Slot { offset: 0, strides }] }
+}
+
+/// The program whose only step is to be read.
+fn sum_of_parts(sums: DType) -> &'static Program {
+    static PROGRAMS: [OnceLock<Program>; 3] = [const { OnceLock::new() }; 3];
+    let program = match sums {
+        DType::U64 => &PROGRAMS[0],
+        DType::F64 => &PROGRAMS[1],
+        _ => &PROGRAMS[2],
+    };
+    program.get_or_init(|| {
+        let mut program = Program::new();
+        program.memory(sums);
+        program
+    })
+}

@@ -1,0 +1,212 @@
+//! From a request to launches.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use smallvec::SmallVec;
+
+use super::force::{self, Force};
+use super::generate::{self, Job, Operand};
+use super::kernels::Function;
+use super::launch::{Parameters, count, launch};
+use super::memory::CudaMemory;
+use super::shapes::{Pair, Shape};
+use super::trace::trace_launch;
+use super::CudaDevice;
+use crate::backend::Memory;
+use crate::introspect::Generated;
+use crate::plan::OUT;
+use crate::program::{Input, Request};
+use crate::storage::Access;
+use crate::{DType, Result};
+
+impl CudaDevice {
+    /// Queues what a request asks for. Everything that can be refused is asked for before the first launch, and
+    /// there is but one launch unless the request is a sum, so an error leaves the destination as it was. The last
+    /// launch of a sum is the one that writes it.
+    pub(crate) fn run(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
+        let operands = operands(request, access)?;
+        let context = self.stream.context();
+        let force = force::current();
+        if !force.wants_generated()
+            && let Some(pair) = Pair::of(request, &operands)
+            && let Some(shape) = pair.shape(force)
+        {
+            let (parameters, grid) = Parameters::of(shape, &pair)?;
+            let grid = [count(grid[0])?, count(grid[1])?];
+            self.order(access)?;
+            let function = context.kernels().shape(context, pair.module, shape)?;
+            note(|| written_by_hand(&pair, shape));
+            trace_launch!(kernel = %pair.module.kernel(shape), ?grid, plan = ?request.plan, "launch");
+            // SAFETY: the parameters were made for this shape from the plan, whose places are all inside the memory of
+            // the access; that is locked, was put in order above, and is alive until the launch is queued.
+            return unsafe { launch(&self.stream, function, grid, parameters.address()) };
+        }
+        context.bind()?;
+        let mut workspace = Vec::new();
+        let jobs = self.jobs(request, &operands, &mut workspace)?;
+        let ready = self.ready(&jobs)?;
+        self.order(access)?;
+        for (job, &(function, grid)) in jobs.iter().zip(&ready) {
+            note(|| generated(job));
+            trace_launch!(kernel = %job.form.name(), ?grid, plan = ?request.plan, "launch");
+            // SAFETY: the words are the parameters of this form, in the order of its `Params`, made from the plan,
+            // whose places are all inside the memory of the access and of the workspace; that is locked or this call's
+            // own, was put in order above, and is alive until the launch is queued.
+            unsafe { launch(&self.stream, function, grid, job.words.as_ptr().cast()) }?;
+        }
+        Ok(())
+    }
+
+    /// Compiles and loads what a request will need, and runs nothing.
+    pub(crate) fn prepare(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
+        let operands = operands(request, access)?;
+        let context = self.stream.context();
+        context.bind()?;
+        let force = force::current();
+        if !force.wants_generated()
+            && let Some(pair) = Pair::of(request, &operands)
+            && let Some(shape) = pair.shape(force)
+        {
+            note(|| written_by_hand(&pair, shape));
+            return context.kernels().shape(context, pair.module, shape).map(drop);
+        }
+        let jobs = self.jobs(request, &operands, &mut Vec::new())?;
+        for job in &jobs {
+            note(|| generated(job));
+        }
+        self.ready(&jobs).map(drop)
+    }
+
+    /// The launches of generated kernels for a request. Memory that they need besides goes into `workspace`.
+    fn jobs<'a>(
+        &self,
+        request: &Request<'a>,
+        operands: &[Operand],
+        workspace: &mut Vec<CudaMemory>,
+    ) -> Result<SmallVec<[Job<'a>; 2]>> {
+        let force = force::current();
+        let Some(reduction) = &request.reduction else {
+            return Ok(SmallVec::from_iter([generate::map(request, operands, force)?]));
+        };
+        generate::sum(request, reduction, operands, force, |bytes| {
+            let memory = CudaMemory::allocate(&self.stream, bytes)?;
+            let address = memory.address();
+            workspace.push(memory);
+            Ok(address)
+        })
+    }
+
+    /// The kernels of jobs, compiled and loaded, and their grids. The context is current.
+    fn ready(&self, jobs: &[Job<'_>]) -> Result<SmallVec<[(Function, [u32; 2]); 2]>> {
+        let context = self.stream.context();
+        let ready = |job: &Job<'_>| {
+            let grid = [count(job.grid[0])?, count(job.grid[1])?];
+            Ok((context.kernels().generated(context, &job.form)?, grid))
+        };
+        jobs.iter().map(ready).collect()
+    }
+
+    /// Puts the memory of every slot in order for this stream, and makes its context current.
+    fn order(&self, access: &Access<'_>) -> Result<()> {
+        for slot in 0..access.slots() {
+            match access.memory(slot) {
+                Memory::Cuda(memory) if slot == OUT => memory.before_write(&self.stream)?,
+                Memory::Cuda(memory) if !access.is_written(slot) => memory.before_read(&self.stream)?,
+                _ => {}
+            }
+        }
+        self.stream.context().bind()
+    }
+}
+
+/// The kernels that would be generated for a request whose memory begins at aligned addresses.
+pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Generated>> {
+    let dtypes = request.program.inputs().iter().filter_map(|input| match input {
+        Input::Memory(dtype, _) => Some(*dtype),
+        Input::Number(..) => None,
+    });
+    let mask = request.masked.then_some(DType::Bool);
+    let dtypes = std::iter::once(request.out).chain(dtypes).chain(mask);
+    let operands: Vec<_> = dtypes.map(|dtype| Operand { address: 1 << 32, size: dtype.size() }).collect();
+    let jobs = match &request.reduction {
+        None => SmallVec::from_iter([generate::map(request, &operands, Force::NOTHING)?]),
+        Some(reduction) => generate::sum(request, reduction, &operands, Force::NOTHING, |_| Ok(1 << 32))?,
+    };
+    Ok(jobs.iter().map(generated).collect())
+}
+
+/// Where each slot begins, and how large its elements are.
+#[inline]
+fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Operand; 8]>> {
+    let mut operands = SmallVec::new();
+    let mut push = |slot: usize, dtype: DType| {
+        let size = dtype.size();
+        let offset = request.plan.slots[slot].offset * size;
+        match access.memory(slot) {
+            Memory::Cuda(memory) => {
+                operands.push(Operand { address: memory.address() + offset as u64, size });
+                Ok(())
+            }
+            #[cfg(feature = "cpu")]
+            Memory::Cpu(_) => {
+                Err(crate::Error::DeviceMismatch { op: request.op, lhs: "cuda".into(), rhs: "cpu".into() })
+            }
+        }
+    };
+    push(OUT, request.out)?;
+    for input in request.program.inputs() {
+        if let Input::Memory(dtype, slot) = input {
+            push(*slot, *dtype)?;
+        }
+    }
+    if request.masked {
+        push(request.program.slots(), DType::Bool)?;
+    }
+    Ok(operands)
+}
+
+fn written_by_hand(pair: &Pair<'_>, shape: Shape) -> Generated {
+    Generated { name: pair.module.kernel(shape), source: String::new(), kernel: String::new() }
+}
+
+fn generated(job: &Job<'_>) -> Generated {
+    let form = &job.form;
+    Generated { name: form.name(), source: generate::source(form), kernel: generate::kernel(form) }
+}
+
+thread_local! {
+    /// What this thread has launched since it began to note that.
+    static RECORD: RefCell<Option<Vec<Generated>>> = const { RefCell::new(None) };
+}
+
+/// How many threads note what they launch: none, unless tests or tools run.
+static RECORDING: AtomicUsize = AtomicUsize::new(0);
+
+/// Begins to note what this thread launches.
+pub(crate) fn record() {
+    if RECORD.replace(Some(Vec::new())).is_none() {
+        RECORDING.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Ends that, and gives what was noted.
+pub(crate) fn recorded() -> Vec<Generated> {
+    let record = RECORD.take();
+    if record.is_some() {
+        RECORDING.fetch_sub(1, Ordering::Relaxed);
+    }
+    record.unwrap_or_default()
+}
+
+/// Notes a launch, if that is wanted.
+#[inline]
+fn note(kernel: impl FnOnce() -> Generated) {
+    if RECORDING.load(Ordering::Relaxed) != 0 {
+        RECORD.with_borrow_mut(|record| {
+            if let Some(record) = record {
+                record.push(kernel());
+            }
+        });
+    }
+}

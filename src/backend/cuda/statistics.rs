@@ -1,0 +1,44 @@
+//! How often kernels were found, and where.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How kernels were come by in this process, on all devices.
+///
+/// A first use of a kernel takes tens to hundreds of milliseconds if it has to be compiled, and a few if it is found
+/// in the cache on the disk; every later use finds it in memory.
+///
+/// ```
+/// let before = bitlane::cuda::cache_statistics();
+/// // … calls …
+/// let compiled = bitlane::cuda::cache_statistics().compilations - before.compilations;
+/// assert_eq!(compiled, 0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheStatistics {
+    /// Kernels that were loaded already.
+    pub memory_hits: u64,
+    /// Modules that were found in the cache on the disk, and loaded.
+    pub disk_hits: u64,
+    /// Modules that had to be compiled.
+    pub compilations: u64,
+}
+
+/// What is counted.
+pub(super) enum Event {
+    Hit,
+    DiskHit,
+    Compilation,
+}
+
+static COUNTS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+
+#[inline]
+pub(super) fn count(event: Event) {
+    COUNTS[event as usize].fetch_add(1, Ordering::Relaxed);
+}
+
+pub(crate) fn read() -> CacheStatistics {
+    let [memory_hits, disk_hits, compilations] = [0, 1, 2].map(|k| COUNTS[k].load(Ordering::Relaxed));
+    CacheStatistics { memory_hits, disk_hits, compilations }
+}

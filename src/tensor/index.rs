@@ -1,0 +1,115 @@
+//! Single elements and single rows.
+
+use super::shape::place;
+use super::{IntoAxis, IntoIndex, Tensor};
+use crate::{Element, Error, Result};
+
+/// # Elements and rows
+impl Tensor {
+    /// The element of a tensor that has just one. Waits for the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] if there is not exactly one element, [`Error::InvalidArgument`] if `T` is not its type,
+    /// or whatever failed on the device before.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_nested([[1, 2], [3, 4]], &Device::cpu())?;
+    /// assert_eq!(x.sum(&[])?.item::<i64>()?, 10);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn item<T: Element>(&self) -> Result<T> {
+        self.only("item")
+    }
+
+    /// The element at an index, negative numbers counting from the back. Waits for the device: to read many elements,
+    /// [`Tensor::to_vec`] is faster.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if there is no such element or the index has not one number per dimension,
+    /// [`Error::InvalidArgument`] if `T` is not the type of the elements, or whatever failed on the device before.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_nested([[1, 2], [3, 4]], &Device::cpu())?;
+    /// assert_eq!(x.get::<i32>([1, 0])?, 3);
+    /// assert_eq!(x.get::<i32>([-1, -1])?, 4);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn get<T: Element>(&self, index: impl IntoIndex) -> Result<T> {
+        let op = "get";
+        let index = index.numbers();
+        let outside = || {
+            let reason = format!("index {index:?} in a tensor of shape {:?}", self.shape());
+            Error::OutOfBounds { op, reason }
+        };
+        if index.len() != self.rank() {
+            return Err(outside());
+        }
+        let mut element = self.clone();
+        for (axis, &number) in index.iter().enumerate() {
+            let place = place(number, self.shape()[axis]).ok_or_else(outside)?;
+            element = element.narrow(axis, place, 1)?;
+        }
+        element.only(op)
+    }
+
+    /// The part of the tensor at one index of an axis, without that axis: a view.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if the axis or the index does not exist.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_nested([[1, 2], [3, 4]], &Device::cpu())?;
+    /// assert_eq!(x.index_axis(0, 1)?.to_vec::<i32>()?, [3, 4]);
+    /// assert_eq!(x.index_axis(1, -1)?.to_vec::<i32>()?, [2, 4]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn index_axis(&self, axis: impl IntoAxis, index: impl IntoAxis) -> Result<Tensor> {
+        let op = "index_axis";
+        let axis = self.axis(op, axis)?;
+        let size = self.shape()[axis];
+        let place = place(index, size).ok_or_else(|| Error::OutOfBounds {
+            op,
+            reason: format!("index {} of axis {axis} of size {size}", index.number()),
+        })?;
+        self.narrow(axis, place, 1)?.squeeze(axis)
+    }
+
+    /// The parts of the tensor along its first dimension, each a view without that dimension.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] if there is no dimension.
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_nested([[1, 2], [3, 4], [5, 6]], &Device::cpu())?;
+    /// for (index, mut row) in x.rows()?.enumerate() {
+    ///     row.multiply_assign(10 * index)?;
+    /// }
+    /// assert_eq!(x.to_vec::<i32>()?, [0, 0, 30, 40, 100, 120]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn rows(&self) -> Result<std::vec::IntoIter<Tensor>> {
+        let Some(&count) = self.shape().first() else {
+            let reason = "a tensor without dimensions has no rows".into();
+            return Err(Error::InvalidShape { op: "rows", shape: [].into(), reason });
+        };
+        let rows: Result<Vec<Tensor>> = (0..count).map(|index| self.index_axis(0, index)).collect();
+        Ok(rows?.into_iter())
+    }
+
+    /// The only element, on behalf of another operation.
+    fn only<T: Element>(&self, op: &'static str) -> Result<T> {
+        let elements = if self.len() == 1 { self.elements(op)? } else { Vec::new() };
+        elements.first().copied().ok_or_else(|| {
+            let reason = format!("has {} elements, not 1", self.len());
+            Error::InvalidShape { op, shape: self.shape().into(), reason }
+        })
+    }
+}

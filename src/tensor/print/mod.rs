@@ -1,0 +1,126 @@
+//! Printing tensors, as NumPy prints arrays.
+
+mod grid;
+mod words;
+
+use std::fmt;
+
+use self::grid::Grid;
+use self::words::Style;
+use super::Tensor;
+use crate::Result;
+
+/// More elements than this are shortened.
+const MOST: usize = 1000;
+
+/// How many elements of a long dimension are shown at either end.
+const EDGE: usize = 3;
+
+/// How many elements the short form for debugging shows.
+const DEBUGGED: usize = 8;
+
+/// How many digits follow the point at most, unless asked otherwise.
+const PRECISION: usize = 8;
+
+/// Prints the elements as NumPy does, and a line with the shape, the dtype and the device. Of more than 1000 elements
+/// only the first and the last three of every dimension are shown. Waits for the device.
+///
+/// A precision limits the digits after the point (`{:.3}`), and the alternate form (`{:#}`) leaves the last line out.
+///
+/// ```
+/// use bitlane::{Device, Tensor};
+/// let x = Tensor::from_nested([[1.5f32, 20.25], [-3.0, 0.125]], &Device::cpu())?;
+/// assert_eq!(
+///     x.to_string(),
+///     "[[ 1.5   20.25 ]\n [-3.     0.125]]\nshape [2, 2], f32, cpu"
+/// );
+/// assert_eq!(format!("{:#.1}", x), "[[ 1.5 20.2]\n [-3.   0.1]]");
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let precision = f.precision().unwrap_or(PRECISION);
+        match self.printed(precision) {
+            Ok(text) => f.write_str(&text)?,
+            // Printing must not fail, or `to_string` panics.
+            Err(error) => write!(f, "[unavailable: {error}]")?,
+        }
+        if f.alternate() {
+            return Ok(());
+        }
+        write!(f, "\nshape {:?}, {}, {}", self.shape(), self.dtype(), self.device())
+    }
+}
+
+/// Prints in one line what the tensor is, and its first elements. Waits for the device.
+///
+/// ```
+/// use bitlane::{DType, Device, Tensor};
+/// let x = Tensor::arange(100, DType::U8, &Device::cpu())?;
+/// assert_eq!(format!("{x:?}"), "Tensor(u8 [100] cpu: 0 1 2 3 4 5 6 7 ...)");
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({} {:?}", self.dtype(), self.shape())?;
+        if !self.is_contiguous() {
+            write!(f, " strides {:?}", self.strides())?;
+        }
+        write!(f, " {}:", self.device())?;
+        match self.first_words() {
+            Ok(words) => words.iter().try_for_each(|word| write!(f, " {}", word.trim()))?,
+            Err(error) => write!(f, " unavailable: {error}")?,
+        }
+        f.write_str(if self.len() > DEBUGGED { " ...)" } else { ")" })
+    }
+}
+
+impl Tensor {
+    /// The elements in brackets.
+    fn printed(&self, precision: usize) -> Result<String> {
+        if self.is_empty() {
+            return Ok("[]".into());
+        }
+        let shortened = self.len() > MOST;
+        let shown = if shortened { self.edges()? } else { self.clone() };
+        let style = Style { precision, in_array: self.rank() > 0 };
+        let words = style.words(&shown)?;
+        Ok(Grid { full: self.shape(), shown: shown.shape(), words: &words }.text())
+    }
+
+    /// A copy of the first and last elements of every long dimension.
+    fn edges(&self) -> Result<Tensor> {
+        let op = "to_string";
+        let shape: Vec<usize> = self.shape().iter().map(|&size| size.min(2 * EDGE)).collect();
+        let edges = Tensor::undefined(op, self.device(), &shape, self.dtype())?;
+        let long: Vec<usize> = (0..self.rank()).filter(|&k| self.shape()[k] > 2 * EDGE).collect();
+        // Each long dimension has two ends, so there are as many corners as subsets of them.
+        for corner in 0..1usize << long.len() {
+            let (mut from, mut to) = (self.clone(), edges.clone());
+            for (bit, &axis) in long.iter().enumerate() {
+                let at_the_end = corner >> bit & 1 == 1;
+                let start = |size: usize| if at_the_end { size - EDGE } else { 0 };
+                from = from.narrow(axis, start(self.shape()[axis]), EDGE)?;
+                to = to.narrow(axis, start(shape[axis]), EDGE)?;
+            }
+            to.write(op, (&from).into(), None)?;
+        }
+        Ok(edges)
+    }
+
+    /// The first elements in row-major order, each printed on its own.
+    fn first_words(&self) -> Result<Vec<String>> {
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut view = self.clone();
+        for axis in 0..self.rank() {
+            let inside: usize = self.shape()[axis + 1..].iter().product();
+            let needed = DEBUGGED.div_ceil(inside).min(self.shape()[axis]);
+            view = view.narrow(axis, 0, needed)?;
+        }
+        let mut words = Style { precision: PRECISION, in_array: false }.words(&view)?;
+        words.truncate(DEBUGGED);
+        Ok(words)
+    }
+}

@@ -1,0 +1,273 @@
+//! The largest errors, over random and hard arguments and over all of 16 bits.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::arguments::{Random, hard, is_ordinary, random};
+use crate::exhaustive;
+use crate::function::{BF16, F16, F32, F64, Format, Function};
+use crate::reference::{exact, exponent_of};
+
+/// What a narrow result may be off, in units in the last place.
+const NARROW: f64 = 0.501;
+
+/// What an f64 result may be off. The claim is "below 1"; this is what the algorithms keep.
+const WIDE: f64 = 0.51;
+
+/// The worst result so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Worst {
+    error: f64,
+    x: f64,
+    y: f64,
+    result: f64,
+}
+
+impl Worst {
+    fn or(self, other: Worst) -> Worst {
+        // So that a NaN is kept.
+        if other.error <= self.error { self } else { other }
+    }
+}
+
+/// The result of a function in a format, and how far it is off.
+fn measure(function: Function, format: Format, x: f64, y: f64) -> Worst {
+    let result =
+        if format == F64 { function.wide(x, y) } else { format.round(function.narrow(x, y)) };
+    let unit =
+        (function == Function::Logaddexp).then(|| x.abs().max(y.abs()).max(f64::MIN_POSITIVE));
+    Worst { error: format.error(result, exact(function, x, y), unit), x, y, result }
+}
+
+/// Calls `task` with 0, 1, … below `count` on all cores; gives the worst that it finds.
+fn on_all_cores(count: usize, task: impl Fn(usize) -> Worst + Sync) -> Worst {
+    let (next, worst) = (AtomicUsize::new(0), Mutex::new(Worst::default()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count {
+                        break;
+                    }
+                    let found = task(index);
+                    let mut worst = worst.lock().unwrap();
+                    *worst = worst.or(found);
+                }
+            });
+        }
+    });
+    worst.into_inner().unwrap()
+}
+
+type Generator = fn(&mut Random, Function, Format) -> (f64, f64);
+
+/// The worst of `count` arguments.
+fn worst_of(function: Function, format: Format, count: usize, generator: Generator) -> Worst {
+    const BLOCK: usize = 10_000;
+    on_all_cores(count.div_ceil(BLOCK), |block| {
+        let mut random = Random::new(1 + block as u64);
+        let mut worst = Worst::default();
+        for _ in 0..BLOCK.min(count) {
+            let (x, y) = generator(&mut random, function, format);
+            if is_ordinary(function, x, y) {
+                worst = worst.or(measure(function, format, x, y));
+            }
+        }
+        worst
+    })
+}
+
+fn check(what: &str, function: Function, format: Format, worst: Worst, bound: f64) {
+    println!("{function:?} of {}, {what}: at most {:.9} ulp, {worst:?}", format.name, worst.error);
+    assert!(worst.error <= bound, "{function:?} of {}, {what}: {worst:?}", format.name);
+}
+
+#[test]
+fn random_and_hard_results_of_f32_are_nearly_rounded() {
+    let (many, few) = if exhaustive() { (100_000_000, 100_000) } else { (20_000, 5_000) };
+    for function in Function::ALL {
+        check("random", function, F32, worst_of(function, F32, many, random), NARROW);
+        check("hard", function, F32, worst_of(function, F32, few, hard), NARROW);
+    }
+}
+
+#[test]
+fn random_and_hard_results_of_f64_are_nearly_rounded() {
+    let (many, few) = if exhaustive() { (10_000_000, 100_000) } else { (20_000, 5_000) };
+    for function in Function::ALL {
+        check("random", function, F64, worst_of(function, F64, many, random), WIDE);
+        check("hard", function, F64, worst_of(function, F64, few, hard), WIDE);
+    }
+}
+
+/// Arguments whose result is within 2^-11 ulp of halfway between two numbers: there an error shows.
+#[test]
+fn results_of_f32_near_ties_are_nearly_rounded() {
+    let per_block = 500;
+    let blocks = if exhaustive() { 200 } else { 2 };
+    for function in Function::ALL {
+        let worst = on_all_cores(blocks, |block| {
+            let mut source = Random::new(1_000 + block as u64);
+            let mut worst = Worst::default();
+            let mut found = 0;
+            while found < if exhaustive() { per_block } else { 20 } {
+                let (x, y) = random(&mut source, function, F32);
+                let value = function.narrow(x, y).abs();
+                // The bits that an f32 does not have, for results that are not subnormal.
+                let below = (value.to_bits() & ((1 << 29) - 1)) as i64;
+                if value > 1e-37
+                    && (below - (1 << 28)).abs() < 1 << 18
+                    && is_ordinary(function, x, y)
+                {
+                    worst = worst.or(measure(function, F32, x, y));
+                    found += 1;
+                }
+            }
+            worst
+        });
+        check("near ties", function, F32, worst, NARROW);
+    }
+}
+
+#[test]
+fn exp_and_log_of_every_16_bit_argument_are_nearly_rounded() {
+    for arguments in [F16, BF16] {
+        let magnitudes = arguments.magnitudes();
+        for function in [Function::Exp, Function::Log] {
+            // The losses round to f32, and so are checked in it too.
+            for format in [arguments, F32] {
+                let worst = on_all_cores(magnitudes.len(), |index| {
+                    let x = magnitudes[index];
+                    let mut worst = Worst::default();
+                    for x in [x, -x] {
+                        if is_ordinary(function, x, 0.0) && x.abs() < 1e5 {
+                            worst = worst.or(measure(function, format, x, 0.0));
+                        }
+                    }
+                    worst
+                });
+                check(&format!("every {}", arguments.name), function, format, worst, NARROW);
+            }
+        }
+    }
+}
+
+/// Bits of f16 as a number.
+fn f16(bits: u16) -> f64 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
+    sign * match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    }
+}
+
+/// Whether both round to the same f16, told without rounding: both are the same f32, and that is not halfway.
+fn same_f16_at_sight(a: f64, b: f64) -> bool {
+    let (a, b) = (a as f32, b as f32);
+    let size = a.abs();
+    a.to_bits() == b.to_bits()
+        && (size < 1e-8 || size > 7e4 || (size > 6.2e-5 && a.to_bits() & 0x1fff != 0x1000))
+}
+
+/// Every pair of f16, or 2^22 of them, by the functions for narrow formats and by those for f64. Where the two
+/// differ, the exact result is near halfway, and high precision decides.
+#[test]
+fn pairs_of_f16_are_nearly_rounded() {
+    let lefts: Vec<u16> = if exhaustive() {
+        (0..=u16::MAX).collect()
+    } else {
+        let ends = [0, 1, 2, 0x3ff, 0x400, 0x3bff, 0x3c00, 0x3c01, 0x4000, 0x7bff, 0x7c00, 0x7e00];
+        let between = (0..20u32).map(|step| (step * 40_503 + 12_345) as u16);
+        ends.into_iter().flat_map(|bits: u16| [bits, bits | 0x8000]).chain(between).collect()
+    };
+    let rights: Vec<f64> = (0..=u16::MAX).map(f16).collect();
+    for function in [Function::Pow, Function::Atan2, Function::Logaddexp] {
+        let differences = AtomicUsize::new(0);
+        let worst = on_all_cores(lefts.len(), |index| {
+            let x = f16(lefts[index]);
+            let mut worst = Worst::default();
+            let step = if exhaustive() { 1 } else { 7 };
+            for &y in rights.iter().skip(index % step).step_by(step) {
+                let (narrow, wide) = (function.narrow(x, y), function.wide(x, y));
+                if same_f16_at_sight(narrow, wide) {
+                    continue;
+                }
+                let (result, other) = (F16.round(narrow), F16.round(wide));
+                if result.to_bits() == other.to_bits() || (result.is_nan() && other.is_nan()) {
+                    continue;
+                }
+                differences.fetch_add(1, Ordering::Relaxed);
+                // A negative base differs by the sign alone, which must be the same.
+                let (base, result) =
+                    if function == Function::Pow { (x.abs(), result.abs()) } else { (x, result) };
+                let ordinary = is_ordinary(function, base, y) && other.signum() * narrow >= 0.0;
+                let unit = (function == Function::Logaddexp).then(|| x.abs().max(y.abs()));
+                let error = if ordinary {
+                    F16.error(result, exact(function, base, y), unit)
+                } else {
+                    f64::INFINITY
+                };
+                worst = worst.or(Worst { error, x, y, result });
+            }
+            worst
+        });
+        println!("{function:?} of f16: {differences:?} pairs rounded unlike the f64 function");
+        check("pairs, where rounded unlike f64", function, F16, worst, NARROW);
+    }
+}
+
+/// Pairs of bf16, whose range is that of f32.
+#[test]
+fn pairs_of_bf16_are_nearly_rounded() {
+    let magnitudes = BF16.magnitudes();
+    let step = if exhaustive() { 53 } else { 1009 };
+    for function in [Function::Pow, Function::Atan2, Function::Logaddexp] {
+        let lefts: Vec<f64> = magnitudes.iter().copied().step_by(step).collect();
+        let worst = on_all_cores(lefts.len(), |index| {
+            let x = lefts[index];
+            let mut worst = Worst::default();
+            for &size in magnitudes.iter().skip(index % step).step_by(step / 11) {
+                for y in [size, -size] {
+                    // Powers far out of range are exact zeros and infinities.
+                    let far = function == Function::Pow && (x.log2() * y).abs() > 400.0;
+                    if is_ordinary(function, x, y) && !far {
+                        worst = worst.or(measure(function, BF16, x, y));
+                    }
+                }
+            }
+            worst
+        });
+        check("pairs", function, BF16, worst, NARROW);
+    }
+}
+
+#[test]
+fn rounding_and_measuring_are_right_where_they_can_be_seen() {
+    assert_eq!(F16.round(2049.0), 2048.0);
+    assert_eq!(F16.round(2051.0), 2052.0);
+    assert_eq!(F16.round(65519.9), 65504.0);
+    assert_eq!(F16.round(65520.0), f64::INFINITY);
+    assert_eq!(F16.round(1.5 * 2f64.powi(-25)), 2f64.powi(-24));
+    assert_eq!(F16.round(2f64.powi(-25)), 0.0);
+    assert_eq!(F16.magnitudes().len(), 0x7c00);
+    assert_eq!(BF16.magnitudes().len(), 0x7f80);
+    for (bits, number) in F16.magnitudes().into_iter().enumerate() {
+        assert_eq!(number, f16(bits as u16));
+        assert_eq!(F16.round(number), number);
+    }
+    // One unit too far is an error of one unit, for subnormal numbers and in the last binade too.
+    let two = exact(Function::Exp, 0.5, 0.0);
+    let near = F32.round(two.value.hi * 2f64.powi(two.exponent));
+    let error = F32.error(near + 2f64.powi(-23), two, None);
+    assert!(error > 0.5 && error < 1.5, "{error}");
+    assert!(F32.error(f64::INFINITY, two, None) > 1e30);
+    assert!(F32.error(0.0, exact(Function::Exp, -100.0, 0.0), None) > 10.0);
+    assert_eq!(F32.error(f64::INFINITY, exact(Function::Exp, 100.0, 0.0), None), 0.0);
+    assert!(F32.error(2f64.powi(127), exact(Function::Exp, 100.0, 0.0), None) > 1e6);
+    assert_eq!(exponent_of(f64::from_bits(1)), -1074);
+}

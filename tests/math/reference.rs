@@ -1,0 +1,247 @@
+//! The functions in double-double arithmetic, about 100 bits: what the crate's own are measured against.
+//!
+//! They have nothing in common with the algorithms under test. `goldens` compares them with mpmath.
+
+use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, PI};
+use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::sync::LazyLock;
+
+use crate::function::Function;
+
+/// The sum of two doubles, the second below half an ulp of the first.
+#[derive(Clone, Copy, Debug)]
+pub struct Double {
+    pub hi: f64,
+    pub lo: f64,
+}
+
+const LN2: Double = Double { hi: LN_2, lo: f64::from_bits(0x3c7a_bc9e_3b39_803f) };
+const WHOLE: Double = Double { hi: PI, lo: f64::from_bits(0x3ca1_a626_3314_5c07) };
+const HALF: Double = Double { hi: FRAC_PI_2, lo: f64::from_bits(0x3c91_a626_3314_5c07) };
+
+/// A result as `value` * 2^`exponent`, so that none is out of range.
+#[derive(Clone, Copy, Debug)]
+pub struct Exact {
+    pub value: Double,
+    pub exponent: i32,
+}
+
+impl From<f64> for Double {
+    fn from(hi: f64) -> Double {
+        Double { hi, lo: 0.0 }
+    }
+}
+
+impl From<Double> for Exact {
+    fn from(value: Double) -> Exact {
+        Exact { value, exponent: 0 }
+    }
+}
+
+/// The exact sum of any two numbers.
+fn two_sum(x: f64, y: f64) -> Double {
+    let hi = x + y;
+    let seen = hi - x;
+    Double { hi, lo: (x - (hi - seen)) + (y - seen) }
+}
+
+/// The exact sum if |x| >= |y|.
+fn quick_sum(x: f64, y: f64) -> Double {
+    let hi = x + y;
+    Double { hi, lo: y - (hi - x) }
+}
+
+impl Add for Double {
+    type Output = Double;
+    fn add(self, other: Double) -> Double {
+        let (upper, lower) = (two_sum(self.hi, other.hi), two_sum(self.lo, other.lo));
+        let sum = quick_sum(upper.hi, upper.lo + lower.hi);
+        quick_sum(sum.hi, sum.lo + lower.lo)
+    }
+}
+
+impl Neg for Double {
+    type Output = Double;
+    fn neg(self) -> Double {
+        Double { hi: -self.hi, lo: -self.lo }
+    }
+}
+
+impl Sub for Double {
+    type Output = Double;
+    fn sub(self, other: Double) -> Double {
+        self + -other
+    }
+}
+
+impl Mul for Double {
+    type Output = Double;
+    fn mul(self, other: Double) -> Double {
+        let hi = self.hi * other.hi;
+        let lo = self.hi.mul_add(other.hi, -hi);
+        quick_sum(hi, lo + (self.hi * other.lo + self.lo * other.hi))
+    }
+}
+
+impl Div for Double {
+    type Output = Double;
+    fn div(self, other: Double) -> Double {
+        let first = self.hi / other.hi;
+        let rest = self - other * first.into();
+        let second = rest.hi / other.hi;
+        let rest = rest - other * second.into();
+        quick_sum(first, second) + (rest.hi / other.hi).into()
+    }
+}
+
+impl Double {
+    /// Times 2^exponent; nothing may underflow.
+    fn scaled(self, exponent: i32) -> Double {
+        Double { hi: power_of_two(self.hi, exponent), lo: power_of_two(self.lo, exponent) }
+    }
+}
+
+/// `x` * 2^exponent, exact where the result is normal.
+pub fn power_of_two(x: f64, exponent: i32) -> f64 {
+    let mut x = x;
+    let mut left = exponent;
+    while left != 0 {
+        let step = left.clamp(-1000, 1000);
+        x *= f64::from_bits(((1023 + step) as u64) << 52);
+        left -= step;
+    }
+    x
+}
+
+/// The exponent of a number other than 0: 2^exponent <= |x| < 2^(exponent + 1).
+pub fn exponent_of(x: f64) -> i32 {
+    let field = |x: f64| (x.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+    if x.abs() < f64::MIN_POSITIVE { field(x * 2f64.powi(64)) - 64 } else { field(x) }
+}
+
+/// 1/k!.
+static RECIPROCALS: LazyLock<[Double; 20]> = LazyLock::new(|| {
+    let mut factorial = 1.0; // exact up to 18!
+    std::array::from_fn(|k| {
+        factorial *= k.max(1) as f64;
+        Double::from(1.0) / factorial.into()
+    })
+});
+
+/// e^x - 1 for |x| <= 0.4.
+fn exp_minus_one(x: Double) -> Double {
+    const HALVINGS: i32 = 6;
+    let reciprocals = &*RECIPROCALS;
+    let x = x.scaled(-HALVINGS);
+    let mut sum = reciprocals[12];
+    for k in (1..12).rev() {
+        sum = reciprocals[k] + x * sum;
+    }
+    let mut result = x * sum;
+    for _ in 0..HALVINGS {
+        result = result.scaled(1) + result * result;
+    }
+    result
+}
+
+/// e^x for |x| up to 10^6.
+fn exp(x: Double) -> Exact {
+    let count = (x.hi * LOG2_E).round();
+    let rest = x - LN2 * count.into();
+    Exact { value: Double::from(1.0) + exp_minus_one(rest), exponent: count as i32 }
+}
+
+/// The natural logarithm of a positive number.
+fn log(x: Double) -> Double {
+    let mut exponent = exponent_of(x.hi);
+    let mut significand = x.scaled(-exponent);
+    if significand.hi > 1.4 {
+        significand = significand.scaled(-1);
+        exponent += 1;
+    }
+    // One step of Newton's method, which doubles the bits.
+    let near = significand.hi.ln();
+    let ratio = exp_minus_one((-near).into());
+    let error = (significand - 1.0.into()) + significand * ratio;
+    let log = Double::from(near) + error + (-0.5 * error.hi * error.hi).into();
+    log + LN2 * f64::from(exponent).into()
+}
+
+/// (sin x, cos x) for x in [0, 0.8].
+fn sin_cos(x: f64) -> (Double, Double) {
+    const HALVINGS: i32 = 5;
+    let reciprocals = &*RECIPROCALS;
+    let x = Double::from(power_of_two(x, -HALVINGS));
+    let square = -(x * x);
+    let (mut sin, mut versine) = (reciprocals[17], reciprocals[18]);
+    for k in (1..9).rev() {
+        sin = reciprocals[2 * k - 1] + square * sin;
+        versine = reciprocals[2 * k] + square * versine;
+    }
+    // 1 - cos has more bits than cos.
+    let (mut sin, mut versine) = (x * sin, -(square * versine));
+    for _ in 0..HALVINGS {
+        let cos = Double::from(1.0) - versine;
+        (sin, versine) = ((sin * cos).scaled(1), (sin * sin).scaled(1));
+    }
+    (sin, Double::from(1.0) - versine)
+}
+
+/// The angle whose tangent is short / long, both positive and short <= long, as an [`Exact`].
+fn angle(short: f64, long: f64) -> Exact {
+    let (a, b) = (exponent_of(short), exponent_of(long));
+    let (short, long) = (power_of_two(short, -a), power_of_two(long, -b));
+    let quotient = Double::from(short) / long.into();
+    if a - b < -40 {
+        let square = power_of_two(quotient.hi, a - b) * power_of_two(quotient.hi, a - b);
+        return Exact {
+            value: quotient * (Double::from(1.0) - (square / 3.0).into()),
+            exponent: a - b,
+        };
+    }
+    let (short, long) = (Double::from(power_of_two(short, a - b)), Double::from(long));
+    let near = (short.hi / long.hi).atan();
+    let (sin, cos) = sin_cos(near);
+    let rest = (short * cos - long * sin) / (long * cos + short * sin);
+    (Double::from(near) + rest).into()
+}
+
+/// atan2(y, x) for finite numbers other than 0.
+fn atan2(y: f64, x: f64) -> Exact {
+    let (height, width) = (y.abs(), x.abs());
+    let (steep, left) = (height > width, x < 0.0);
+    let angle = if steep { angle(width, height) } else { angle(height, width) };
+    let mut result = angle;
+    if steep || left {
+        let small =
+            if angle.exponent < -1000 { 0.0.into() } else { angle.value.scaled(angle.exponent) };
+        let start = if steep { HALF } else { WHOLE };
+        result = (if steep == left { start + small } else { start - small }).into();
+    }
+    if y < 0.0 { Exact { value: -result.value, ..result } } else { result }
+}
+
+/// log(e^x + e^y) for finite numbers.
+fn logaddexp(x: f64, y: f64) -> Double {
+    let (large, small) = if x > y { (x, y) } else { (y, x) };
+    let difference = two_sum(small, -large);
+    if difference.hi < -700.0 {
+        return large.into(); // what is missing is below the last bit of everything
+    }
+    let ratio = exp(difference);
+    let ratio = ratio.value.scaled(ratio.exponent);
+    let log =
+        if ratio.hi < 1e-18 { ratio - (ratio * ratio).scaled(-1) } else { log(ratio + 1.0.into()) };
+    log + large.into()
+}
+
+/// The exact value for ordinary arguments: finite, not 0, positive where the function needs it.
+pub fn exact(function: Function, x: f64, y: f64) -> Exact {
+    match function {
+        Function::Exp => exp(x.into()),
+        Function::Log => log(x.into()).into(),
+        Function::Pow => exp(log(x.into()) * y.into()),
+        Function::Atan2 => atan2(x, y),
+        Function::Logaddexp => logaddexp(x, y).into(),
+    }
+}

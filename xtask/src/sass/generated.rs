@@ -1,0 +1,97 @@
+//! What the machine code of generated kernels may cost.
+
+use std::fmt::Write;
+
+use super::Measured;
+use super::measure::Figures;
+
+/// A bound on the samples whose title begins so.
+struct Bound {
+    title: &'static str,
+    instructions: f64,
+    /// The least share of bytes that move 16 at a time.
+    wide_share: f64,
+}
+
+const fn bound(title: &'static str, instructions: f64, wide_share: f64) -> Bound {
+    Bound { title, instructions, wide_share }
+}
+
+/// In machine instructions per element of the result. A row, a column and a stride cost what the hand-written kernel of
+/// that shape may cost, and one more for the multiplication.
+#[rustfmt::skip]
+const BOUNDS: &[Bound] = &[
+    bound("f16 + f32", 6.0, 1.0),
+    bound("bf16 + f32", 6.0, 1.0),
+    bound("u8 + i32", 6.0, 1.0),
+    bound("i8 + i32", 6.0, 1.0),
+    bound("cast f16 to f32", 3.5, 1.0),
+    bound("cast bf16 to f32", 3.5, 1.0),
+    bound("cast u8 to f32", 3.5, 1.0),
+    bound("cast f32 to f16", 3.5, 1.0),
+    bound("cast f32 to bf16", 3.5, 1.0),
+    bound("masked f32 + f32", 8.0, 0.9),
+    bound("(x >> y) & m, i32", 5.25, 1.0),
+    bound("int4 to f16 times a number", 8.0, 0.8),
+    bound("fill of ", 1.0, 1.0),
+    bound("row, (f32 + f32) * number", 5.25, 1.0),
+    bound("column, (f32 + f32) * number", 4.5, 0.94),
+    bound("every second f32 + number", 17.0, 0.0),
+];
+
+/// The most registers of a kernel with a bound.
+const REGISTERS: u32 = 64;
+
+/// Everything in which a kernel misses its bound, as text. None may spill, whatever it computes.
+pub fn violations(title: &str, figures: &Figures) -> Vec<String> {
+    let mut missed = Vec::new();
+    if figures.local != 0 || figures.stack != 0 {
+        missed.push(format!("{} local memory accesses, {} bytes of stack", figures.local, figures.stack));
+    }
+    // Titles of samples without a bound may begin like those of others, so the whole title counts, but for fills.
+    let found = |bound: &&Bound| bound.title == title || bound.title.ends_with(' ') && is_fill(title);
+    let Some(bound) = BOUNDS.iter().find(found) else { return missed };
+    if figures.instructions_per_element > bound.instructions {
+        let found = figures.instructions_per_element;
+        missed.push(format!("instructions per element {found:.2}, at most {}", bound.instructions));
+    }
+    if figures.wide_share < bound.wide_share - 0.005 {
+        let found = figures.wide_share;
+        missed.push(format!("share of 128-bit accesses {found:.2}, at least {}", bound.wide_share));
+    }
+    if figures.registers > REGISTERS {
+        missed.push(format!("{} registers, at most {REGISTERS}", figures.registers));
+    }
+    missed
+}
+
+/// Whether a title is that of a fill of dense memory.
+fn is_fill(title: &str) -> bool {
+    title.starts_with("fill of ") && !title.contains(',')
+}
+
+/// One row per sample with a bound.
+pub fn table(measured: &[Measured]) -> String {
+    let mut text = String::from("| generated | at most |");
+    for measured in measured {
+        let _ = write!(text, " {} | registers |", measured.arch); // writing to a String cannot fail
+    }
+    text += "\n|---|---|";
+    text += &"---|---|".repeat(measured.len());
+    text += "\n";
+    let titles = measured.first().map_or(&[][..], |measured| &measured.kernels);
+    let titles = titles.iter().filter_map(|figures| figures.title.as_deref());
+    for title in titles {
+        let bounds = |bound: &&Bound| bound.title == title || bound.title.ends_with(' ') && is_fill(title);
+        let Some(bound) = BOUNDS.iter().find(bounds) else { continue };
+        let _ = write!(text, "| {title} | {} |", bound.instructions);
+        for measured in measured {
+            let figures = measured.kernels.iter().find(|figures| figures.title.as_deref() == Some(title));
+            if let Some(figures) = figures {
+                let _ = write!(text, " {:.2} | {} |", figures.instructions_per_element, figures.registers);
+            }
+        }
+        text += "\n";
+    }
+    text
+}
