@@ -99,7 +99,11 @@ mod f16c {
             (x.as_chunks(), y.as_chunks(), out.as_chunks_mut());
         for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
             let (x, y) = (load(x), load(y));
-            store(&std::array::from_fn(|lane| <F as Apply<f32>>::apply(x[lane], y[lane])), out);
+            let mut results = [0.0; LANES];
+            for (result, (&x, &y)) in results.iter_mut().zip(x.iter().zip(&y)) {
+                *result = <F as Apply<f32>>::apply(x, y);
+            }
+            store(&results, out);
         }
         for ((out, &x), &y) in rest.iter_mut().zip(x_rest).zip(y_rest) {
             out.write(<F as Apply<f16>>::apply(x, y));
@@ -122,7 +126,11 @@ mod f16c {
         let wide = f16_to_f32(y);
         for (out, x) in out.iter_mut().zip(x) {
             let x = load(x);
-            store(&std::array::from_fn(|lane| <F as Apply<f32>>::apply(x[lane], wide)), out);
+            let mut results = [0.0; LANES];
+            for (result, &x) in results.iter_mut().zip(&x) {
+                *result = <F as Apply<f32>>::apply(x, wide);
+            }
+            store(&results, out);
         }
         for (out, &x) in rest.iter_mut().zip(x_rest) {
             out.write(<F as Apply<f16>>::apply(x, y));
@@ -138,7 +146,9 @@ mod f16c {
         let (x, out) = unsafe { (read::<f16>(args[0], len), write::<f32>(out, len)) };
         let ((x, x_rest), (out, rest)) = (x.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
         for (out, x) in out.iter_mut().zip(x) {
-            *out = load(x).map(MaybeUninit::new);
+            for (out, wide) in out.iter_mut().zip(load(x)) {
+                out.write(wide);
+            }
         }
         for (out, &x) in rest.iter_mut().zip(x_rest) {
             out.write(f16_to_f32(x));

@@ -7,7 +7,7 @@
 use std::mem::MaybeUninit;
 use std::slice;
 
-use super::element::{Apply, Map};
+use super::element::{Apply, ApplyNear, Map};
 use super::settings::Level;
 
 /// A loop over `len` elements: reads its arguments, writes `out`. Arguments beyond its arity are not looked at.
@@ -73,6 +73,11 @@ impl Kernels {
         Kernels::only(versions!(both::<T, F>))
     }
 
+    /// Two arguments of a function with a short way for most of them.
+    pub(super) const fn near<T: Copy, F: ApplyNear<T>>() -> Kernels {
+        Kernels::only(versions!(both_near::<T, F>))
+    }
+
     /// Two arguments of a function that no vector instructions help.
     pub(super) const fn scalar<T: Copy, F: Apply<T>>() -> Kernels {
         Kernels::only([baseline::both::<T, F>; Level::COUNT])
@@ -103,7 +108,7 @@ impl Kernels {
 macro_rules! loops_for {
     ($name:ident $(#[$feature:meta])?) => {
         pub(super) mod $name {
-            use super::{Apply, Map, read, write};
+            use super::{Apply, ApplyNear, Map, read, write};
 
             /// # Safety
             ///
@@ -135,6 +140,38 @@ macro_rules! loops_for {
                     unsafe { (read(args[0], len), read(args[1], len), write(out, len)) };
                 for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
                     out.write(F::apply(x, y));
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`].
+            $(#[$feature])?
+            pub(in super::super) unsafe fn both_near<T: Copy, F: ApplyNear<T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                const PIECE: usize = 64;
+                // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+                let (x, y, out) =
+                    unsafe { (read::<T>(args[0], len), read::<T>(args[1], len), write(out, len)) };
+                for ((out, x), y) in out.chunks_mut(PIECE).zip(x.chunks(PIECE)).zip(y.chunks(PIECE)) {
+                    // Looked at as a whole, so that this is vector code too.
+                    let mut is_far = false;
+                    for (&x, &y) in x.iter().zip(y) {
+                        is_far |= F::is_far(x, y);
+                    }
+                    let all = out.iter_mut().zip(x).zip(y);
+                    if is_far {
+                        for ((out, &x), &y) in all {
+                            out.write(F::apply(x, y));
+                        }
+                    } else {
+                        for ((out, &x), &y) in all {
+                            out.write(F::apply_near(x, y));
+                        }
+                    }
                 }
             }
 

@@ -69,7 +69,8 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
         Some((level, is_square)) => {
             let side = if is_square { square_side(block_len) } else { plan.sizes[0] };
             let inner = side.min(plan.sizes[0]).min(block_len);
-            let outer = (block_len / inner).min(plan.sizes[level]);
+            // A power of two, so that the pieces of a row in memory begin and end with a cache line.
+            let outer = previous_power_of_two(block_len / inner).min(plan.sizes[level]);
             Nest::new(plan, &call.sizes, inner, Some((level, outer)))
         }
     };
@@ -120,6 +121,10 @@ fn across(plan: &Plan) -> Option<(usize, bool)> {
 /// The side of the largest square of so many elements, as a power of two.
 fn square_side(count: usize) -> usize {
     1 << (count.max(1).ilog2() / 2)
+}
+
+fn previous_power_of_two(count: usize) -> usize {
+    1 << count.max(1).ilog2()
 }
 
 struct Walk<'a> {
