@@ -1,4 +1,5 @@
-//! The shortest way: a request that is one loop over memory, with nothing to bring into blocks and nobody to share it with.
+//! The shortest way: a request that is one loop over memory, with nothing to bring into blocks and nobody to
+//! share it with.
 //!
 //! `walk` would come to the same loop; small calls are spared the detour.
 
@@ -60,9 +61,10 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Setting
     }
     let Some(versions) = version(kernels, &mut args, still, step.arity()) else { return false };
     let out = address(access, OUT, plan.slots[OUT].offset * request.out.size());
-    // SAFETY: the plan was made from layouts that lie inside their storages, whose locks are held; these hold elements
-    // of the dtypes that the program names, and were written in full before they were shared. Arguments lie side by
-    // side, or stand still where the loop expects it, and are apart from the destination, which is dense.
+    // SAFETY: the plan was made from layouts that lie inside their storages, whose locks are held; these hold
+    // elements of the dtypes that the program names, and were written in full before they were shared.
+    // Arguments lie side by side, or stand still where the loop expects it, and are apart from the
+    // destination, which is dense.
     unsafe { versions[settings.level as usize](&args, out, plan.len) };
     true
 }

@@ -1,7 +1,7 @@
 //! Loops over `f16` that use the machine's own conversions from and to `f32`, eight elements at a time.
 //!
-//! They give what the loops over [`f16`] give that are compiled from the conversions of `cast`, up to the payload of a NaN,
-//! in a third of the time.
+//! They give what the loops over [`f16`] give that are compiled from the conversions of `cast`, up to the
+//! payload of a NaN, in a third of the time.
 
 use half::f16;
 

@@ -1,8 +1,8 @@
 //! The table of loops: which loop computes which operation in which dtype.
 //!
 //! Dtypes share a loop where the operation does the same to their bits: `i32` and `u32` add alike, `f16` and
-//! `bf16` change their signs alike, a choice only moves bits. That, and taking an operation apart into others where it
-//! costs little, keeps the number of loops and the time to compile them small.
+//! `bf16` change their signs alike, a choice only moves bits. That, and taking an operation apart into others
+//! where it costs little, keeps the number of loops and the time to compile them small.
 
 use half::{bf16, f16};
 use num_complex::Complex;

@@ -1,8 +1,8 @@
 //! The inner loops: one function of elements over elements that lie side by side.
 //!
 //! Every loop is a plain walk over slices, which the compiler turns into vector code, once for each set of
-//! instructions. What lies otherwise in memory, or stands still where a loop wants elements, is brought into this form by
-//! `transfer`; so there is one loop per function and type, not one per layout.
+//! instructions. What lies otherwise in memory, or stands still where a loop wants elements, is brought into
+//! this form by `transfer`; so there is one loop per function and type, not one per layout.
 
 use std::mem::MaybeUninit;
 use std::slice;
@@ -136,8 +136,9 @@ macro_rules! loops_for {
                 len: usize,
             ) {
                 // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
-                let (x, y, out) =
-                    unsafe { (read(args[0], len), read(args[1], len), write(out, len)) };
+                let (x, y) = unsafe { (read(args[0], len), read(args[1], len)) };
+                // SAFETY: the same.
+                let out = unsafe { write(out, len) };
                 for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
                     out.write(F::apply(x, y));
                 }
@@ -154,8 +155,9 @@ macro_rules! loops_for {
             ) {
                 const PIECE: usize = 64;
                 // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
-                let (x, y, out) =
-                    unsafe { (read::<T>(args[0], len), read::<T>(args[1], len), write(out, len)) };
+                let (x, y) = unsafe { (read::<T>(args[0], len), read::<T>(args[1], len)) };
+                // SAFETY: the same.
+                let out = unsafe { write(out, len) };
                 for ((out, x), y) in out.chunks_mut(PIECE).zip(x.chunks(PIECE)).zip(y.chunks(PIECE)) {
                     // Looked at as a whole, so that this is vector code too.
                     let mut is_far = false;
@@ -185,8 +187,9 @@ macro_rules! loops_for {
                 len: usize,
             ) {
                 // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
-                let (x, y, out) =
-                    unsafe { (args[0].cast::<T>().read(), read(args[1], len), write(out, len)) };
+                let (x, y) = unsafe { (args[0].cast::<T>().read(), read(args[1], len)) };
+                // SAFETY: the same.
+                let out = unsafe { write(out, len) };
                 for (out, &y) in out.iter_mut().zip(y) {
                     out.write(F::apply(x, y));
                 }
@@ -202,8 +205,9 @@ macro_rules! loops_for {
                 len: usize,
             ) {
                 // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
-                let (x, y, out) =
-                    unsafe { (read(args[0], len), args[1].cast::<T>().read(), write(out, len)) };
+                let (x, y) = unsafe { (read(args[0], len), args[1].cast::<T>().read()) };
+                // SAFETY: the same.
+                let out = unsafe { write(out, len) };
                 for (out, &x) in out.iter_mut().zip(x) {
                     out.write(F::apply(x, y));
                 }

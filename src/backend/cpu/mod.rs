@@ -2,13 +2,15 @@
 //!
 //! From a request to the machine, in this order:
 //!
-//! - [`run`] looks up the memory of every slot and hands the request to `direct` if it is a single loop over memory, else
-//!   to one of two walks: `walk`, element by element, or `sum`, which adds the results up in a fixed tree;
+//! - [`run`] looks up the memory of every slot. A single loop over memory is run at once by `direct`; anything
+//!   else goes to `walk`, element by element, or to `sum`, which adds the results up in a fixed tree;
 //! - `script` translates the program to instructions on registers, by the tables of `kernels` and `convert`;
 //! - `nest` goes over the plan's loops, a row or a rectangle of two loops at a time;
-//! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and memory;
+//! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and
+//!   memory;
 //! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`;
-//! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`, `memory` is where elements live.
+//! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`;
+//! - `memory` is where elements live, and `pool` keeps what was freed.
 
 mod blocks;
 mod convert;

@@ -20,8 +20,9 @@ pub(super) fn parts() -> usize {
 
 /// Does all parts of some work, on this thread and on others.
 ///
-/// This thread waits without doing anything else: a worker of somebody's pool would else do other work of that pool, which
-/// may want the locks that are held here. It waits only for threads that have come in time to do a part.
+/// This thread waits without doing anything else: a worker of somebody's pool would else do other work of
+/// that pool, which may want the locks that are held here. It waits only for threads that have come in time
+/// to do a part.
 pub(super) fn share(parts: usize, work: &(dyn Fn(usize) + Sync)) {
     let threads = if parts > 1 { threads() } else { None };
     let Some(threads) = threads else {
@@ -59,7 +60,8 @@ struct Helpers {
     panic: Option<Box<dyn Any + Send>>,
 }
 
-// SAFETY: the work may be called by any thread, and is only looked at before the job is closed, until when its owner waits.
+// SAFETY: the work may be called by any thread, and is only looked at before the job is closed, until when
+// its owner waits.
 unsafe impl Send for Job {}
 // SAFETY: as above.
 unsafe impl Sync for Job {}

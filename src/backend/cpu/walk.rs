@@ -82,8 +82,8 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
         if start < end {
             // SAFETY: the plan was made from layouts that lie inside their storages, whose locks are held;
             // storages are written in full before they are shared, and hold elements of the dtypes that the
-            // program names; the destination's elements were checked to be distinct, inputs that share its storage are
-            // the same view or apart; parts write disjoint elements.
+            // program names; the destination's elements were checked to be distinct, inputs that share its
+            // storage are the same view or apart; parts write disjoint elements.
             unsafe { walk.units(start, end) };
         }
     };
