@@ -318,12 +318,16 @@ template <class T> BL_FN T logaddexp(T x, T y) {
 
 // x mod y for positive numbers, the quotient below 2^28 for numbers of f32 and below 2^24 for others.
 template <class T> BL_FN f64 fmod_step(f64 x, f64 y) {
+    // The rounded quotient may make a product above x, and so above the largest number.
+    const bool large = same<T, f64>() && x > 1e300;
+    x *= large ? 0.25 : 1.0;
+    y *= large ? 0.25 : 1.0;
     const f64 quotient = (x / y + BL_ROUND) - BL_ROUND;
     f64 rest;
     if constexpr (same<T, f64>()) rest = (x - quotient * upper(y)) - quotient * (y - upper(y));
     else rest = x - quotient * y;
     rest = rest < 0.0 ? rest + y : rest;
-    return x < y ? x : rest;
+    return (x < y ? x : rest) * (large ? 4.0 : 1.0);
 }
 template <class T> BL_FN T fmod(T x, T y) {
     constexpr f64 place = same<T, f64>() ? 16777216.0 : 268435456.0;

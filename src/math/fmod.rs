@@ -92,9 +92,14 @@ fn step_f32(x: f64, y: f64) -> f64 {
 /// As [`step_f32`].
 #[inline(always)]
 fn step_f64(x: f64, y: f64) -> f64 {
+    // The rounded quotient may make a product above x, and so above the largest number.
+    let large = x > 1e300;
+    let scale = select(large, 0.25, 1.0);
+    let (x, y) = (x * scale, y * scale);
     let quotient = (x / y + ROUND) - ROUND;
     let y_upper = upper(y);
-    reduced(x, y, (x - quotient * y_upper) - quotient * (y - y_upper))
+    let rest = reduced(x, y, (x - quotient * y_upper) - quotient * (y - y_upper));
+    rest * select(large, 4.0, 1.0)
 }
 
 #[inline(always)]
