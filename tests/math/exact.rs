@@ -97,7 +97,7 @@ fn by_hand(base: i128, exponent: i128, bits: u32) -> i128 {
     }
     let mut power = 1i128;
     for _ in 0..exponent {
-        power = (power * base) & ((1 << bits) - 1);
+        power = power.wrapping_mul(base) & ((1 << bits) - 1);
     }
     power
 }
