@@ -316,18 +316,18 @@ template <class T> BL_FN T logaddexp(T x, T y) {
 
 // ---- fmod: exact -------------------------------------------------------------------------------------------------
 
-// x mod y for positive numbers, the quotient below 2^28 for numbers of f32 and below 2^24 for others. Near the end of the range
-// f64 are made smaller, exactly, or a product that was rounded up could overflow.
+// x mod y for positive numbers, the quotient below 2^28 for numbers of f32 and below 2^24 for others.
 template <class T> BL_FN f64 fmod_step(f64 x, f64 y) {
-    const bool huge = same<T, f64>() && x > from_bits<f64>(2023ull << 52);  // 2^1000
-    const f64 scale = huge ? 1.0 / 4294967296.0 : 1.0;
-    x *= scale, y *= scale;
+    // The rounded quotient may make a product above x, and so above the largest number.
+    const bool large = same<T, f64>() && x > 1e300;
+    x *= large ? 0.25 : 1.0;
+    y *= large ? 0.25 : 1.0;
     const f64 quotient = (x / y + BL_ROUND) - BL_ROUND;
     f64 rest;
     if constexpr (same<T, f64>()) rest = (x - quotient * upper(y)) - quotient * (y - upper(y));
     else rest = x - quotient * y;
     rest = rest < 0.0 ? rest + y : rest;
-    return (huge ? 4294967296.0 : 1.0) * (x < y ? x : rest);
+    return (x < y ? x : rest) * (large ? 4.0 : 1.0);
 }
 template <class T> BL_FN T fmod(T x, T y) {
     constexpr f64 place = same<T, f64>() ? 16777216.0 : 268435456.0;

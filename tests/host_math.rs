@@ -9,6 +9,8 @@ mod math;
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
+// The functions of `cuda/` are linked into the crate.
+use bitlane as _;
 use half::{bf16, f16};
 use math::{Power, narrow};
 

@@ -11,9 +11,6 @@ const FAR_F32: f64 = 268_435_456.0; // 2^28
 /// A quotient below this is rounded to an integer whose products with both halves of an f64 are exact.
 const FAR_F64: f64 = 16_777_216.0; // 2^24
 
-/// Above this, products are computed of smaller numbers.
-const HUGE: f64 = f64::from_bits((1023 + 1000) << 52); // 2^1000
-
 /// Whether x / y is too large for [`fmod_step_f32`].
 #[inline(always)]
 pub(crate) fn is_far_f32(x: f32, y: f32) -> bool {
@@ -92,21 +89,17 @@ fn step_f32(x: f64, y: f64) -> f64 {
     reduced(x, y, x - quotient * y)
 }
 
-/// As [`step_f32`]. Near the end of the range both are made smaller, exactly, or a product that was rounded up could
-/// overflow; a divisor that is not far from such a number is large itself.
+/// As [`step_f32`].
 #[inline(always)]
 fn step_f64(x: f64, y: f64) -> f64 {
-    let is_huge = x > HUGE;
-    let scale = select(is_huge, 1.0 / 4_294_967_296.0, 1.0);
+    // The rounded quotient may make a product above x, and so above the largest number.
+    let large = x > 1e300;
+    let scale = select(large, 0.25, 1.0);
     let (x, y) = (x * scale, y * scale);
-    select(is_huge, 4_294_967_296.0, 1.0) * scaled_step_f64(x, y)
-}
-
-#[inline(always)]
-fn scaled_step_f64(x: f64, y: f64) -> f64 {
     let quotient = (x / y + ROUND) - ROUND;
     let y_upper = upper(y);
-    reduced(x, y, (x - quotient * y_upper) - quotient * (y - y_upper))
+    let rest = reduced(x, y, (x - quotient * y_upper) - quotient * (y - y_upper));
+    rest * select(large, 4.0, 1.0)
 }
 
 #[inline(always)]

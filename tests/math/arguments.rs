@@ -1,6 +1,6 @@
 //! Arguments: random ones that give ordinary results, and hard ones.
 
-use crate::function::{F32, F64, Format, Function};
+use crate::function::{Format, Function};
 use crate::reference::power_of_two;
 
 /// xorshift64*: small, fast, and the same everywhere.
@@ -19,7 +19,7 @@ impl Random {
     }
 
     pub fn below(&mut self, limit: u64) -> u64 {
-        (u128::from(self.bits()) * u128::from(limit) >> 64) as u64
+        ((u128::from(self.bits()) * u128::from(limit)) >> 64) as u64
     }
 
     /// In [low, high).
@@ -199,6 +199,3 @@ pub fn is_ordinary(function: Function, x: f64, y: f64) -> bool {
         Function::Logaddexp => both,
     }
 }
-
-/// The formats that arguments are drawn from.
-pub const FORMATS: [Format; 2] = [F32, F64];

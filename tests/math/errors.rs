@@ -176,7 +176,7 @@ fn same_f16_at_sight(a: f64, b: f64) -> bool {
     let (a, b) = (a as f32, b as f32);
     let size = a.abs();
     a.to_bits() == b.to_bits()
-        && (size < 1e-8 || size > 7e4 || (size > 6.2e-5 && a.to_bits() & 0x1fff != 0x1000))
+        && (!(1e-8..=7e4).contains(&size) || (size > 6.2e-5 && a.to_bits() & 0x1fff != 0x1000))
 }
 
 /// Every pair of f16, or 2^22 of them, by the functions for narrow formats and by those for f64. Where the two

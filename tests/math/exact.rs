@@ -12,13 +12,19 @@ fn pairs(seed: u64) -> impl Iterator<Item = (f64, f64)> {
     let count = if exhaustive() { 20_000_000 } else { 200_000 };
     (0..count).map(move |round| {
         let any = f64::from_bits(random.bits());
-        match round % 4 {
+        match round % 6 {
             0 => (any, f64::from_bits(random.bits())),
             1 => {
                 let y = any * random.between(0.5, 2.0);
                 (y * random.between(-100.0, 100.0).trunc(), y) // an exact multiple, or nearly
             }
             2 => (any * random.between(1.0, 1e6), any),
+            // At the upper end of the range, with a divisor near by or anywhere.
+            3 => {
+                let x = f64::MAX * random.between(0.5, 1.0);
+                (x, x / random.between(0.5, 20.0))
+            }
+            4 => (f64::MAX * random.between(0.5, 1.0), any),
             _ => {
                 let place = random.below(40);
                 (random.below(1 << 24) as f64, (random.below(1 << 24) >> (place % 24)) as f64)
@@ -91,7 +97,7 @@ fn by_hand(base: i128, exponent: i128, bits: u32) -> i128 {
     }
     let mut power = 1i128;
     for _ in 0..exponent {
-        power = (power * base) & ((1 << bits) - 1);
+        power = power.wrapping_mul(base) & ((1 << bits) - 1);
     }
     power
 }

@@ -121,7 +121,7 @@ fn parity_of_large_f64_exponents() {
     assert_eq!(pow(4_503_599_627_370_497.0), -1.0);
     assert_eq!(pow(4_503_599_627_370_496.0), 1.0);
     assert!(pow(4_503_599_627_370_495.5).is_nan());
-    assert!(pow(1_125_899_906_842_624.25).is_nan());
+    assert!(pow(1_125_899_906_842_624.5).is_nan());
     assert_eq!(pow(1.7e308), 1.0);
 }
 
