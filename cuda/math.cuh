@@ -1,8 +1,8 @@
 // The crate's own exp, log, pow, atan2, logaddexp and fmod, and powers of integers: src/math/ in another language. Both
 // are the same IEEE operations in the same order, so that both give the same bits. The names and the reasons are there.
 //
-// narrow:: takes numbers that an f32 can hold, and gives an f64 that the caller rounds once, to f32, f16 or bf16. wide::
-// is f64. Nothing is fused, nothing comes from a library, and no array is indexed but the tables.
+// narrow:: takes numbers that an f32 can hold, and gives an f64 that the caller rounds once, to f32, f16 or bf16.
+// wide:: is f64. Nothing is fused, nothing comes from a library, and no array is indexed but the tables.
 
 namespace bl {
 namespace math {
@@ -240,7 +240,8 @@ BL_FN Sum atan_sum(f64 shorter, f64 longer, f64 quotient) {
     const f64 inverse = 1.0 / along;
     const f64 t_upper = upper(across * inverse);
     const f64 along_upper = upper(along);
-    const f64 remainder = ((across - t_upper * along_upper) - t_upper * (along - along_upper)) + (across_rest - t_upper * along_rest);
+    const f64 remainder =
+        ((across - t_upper * along_upper) - t_upper * (along - along_upper)) + (across_rest - t_upper * along_rest);
     const f64 t_lower = remainder * inverse;
     const f64 t = t_upper + t_lower;
     const f64 t2 = t * t;

@@ -184,6 +184,14 @@ pub enum Error {
         /// How much was asked for.
         bytes: usize,
     },
+    /// A file cannot be read or written, or is not what it should be.
+    #[error("{op}: {reason}")]
+    File {
+        /// The format.
+        op: &'static str,
+        /// The file, and what is wrong with it.
+        reason: String,
+    },
     /// An argument has no meaning for the call.
     #[error("{op}: {reason}")]
     InvalidArgument {
@@ -217,7 +225,7 @@ macro_rules! error_kinds {
 error_kinds! {
     Promotion UnsupportedDType Broadcast InplaceShape InplaceDtype OverlappingDestination
     ScalarOverflow InvalidShape OutOfBounds DeviceMismatch CudaUnavailable Compile Driver
-    OutOfMemory InvalidArgument
+    OutOfMemory File InvalidArgument
 }
 
 impl fmt::Display for ErrorKind {

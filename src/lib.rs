@@ -137,6 +137,13 @@ mod slice;
 mod storage;
 mod tensor;
 
+#[cfg(feature = "dlpack")]
+pub use interop::dlpack;
+#[cfg(feature = "npy")]
+pub use interop::npy;
+#[cfg(feature = "safetensors")]
+pub use interop::safetensors;
+
 pub use half::{bf16, f16};
 pub use num_complex::Complex;
 

@@ -13,6 +13,9 @@ pub(crate) struct Storage {
     device: Device,
     bytes: usize,
     memory: RwLock<Memory>,
+    /// Whoever frees the memory if it does not free itself. Dropped after it, as the fields stand here.
+    #[allow(dead_code, reason = "only kept")]
+    owner: Option<Box<dyn Send + Sync>>,
 }
 
 impl Storage {
@@ -36,7 +39,13 @@ impl Storage {
     }
 
     pub(crate) fn new(device: &Device, bytes: usize, memory: Memory) -> Storage {
-        Storage { device: device.clone(), bytes, memory: RwLock::new(memory) }
+        Storage { device: device.clone(), bytes, memory: RwLock::new(memory), owner: None }
+    }
+
+    /// Keeps the owner of borrowed memory for as long as the storage lives.
+    #[cfg(feature = "dlpack")]
+    pub(crate) fn owned_by(self, owner: Box<dyn Send + Sync>) -> Storage {
+        Storage { owner: Some(owner), ..self }
     }
 
     #[cfg(feature = "cuda")]

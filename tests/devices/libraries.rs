@@ -2,6 +2,7 @@
 //! asked for, and NVRTC is the machine's own or the one that `cargo xtask` has fetched.
 
 use std::env;
+use std::ffi::{c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -27,9 +28,19 @@ pub fn libraries() -> Result<&'static Libraries, &'static str> {
 pub fn load(path: &Path) -> Result<(), String> {
     // SAFETY: the library is the project's own or NVIDIA's, whose initialisers any user of it runs.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) };
-    library
-        .map(std::mem::forget)
-        .map_err(|error| format!("{} cannot be loaded: {error}", path.display()))
+    let library =
+        library.map_err(|error| format!("{} cannot be loaded: {error}", path.display()))?;
+    type Configure = unsafe extern "C" fn(*const c_char, *const c_char) -> c_int;
+    // SAFETY: only the virtual driver has the function, and it has this type; both strings end
+    // with a NUL.
+    unsafe {
+        if let Ok(configure) = library.get::<Configure>(b"vcuda_configure\0") {
+            // Nothing reaches the host before its synchronisation, so that a missing one shows.
+            configure(c"strict".as_ptr(), c"1".as_ptr());
+        }
+    }
+    std::mem::forget(library);
+    Ok(())
 }
 
 fn driver() -> Result<PathBuf, String> {

@@ -15,7 +15,7 @@ const NARROW: f64 = 0.501;
 const WIDE: f64 = 0.51;
 
 /// The worst result so far.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 struct Worst {
     error: f64,
     x: f64,
@@ -80,8 +80,13 @@ fn worst_of(function: Function, format: Format, count: usize, generator: Generat
 }
 
 fn check(what: &str, function: Function, format: Format, worst: Worst, bound: f64) {
-    println!("{function:?} of {}, {what}: at most {:.9} ulp, {worst:?}", format.name, worst.error);
-    assert!(worst.error <= bound, "{function:?} of {}, {what}: {worst:?}", format.name);
+    let Worst { error, x, y, result } = worst;
+    let found = format!(
+        "{function:?} of {}, {what}: at most {error:.9} ulp, for {x:e} and {y:e} with {result:e}",
+        format.name
+    );
+    println!("{found}");
+    assert!(error <= bound, "{found}");
 }
 
 #[test]

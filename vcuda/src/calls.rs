@@ -21,10 +21,7 @@ static ALL: Mutex<Vec<&'static Call>> = Mutex::new(Vec::new());
 
 /// Notes a call that is wrong in itself.
 pub fn bad_call(code: Code, text: String) {
-    sanitizer::report(
-        Finding { kind: Kind::BadCall, code, place: None, text },
-        config::with(|c| !c.quiet),
-    );
+    sanitizer::report(Finding { kind: Kind::BadCall, code, place: None, text });
 }
 
 impl Call {

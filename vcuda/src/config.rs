@@ -1,7 +1,7 @@
 //! Settings: from the environment when the library is first used, from [`set`] afterwards.
 
 use crate::faults;
-use crate::sanitizer::lock;
+use crate::sanitizer::{Kinds, lock};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
@@ -35,7 +35,13 @@ pub struct Config {
     pub when: Async,
     /// Pageable host memory is read late too, instead of being staged when the copy is asked for.
     pub late_host: bool,
+    /// Nothing reaches the host before its synchronisation: neither copies to pageable memory nor host functions.
+    pub strict: bool,
     pub races: bool,
+    /// Findings that are reported and do not fail the kernel.
+    pub report: Kinds,
+    /// Findings that are not even reported.
+    pub ignore: Kinds,
     pub quiet: bool,
     /// Instructions a warp may run before the launch times out.
     pub timeout: u64,
@@ -59,7 +65,10 @@ impl Default for Config {
             stub: false,
             when: Async::Lazy,
             late_host: false,
+            strict: false,
             races: true,
+            report: Kinds::default(),
+            ignore: Kinds::default(),
             quiet: false,
             timeout: 1 << 32,
             workers: 0,
@@ -123,6 +132,9 @@ impl Config {
             "STUB" => self.stub = flag(value)?,
             "ASYNC" => self.when = when(value)?,
             "LATE_HOST" => self.late_host = flag(value)?,
+            "STRICT" => self.strict = flag(value)?,
+            "REPORT" => self.report = Kinds::parse(value)?,
+            "IGNORE" => self.ignore = Kinds::parse(value)?,
             "NO_RACES" => self.races = !flag(value)?,
             "QUIET" => self.quiet = flag(value)?,
             "TIMEOUT" => self.timeout = value.parse().ok().filter(|&n| n > 0)?,
@@ -192,6 +204,7 @@ pub fn reset() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sanitizer::Kind;
 
     #[test]
     fn values_are_read() {
@@ -201,6 +214,10 @@ mod tests {
         assert!(c.change("cc", "12.0").is_some() && c.cc == 120);
         assert!(c.change("async", "seed:7").is_some() && c.when == Async::Seed(7));
         assert!(c.change("no_pools", "1").is_some() && !c.pools);
+        assert!(c.change("report", "race, uninitialised-read").is_some());
+        assert!(c.report.has(Kind::Race) && !c.report.has(Kind::WrongSync));
+        assert!(c.change("ignore", "all").is_some() && c.ignore.has(Kind::Leak));
+        assert!(!c.ignore.has(Kind::OutOfBounds) && c.change("ignore", "out-of-bounds").is_none());
         assert!(c.change("async", "sometimes").is_none() && c.change("colour", "red").is_none());
         assert!(
             c.change("cc", "4294967295.9").is_none()

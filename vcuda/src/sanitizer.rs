@@ -1,5 +1,6 @@
 //! Findings: what was wrong, where, and what it was near to.
 
+use crate::config;
 use crate::error::{
     Code, ERROR_ASSERT, ERROR_ILLEGAL_ADDRESS, ERROR_ILLEGAL_INSTRUCTION, ERROR_LAUNCH_FAILED,
     ERROR_LAUNCH_TIMEOUT, ERROR_MISALIGNED_ADDRESS,
@@ -14,7 +15,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The kinds of findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     OutOfBounds,
     UseAfterFree,
@@ -70,6 +71,42 @@ impl Kind {
             Kind::IllegalInstruction => ERROR_ILLEGAL_INSTRUCTION,
             Kind::Leak | Kind::UninitialisedCopy | Kind::BadCall => 0,
         }
+    }
+}
+
+/// What hardware goes on after: kernels that do it run to their end on a device, right or wrong.
+const TOLERATED: [Kind; 7] = [
+    Kind::Race,
+    Kind::Uninitialised,
+    Kind::ReadOnlyWritten,
+    Kind::WrongSync,
+    Kind::Leak,
+    Kind::UninitialisedCopy,
+    Kind::BadCall,
+];
+
+/// A set of those kinds of findings that hardware tolerates.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kinds(u32);
+
+impl Kinds {
+    /// Reads a set: the words of reports with commas between, `all` or `1`, `none` or `0`. `None`: another word,
+    /// or a kind of finding that ends a kernel on any device.
+    pub fn parse(text: &str) -> Option<Kinds> {
+        match text {
+            "" | "1" | "all" | "true" | "yes" | "on" => return Some(Kinds(u32::MAX)),
+            "0" | "none" | "false" | "no" | "off" => return Some(Kinds(0)),
+            _ => {}
+        }
+        text.split(',').try_fold(Kinds(0), |kinds, word| {
+            let kind = TOLERATED.iter().find(|kind| kind.word() == word.trim())?;
+            Some(Kinds(kinds.0 | 1 << *kind as u32))
+        })
+    }
+
+    /// Whether a kind of finding is in the set.
+    pub fn has(self, kind: Kind) -> bool {
+        TOLERATED.contains(&kind) && self.0 >> kind as u32 & 1 != 0
     }
 }
 
@@ -130,9 +167,13 @@ pub fn describe(neighbour: &Neighbour) -> String {
 
 static FINDINGS: Mutex<Vec<Finding>> = Mutex::new(Vec::new());
 
-/// Records a finding and prints it, unless printing is switched off.
-pub fn report(finding: Finding, print: bool) {
-    if print {
+/// Records a finding and prints it, unless the settings want it ignored or quiet.
+pub fn report(finding: Finding) {
+    let (ignored, quiet) = config::with(|c| (c.ignore.has(finding.kind), c.quiet));
+    if ignored {
+        return;
+    }
+    if !quiet {
         eprintln!("vcuda: {finding}");
     }
     let mut all = lock(&FINDINGS);

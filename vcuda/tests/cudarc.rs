@@ -53,6 +53,7 @@ fn library() -> PathBuf {
 #[test]
 fn cudarc_runs_a_kernel() {
     let control = Control::load(&library()).expect("the library loads");
+    control.set("strict", "1").expect("a setting");
     let ctx = CudaContext::new(0).expect("a context");
     assert_eq!(ctx.compute_capability().expect("capability"), (8, 0));
     let stream = ctx.new_stream().expect("a stream");

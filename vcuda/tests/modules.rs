@@ -112,7 +112,7 @@ fn the_log_says_what_is_wrong_with_ptx() {
         assert_eq!(cuModuleLoad(&mut library, c"/no/such/file".as_ptr()), 301);
         let fat = [0x50u8, 0xed, 0x55, 0xba, 1, 0, 16, 0, 0];
         assert_eq!(cuModuleLoadFatBinary(&mut library, fat.as_ptr().cast()), 200);
-        assert!(report().contains("fat binaries cannot be interpreted"));
+        assert!(report().contains("a fat binary cannot be interpreted"));
     }
 }
 

@@ -286,3 +286,45 @@ fn read_only_loads_and_atomics() {
     // Another block's.
     expect("ld.global.nc.u32 %r6, [%rd1]; st.global.u32 [%rd2], 1;", 4, 1, 719, "readonly-written");
 }
+
+/// Whatever gives a thread a fresh number, what it did before is in order with what it does now.
+#[test]
+fn a_thread_never_races_with_itself() {
+    let synchronisations = [
+        "membar.gl;",
+        "membar.cta;",
+        "fence.acq_rel.gpu;",
+        "bar.arrive 1, 64;",
+        "bar.warp.sync 1;",
+        "atom.global.add.acq_rel.gpu.u32 %r9, [%rd1+512], 1;",
+        "st.release.gpu.global.u32 [%rd1+512], 1;",
+        "ld.acquire.gpu.global.u32 %r9, [%rd1+512];",
+    ];
+    let accesses = [
+        "ld.global.u32 %r6, [%rd1];",
+        "st.global.u32 [%rd1], 1;",
+        "atom.global.add.u32 %r6, [%rd1], 1;",
+        "ld.volatile.global.u32 %r6, [%rd1];",
+        "st.volatile.global.u32 [%rd1], 1;",
+    ];
+    let in_shared = |access: &str| access.replace("%rd1", "fixed").replace("global", "shared");
+    for between in synchronisations {
+        for first in accesses {
+            for second in accesses {
+                fine(&format!("{first} {between} {second} {between} {first}"), 1, 1);
+                let (first, second) = (in_shared(first), in_shared(second));
+                let start = "st.shared.u32 [fixed], 0;";
+                fine(&format!("{start} {between} {first} {between} {second}"), 1, 1);
+            }
+        }
+        // One thread of many, the others having nothing to do with the word.
+        let increment =
+            "@%p1 ld.global.u32 %r6, [%rd1]; add.u32 %r6, %r6, 1; @%p1 st.global.u32 [%rd1], %r6;";
+        let only = "setp.eq.u32 %p1, %r2, 0;";
+        if !between.contains("arrive") && !between.contains("warp") {
+            fine(&format!("{only} {increment} {between} {increment}"), 1, 64);
+        }
+        // Another thread that does the same is still found.
+        expect("st.global.u32 [%rd1], 1; membar.gl; st.global.u32 [%rd1], 2;", 1, 2, 719, "race");
+    }
+}

@@ -1,4 +1,4 @@
-//! `cargo xtask exhaustive`: every pair of 16-bit operands.
+//! `cargo xtask exhaustive`: every pair of 16-bit operands, and the errors of the mathematical functions.
 
 use crate::arguments::Arguments;
 use crate::run::{cargo, finish};
@@ -6,8 +6,11 @@ use crate::{Command, Outcome};
 
 pub const COMMAND: Command = Command { name: "exhaustive", usage: "", run };
 
-/// Runs the test `exhaustive16` over all pairs.
+/// Runs the tests `exhaustive16` and `math` over all that they have.
 fn run(arguments: Arguments) -> Outcome {
     arguments.finish()?;
-    finish(cargo("test --release --test exhaustive16").env("BITLANE_EXHAUSTIVE", "1"))
+    for test in ["--test exhaustive16", "--test math -- --nocapture"] {
+        finish(cargo(&format!("test --release {test}")).env("BITLANE_EXHAUSTIVE", "1"))?;
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask COMMAND [OPTIONS]`.
 
 mod arguments;
+mod bench;
 mod bindings;
 mod exhaustive;
 mod kernels;
@@ -40,6 +41,8 @@ const COMMANDS: &[Command] = &[
     bindings::COMMAND,
     exhaustive::COMMAND,
     overhead::COMMAND,
+    bench::COMMAND,
+    bench::small_call::COMMAND,
     parity::COMMAND,
     virtual_cuda::COMMAND,
     mutants::COMMAND,

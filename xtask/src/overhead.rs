@@ -64,7 +64,7 @@ fn build() -> Result<String, Failure> {
 }
 
 /// The instructions that valgrind counts; none without valgrind.
-fn instructions(command: &mut process::Command) -> Result<Option<u64>, Failure> {
+pub fn instructions(command: &mut process::Command) -> Result<Option<u64>, Failure> {
     let output = match command.output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

@@ -1,7 +1,8 @@
 //! The virtual driver and a real NVRTC, for the tests and for any program that asks for CUDA.
 //!
 //! `cargo xtask cuda-env` prints the lines that put both in front of whatever the machine has:
-//! `eval "$(cargo xtask cuda-env)"`, and every CUDA program started from that shell runs on the virtual device.
+//! `eval "$(cargo xtask cuda-env)"`, and every CUDA program started from that shell runs on the virtual device,
+//! also one that compiles its kernels itself.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -23,19 +24,33 @@ fn run(mut arguments: Arguments) -> Outcome {
     arguments.finish()?;
     let driver = build()?;
     let folder = target().join(format!("virtual-cuda-{version}"));
-    fs::create_dir_all(&folder)?;
-    // Programs look for the libraries by these names. The folder is on nobody's way unless it is asked for, so
-    // the names cannot come between a program and a real driver.
-    for name in ["libcuda.so", "libcuda.so.1"] {
-        link(&driver, &folder.join(name))?;
-    }
-    link(&nvrtc, &folder.join("libnvrtc.so"))?;
+    furnish(&folder, &driver, &nvrtc)?;
     println!(
         "export LD_LIBRARY_PATH=\"{}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\"",
         folder.display()
     );
     for (name, value) in variables(&driver, &nvrtc) {
         println!("export {name}=\"{value}\"");
+    }
+    Ok(())
+}
+
+/// Puts links to the libraries into a folder, under every name by which programs and the libraries themselves look
+/// for them. The folder is on nobody's way unless it is asked for, so the names cannot come between a program and a
+/// real driver.
+fn furnish(folder: &Path, driver: &Path, nvrtc: &Path) -> Outcome {
+    fs::create_dir_all(folder)?;
+    for name in ["libcuda.so", "libcuda.so.1"] {
+        link(driver, &folder.join(name))?;
+    }
+    link(nvrtc, &folder.join("libnvrtc.so"))?;
+    // NVRTC opens the library of its built-in functions by name, when it compiles.
+    let home = nvrtc.parent().ok_or("NVRTC lies in no folder")?;
+    for entry in fs::read_dir(home)? {
+        let name = entry?.file_name();
+        if name.to_string_lossy().starts_with("libnvrtc") {
+            link(&home.join(&name), &folder.join(&name))?;
+        }
     }
     Ok(())
 }
@@ -65,4 +80,32 @@ fn link(file: &Path, name: &Path) -> Outcome {
         fs::remove_file(name)?;
     }
     symlink(file, name).map_err(|error| format!("cannot link {}: {error}", name.display()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process;
+
+    /// A program that knows nothing of this project finds both libraries and compiles its kernel, with nothing in
+    /// its environment but the folder.
+    #[test]
+    fn a_foreign_program_runs_in_the_environment() -> Outcome {
+        let driver = build()?;
+        finish(&mut cargo("build --quiet -p vcuda --example foreign"))?;
+        for (version, wheel) in [("12", wheels::NVRTC_12), ("13", wheels::NVRTC_13)] {
+            let folder = target().join(format!("virtual-cuda-test-{version}"));
+            furnish(&folder, &driver, &wheel.path()?)?;
+            let output = process::Command::new(target().join("debug/examples/foreign"))
+                .env_clear()
+                .env("LD_LIBRARY_PATH", &folder)
+                .output()?;
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said);
+            assert!(output.status.success() && said.contains("5050"), "NVRTC {version}: {said}");
+            assert!(!said.contains("vcuda: "), "{said}");
+            fs::remove_dir_all(&folder)?;
+        }
+        Ok(())
+    }
 }

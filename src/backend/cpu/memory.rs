@@ -17,6 +17,8 @@ const _: () = assert!(align_of::<CacheLine>() == pool::ALIGNMENT);
 pub(crate) struct CpuMemory {
     start: NonNull<u8>,
     bytes: usize,
+    /// Whether the block is freed on drop; else it is borrowed, and aligned only to its elements.
+    owned: bool,
 }
 
 // SAFETY: the block is owned by this value alone and its address is not tied to a thread.
@@ -35,7 +37,18 @@ impl CpuMemory {
             pool::acquire(bytes)
                 .ok_or_else(|| Error::OutOfMemory { device: "cpu".into(), bytes })?
         };
-        Ok(CpuMemory { start, bytes })
+        Ok(CpuMemory { start, bytes, owned: true })
+    }
+
+    /// A block that somebody else will free.
+    ///
+    /// # Safety
+    ///
+    /// So many initialised bytes must be there until this is dropped, and nobody else may use them otherwise than under
+    /// the lock of the storage.
+    #[cfg(feature = "dlpack")]
+    pub(crate) unsafe fn borrowed(start: NonNull<u8>, bytes: usize) -> CpuMemory {
+        CpuMemory { start, bytes, owned: false }
     }
 
     /// The first byte. Writing through it is up to whoever holds the storage's lock for writing.
@@ -78,7 +91,7 @@ impl CpuMemory {
 impl Drop for CpuMemory {
     #[inline]
     fn drop(&mut self) {
-        if self.bytes != 0 {
+        if self.owned && self.bytes != 0 {
             // SAFETY: `allocate` got the block for this many bytes, and its owner ends here.
             unsafe { pool::release(self.start, self.bytes) }
         }

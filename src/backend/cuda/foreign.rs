@@ -81,6 +81,28 @@ pub(crate) fn adopt<T: Element>(slice: CudaSlice<T>) -> Result<Storage> {
     Ok(Storage::new(&Device::from_cuda(device), bytes, Memory::Cuda(memory)))
 }
 
+/// The address of memory, with all work on it so far before later work on a device's stream.
+#[cfg(feature = "dlpack")]
+pub(crate) fn address_on(memory: &CudaMemory, device: &CudaDevice) -> Result<CUdeviceptr> {
+    memory.before_write(&device.lane)?;
+    Ok(memory.address())
+}
+
+/// Memory that somebody else owns, in order for a device's stream.
+///
+/// # Safety
+///
+/// As for [`CudaMemory::from_raw`] with memory that is lent, until this is dropped and the work on it is done.
+#[cfg(feature = "dlpack")]
+pub(crate) unsafe fn borrowed(
+    device: &CudaDevice,
+    address: CUdeviceptr,
+    bytes: usize,
+) -> CudaMemory {
+    // SAFETY: the caller's own promise.
+    unsafe { CudaMemory::from_raw(&device.lane, address, bytes, Tenure::LentForWriting) }
+}
+
 /// Makes memory that holds `len` elements a slice, in order for its stream.
 pub(crate) fn release<T: Element>(memory: CudaMemory, len: usize) -> Result<CudaSlice<T>> {
     let home = Arc::clone(memory.home());

@@ -1,6 +1,7 @@
 //! Copies and fills, of lines, planes and boxes.
 
 use super::{api, bad_call, outcome, working};
+use crate::config::{self, Async};
 use crate::error::{Code, ERROR_INVALID_CONTEXT, ERROR_INVALID_VALUE, ERROR_NOT_SUPPORTED};
 use crate::runtime::{
     Fill, Guard, Source, Work, mark_pending, run_devices, run_stream, stage, submit,
@@ -76,23 +77,26 @@ fn copy_box(to: Side, from: Side, size: [u64; 3], stream: Option<u64>) -> Result
     if between {
         s = run_devices(s, &homes);
     }
-    let pageable = !to_device && s.region_of(to.addr).is_none();
+    let span = to.span(size).unwrap_or(0);
+    let pageable = !to_device && !s.is_pinned(to.addr, span);
+    let (strict, when) = config::with(|c| (c.strict, c.when));
+    let capturing = s.streams.get(&handle).is_some_and(|x| x.capture.is_some());
+    let late = pageable && strict && when != Async::Eager && stream.is_some() && !capturing;
     for row in 0..height * depth {
         let at = |side: &Side| side.addr + row / height * side.plane + row % height * side.pitch;
-        let capturing = s.streams.get(&handle).is_some_and(|x| x.capture.is_some());
         let source = if from_device {
             Source::Address(at(&from))
         } else {
             // SAFETY: by the API's contract the source is readable for its length.
             unsafe { stage(&s, at(&from), len, capturing) }
         };
-        if pageable && stream.is_some() && !capturing {
+        if late {
             // SAFETY: by the API's contract the destination is writable for its length.
             unsafe { mark_pending(at(&to), len) };
         }
         s = submit(s, handle, Work::Copy { to: at(&to), from: source, len, pageable })?;
     }
-    if stream.is_some() && !between {
+    if stream.is_some() && !between && (late || capturing || !pageable) {
         return Ok(());
     }
     let s = run_stream(s, handle);

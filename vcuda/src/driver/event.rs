@@ -1,10 +1,10 @@
 //! Events.
 
-use super::{api, outcome, put, wanted, working};
+use super::{api, on_stream, outcome, put, wanted, with_event, working};
 use crate::error::{
     Code, ERROR_CAPTURED_EVENT, ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE, ERROR_NOT_READY,
 };
-use crate::runtime::{Event, Guard, Work, run_until};
+use crate::runtime::{Event, Guard, Work, poll, run_until, stir};
 use std::ffi::c_uint;
 
 fn find(s: &Guard, event: u64) -> Result<&Event, Code> {
@@ -19,8 +19,7 @@ fn done(s: &Guard, event: &Event) -> bool {
 }
 
 fn record(event: u64, stream: u64) -> Result<(), Code> {
-    let (mut s, cx) = working()?;
-    let stream = s.stream(cx, stream)?;
+    let (mut s, _, stream) = on_stream(stream)?;
     let context = s.events.get(&event).ok_or(ERROR_INVALID_HANDLE)?.context;
     if s.streams.get(&stream).is_none_or(|x| x.context != context) {
         return Err(ERROR_INVALID_HANDLE);
@@ -40,12 +39,12 @@ fn record(event: u64, stream: u64) -> Result<(), Code> {
         e.recorded = Some((stream, number));
         e.at = None;
     }
-    drop(crate::runtime::stir(s, stream));
+    drop(stir(s, stream));
     Ok(())
 }
 
 fn elapsed(ms: *mut f32, start: u64, end: u64) -> Result<(), Code> {
-    let (s, _) = working()?;
+    let (s, _) = with_event(start)?;
     wanted(ms)?;
     let (a, b) = (find(&s, start)?, find(&s, end)?);
     let timed = |e: &Event| e.flags & 2 == 0 && e.recorded.is_some();
@@ -74,7 +73,7 @@ api! {
     }
 
     fn cuEventDestroy_v2(event: u64) {
-        let (mut s, _) = working()?;
+        let (mut s, _) = with_event(event)?;
         s.events.remove(&event).map(drop).ok_or(ERROR_INVALID_HANDLE)
     }
 
@@ -90,7 +89,7 @@ api! {
     }
 
     fn cuEventSynchronize(event: u64) {
-        let (mut s, cx) = working()?;
+        let (mut s, cx) = with_event(event)?;
         let recorded = find(&s, event)?.recorded;
         s.may_disturb()?;
         let s = match recorded {
@@ -101,16 +100,14 @@ api! {
     }
 
     fn cuEventQuery(event: u64) {
-        let (mut s, cx) = working()?;
+        let (mut s, cx) = with_event(event)?;
         let e = find(&s, event)?.clone();
         s.may_disturb()?;
         if done(&s, &e) {
             return Ok(());
         }
-        // Asking again and again must come to an end: each question does one piece of work.
         if let Some((stream, _)) = e.recorded {
-            let next = s.streams.get(&stream).map_or(0, |x| x.done + 1);
-            let s = run_until(s, stream, next);
+            let s = poll(s, stream);
             outcome(&s, cx)?;
         }
         Err(ERROR_NOT_READY)

@@ -12,11 +12,22 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
 fn kernel(function: u64) -> Result<Kernel, Code> {
-    let (s, _) = working()?;
+    let (mut s, cx) = working()?;
+    let function = s.function_in(cx, function)?;
     s.kernels.get(&function).cloned().ok_or(ERROR_INVALID_HANDLE)
 }
 
-fn attribute(k: &Kernel, which: c_int) -> Result<c_int, Code> {
+/// Fails unless an attribute can be given a value; says whether it is the limit on dynamic shared memory.
+pub(super) fn check_attribute(k: &Kernel, which: c_int, value: c_int) -> Result<bool, Code> {
+    let most = max_shared(config::with(|c| c.cc)) - k.program.shared_bytes as c_int;
+    match which {
+        8 if (0..=most).contains(&value) => Ok(true),
+        9..=15 => Ok(false),
+        _ => Err(ERROR_INVALID_VALUE),
+    }
+}
+
+pub(super) fn attribute(k: &Kernel, which: c_int) -> Result<c_int, Code> {
     let cc = config::with(|c| c.cc) as c_int;
     Ok(match which {
         0 => k.program.max_threads.unwrap_or(1024) as c_int,
@@ -154,22 +165,37 @@ fn gather(k: &Kernel, params: *mut *mut c_void, extra: *mut *mut c_void) -> Resu
     Ok(block)
 }
 
-pub(super) fn launch(
-    function: u64,
+/// The shape of a launch.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
     grid: [u32; 3],
     block: [u32; 3],
+    /// Bytes of dynamic shared memory.
     shared: u32,
+    cooperative: bool,
+}
+
+impl Shape {
+    /// The shape of a launch whose blocks do not wait for each other.
+    pub fn new(grid: [u32; 3], block: [u32; 3], shared: u32) -> Shape {
+        Shape { grid, block, shared, cooperative: false }
+    }
+}
+
+pub(super) fn launch(
+    function: u64,
+    shape: Shape,
     stream: u64,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> Result<(), Code> {
+    let Shape { grid, block, shared, cooperative } = shape;
     let (mut s, cx) = working()?;
     let stream = s.stream(cx, stream)?;
+    let function = s.function_in(cx, function)?;
     let k = s.kernels.get(&function).ok_or(ERROR_INVALID_HANDLE)?;
     let home = s.modules.get(&k.module).map_or(0, |m| m.context);
-    if s.streams.get(&stream).is_some_and(|x| x.context != cx)
-        || home != cx && !s.modules.get(&k.module).is_some_and(|m| m.library)
-    {
+    if s.streams.get(&stream).is_some_and(|x| x.context != cx) || home != cx {
         bad_call(
             ERROR_INVALID_HANDLE,
             format!("launch of {} with a function or stream of another context", k.program.name),
@@ -179,6 +205,9 @@ pub(super) fn launch(
     if let Some(why) = wrong(k, grid, block, shared) {
         bad_call(ERROR_INVALID_VALUE, format!("launch of {}: {why}", k.program.name));
         return Err(ERROR_INVALID_VALUE);
+    }
+    if cooperative {
+        together(k, grid, block, shared)?;
     }
     if config::with(|c| c.stub) {
         let program = k.program.clone();
@@ -195,13 +224,17 @@ pub(super) fn launch(
         block,
         shared,
         params,
+        cooperative,
     }));
     submit(s, stream, work).map(drop)
 }
 
-/// Fails unless the blocks of a grid can wait for each other: they run one after the other, so there must be one.
-fn together(grid: [u32; 3]) -> Result<(), Code> {
-    if grid == [1, 1, 1] { Ok(()) } else { Err(ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) }
+/// Fails unless all blocks of a grid are on the device at a time, so that they can wait for each other.
+fn together(k: &Kernel, grid: [u32; 3], block: [u32; 3], shared: u32) -> Result<(), Code> {
+    let count = |sizes: [u32; 3]| sizes.iter().fold(1u64, |n, &d| n.saturating_mul(d.into()));
+    let threads = c_int::try_from(count(block)).map_err(|_| ERROR_INVALID_VALUE)?;
+    let room = MULTIPROCESSORS * blocks(k, threads.max(1), shared as usize)?;
+    if count(grid) <= room as u64 { Ok(()) } else { Err(ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) }
 }
 
 /// Attributes of launches.
@@ -221,7 +254,7 @@ pub struct LaunchConfig {
 
 api! {
     fn cuLaunchKernel(f: u64, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint, stream: u64, params: *mut *mut c_void, extra: *mut *mut c_void) {
-        launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, extra)
+        launch(f, Shape::new([gx, gy, gz], [bx, by, bz], shared), stream, params, extra)
     }
 
     fn cuLaunchKernelEx(config: *const LaunchConfig, f: u64, params: *mut *mut c_void, extra: *mut *mut c_void) {
@@ -230,23 +263,24 @@ api! {
         }
         // SAFETY: not null, and by the API's contract a valid configuration.
         let c = unsafe { &*config };
+        let mut cooperative = false;
         for k in 0..if c.attributes.is_null() { 0 } else { c.count as usize } {
             // SAFETY: by the API's contract there are `count` attributes of 72 bytes: an identifier, and after
             // eight bytes the value.
             let words = unsafe { c.attributes.cast::<[c_uint; 18]>().add(k).read_unaligned() };
             match words[0] {
-                COOPERATIVE if words[2] != 0 => together(c.grid)?,
+                COOPERATIVE => cooperative = words[2] != 0,
                 CLUSTER if words[2..5] != [1, 1, 1] => return Err(ERROR_NOT_SUPPORTED),
                 _ => {}
             }
         }
-        launch(f, c.grid, c.block, c.shared, c.stream, params, extra)
+        let shape = Shape { grid: c.grid, block: c.block, shared: c.shared, cooperative };
+        launch(f, shape, c.stream, params, extra)
     }
 
     fn cuLaunchCooperativeKernel(f: u64, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint, shared: c_uint, stream: u64, params: *mut *mut c_void) {
-        drop(kernel(f)?);
-        together([gx, gy, gz])?;
-        launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, std::ptr::null_mut())
+        let shape = Shape { cooperative: true, ..Shape::new([gx, gy, gz], [bx, by, bz], shared) };
+        launch(f, shape, stream, params, std::ptr::null_mut())
     }
 
     fn cuFuncGetAttribute(value: *mut c_int, which: c_int, f: u64) {
@@ -254,18 +288,13 @@ api! {
     }
 
     fn cuFuncSetAttribute(f: u64, which: c_int, value: c_int) {
-        let (mut s, _) = working()?;
-        let most = max_shared(config::with(|c| c.cc));
+        let (mut s, cx) = working()?;
+        let f = s.function_in(cx, f)?;
         let k = s.kernels.get_mut(&f).ok_or(ERROR_INVALID_HANDLE)?;
-        match which {
-            8 if value < 0 || value > most - k.program.shared_bytes as c_int => Err(ERROR_INVALID_VALUE),
-            8 => {
-                k.max_dynamic_shared = value;
-                Ok(())
-            }
-            9..=15 => Ok(()),
-            _ => Err(ERROR_INVALID_VALUE),
+        if check_attribute(k, which, value)? {
+            k.max_dynamic_shared = value;
         }
+        Ok(())
     }
 
     fn cuFuncSetCacheConfig(f: u64, _config: c_int) {

@@ -1,7 +1,7 @@
 //! Graphs, however they were made.
 
 use super::nodes::node;
-use super::{api, put, wanted, working};
+use super::{api, on_stream, put, wanted, working};
 use crate::error::{
     Code, ERROR_GRAPH_EXEC_UPDATE_FAILURE, ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE,
 };
@@ -9,16 +9,32 @@ use crate::runtime::{Exec, Graph, Guard, Work, run_all, stir};
 use std::ffi::{c_char, c_uint, c_ulonglong, c_void};
 use std::mem::discriminant;
 
-/// The flags for launches by devices, frees at launch, uploads and priorities.
-const FLAGS: c_ulonglong = 15;
+/// The flags of an instantiation.
+const FREE_AT_LAUNCH: c_ulonglong = 1;
+const UPLOAD: c_ulonglong = 2;
+const LAUNCH_BY_DEVICE: c_ulonglong = 4;
+const PRIORITIES: c_ulonglong = 8;
 
-fn instantiate(to: *mut u64, graph: u64, flags: c_ulonglong) -> Result<(), Code> {
+/// Makes a graph executable. There are flags that only some of the calls know, and two that exclude each other.
+fn instantiate(
+    to: *mut u64,
+    graph: u64,
+    flags: c_ulonglong,
+    known: c_ulonglong,
+) -> Result<(), Code> {
     let (mut s, _) = working()?;
     wanted(to)?;
-    if flags > FLAGS {
+    let both = FREE_AT_LAUNCH | LAUNCH_BY_DEVICE;
+    if flags & !known != 0 || flags & both == both {
         return Err(ERROR_INVALID_VALUE);
     }
     let works = complete(&s, graph)?.to_vec();
+    // A device launches kernels, copies and fills, and nothing that needs the host.
+    let on_device =
+        |w: &Work| matches!(w, Work::Kernel(_) | Work::Copy { .. } | Work::Fill(_) | Work::Nothing);
+    if flags & LAUNCH_BY_DEVICE != 0 && !works.iter().all(on_device) {
+        return Err(ERROR_INVALID_VALUE);
+    }
     let handle = s.handle();
     s.execs.insert(handle, Exec { works });
     put(to, handle)
@@ -50,6 +66,16 @@ fn update(exec: u64, graph: u64) -> Result<(), Code> {
     Ok(())
 }
 
+/// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct InstantiateParams {
+    flags: c_ulonglong,
+    stream: u64,
+    node: u64,
+    result: c_uint,
+}
+
 api! {
     fn cuGraphCreate(graph: *mut u64, flags: c_uint) {
         let (mut s, _) = working()?;
@@ -63,17 +89,24 @@ api! {
     }
 
     fn cuGraphInstantiateWithFlags(exec: *mut u64, graph: u64, flags: c_ulonglong) {
-        instantiate(exec, graph, flags)
+        instantiate(exec, graph, flags, FREE_AT_LAUNCH | LAUNCH_BY_DEVICE | PRIORITIES)
     }
 
     fn cuGraphInstantiate_v2(exec: *mut u64, graph: u64, _node: *mut u64, _log: *mut c_char, _size: usize) {
-        instantiate(exec, graph, 0)
+        instantiate(exec, graph, 0, 0)
     }
 
     fn cuGraphInstantiateWithParams(exec: *mut u64, graph: u64, params: *mut c_void) {
         wanted(params)?;
-        // SAFETY: not null, and by the API's contract a structure that begins with the flags.
-        instantiate(exec, graph, unsafe { params.cast::<c_ulonglong>().read_unaligned() })
+        let at = params.cast::<InstantiateParams>();
+        // SAFETY: not null, and by the API's contract such a structure.
+        let p = unsafe { at.read_unaligned() };
+        let known = FREE_AT_LAUNCH | UPLOAD | LAUNCH_BY_DEVICE | PRIORITIES;
+        let uploads = if p.flags & UPLOAD != 0 { on_stream(p.stream).map(drop) } else { Ok(()) };
+        let done = uploads.and_then(|()| instantiate(exec, graph, p.flags, known));
+        // SAFETY: as above. Zero: done; one: not. No node is to blame by itself.
+        unsafe { at.write_unaligned(InstantiateParams { node: 0, result: c_uint::from(done.is_err()), ..p }) };
+        done
     }
 
     fn cuGraphExecUpdate_v2(exec: u64, graph: u64, result: *mut c_uint) {

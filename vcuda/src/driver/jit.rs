@@ -9,7 +9,7 @@ use crate::error::{
     ERROR_INVALID_VALUE,
 };
 use crate::ptx;
-use crate::runtime::Link;
+use crate::runtime::{Link, machine_code, refuse_machine_code};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// The options that have a meaning here: two buffers with their sizes, and the time it took.
@@ -104,13 +104,15 @@ fn join(texts: &[String]) -> String {
 fn add(link: u64, kind: c_int, data: Vec<u8>) -> Result<(), Code> {
     let (mut s, _) = working()?;
     let link = s.links.get_mut(&link).ok_or(ERROR_INVALID_HANDLE)?;
-    let data = data.split(|&b| b == 0).next().unwrap_or_default();
+    let whole = &data[..];
+    let data = whole.split(|&b| b == 0).next().unwrap_or_default();
     match String::from_utf8(data.to_vec()) {
         Ok(text) if kind == PTX => link.texts.push(text),
         _ => {
-            let text = "the linker takes PTX only";
-            link.options.log(text);
-            bad_call(ERROR_INVALID_IMAGE, text.into());
+            let what = machine_code(whole).unwrap_or("what is no PTX text");
+            let text = format!("the linker takes PTX only: {}", refuse_machine_code(what));
+            link.options.log(&text);
+            bad_call(ERROR_INVALID_IMAGE, text);
             return Err(ERROR_INVALID_IMAGE);
         }
     }

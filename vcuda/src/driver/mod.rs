@@ -3,6 +3,7 @@
 //! The functions have the names, parameters and error codes of the vendor's. A program reaches them by
 //! loading the shared library; tests in Rust may call them directly.
 
+mod absent;
 mod context;
 mod control;
 mod copy;
@@ -12,12 +13,14 @@ mod function;
 mod graph;
 mod init;
 mod jit;
+mod library;
 mod memory;
 mod module;
 mod nodes;
 mod pool;
 mod stream;
 
+pub use absent::*;
 pub use context::*;
 pub use control::*;
 pub use copy::*;
@@ -27,6 +30,7 @@ pub use function::*;
 pub use graph::*;
 pub use init::*;
 pub use jit::*;
+pub use library::*;
 pub use memory::*;
 pub use module::*;
 pub use nodes::*;
@@ -36,7 +40,10 @@ pub use stream::*;
 pub(crate) use jit::Options;
 
 use crate::calls::bad_call;
-use crate::error::{Code, ERROR_CONTEXT_IS_DESTROYED, ERROR_INVALID_CONTEXT, ERROR_INVALID_VALUE};
+use crate::error::{
+    Code, ERROR_CONTEXT_IS_DESTROYED, ERROR_INVALID_CONTEXT, ERROR_INVALID_HANDLE,
+    ERROR_INVALID_VALUE,
+};
 use crate::runtime::{Guard, enter};
 use std::ffi::{CStr, c_char};
 
@@ -74,6 +81,7 @@ fn functions() -> impl Iterator<Item = (&'static str, usize)> {
         graph::functions(),
         init::functions(),
         jit::functions(),
+        library::functions(),
         memory::functions(),
         module::functions(),
         nodes::functions(),
@@ -128,6 +136,33 @@ fn working() -> Result<(Guard, u64), Code> {
             Err(code)
         }
     }
+}
+
+/// The lock, and the context and number of the stream behind a handle. A stream of the program's own knows its
+/// context; a default stream is one of the thread's current context.
+fn on_stream(handle: u64) -> Result<(Guard, u64, u64), Code> {
+    let s = enter();
+    if let Some(stream) = s.streams.get(&handle).filter(|x| x.user && !x.destroyed) {
+        let cx = stream.context;
+        outcome(&s, cx)?;
+        return Ok((s, cx, handle));
+    }
+    drop(s);
+    let (mut s, cx) = working()?;
+    let stream = s.stream(cx, handle)?;
+    Ok((s, cx, stream))
+}
+
+/// The lock and the context of an event, which needs no current one.
+fn with_event(event: u64) -> Result<(Guard, u64), Code> {
+    let s = enter();
+    if let Some(event) = s.events.get(&event) {
+        let cx = event.context;
+        outcome(&s, cx)?;
+        return Ok((s, cx));
+    }
+    drop(s);
+    working().and(Err(ERROR_INVALID_HANDLE))
 }
 
 /// The error a context was left with by the work just done.

@@ -1,4 +1,4 @@
-//! Modules, libraries and what is in them.
+//! Modules and what is in them.
 
 use super::jit::Options;
 use super::{api, bad_call, put, text, wanted, working};
@@ -6,11 +6,11 @@ use crate::error::{
     Code, ERROR_FILE_NOT_FOUND, ERROR_INVALID_HANDLE, ERROR_INVALID_IMAGE, ERROR_INVALID_PTX,
     ERROR_INVALID_VALUE, ERROR_NOT_FOUND,
 };
-use crate::runtime::{Kernel, enter, run_context};
+use crate::runtime::{FAT_BINARIES, Guard, enter, machine_code, run_context};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 /// The bytes of an image in memory: PTX up to its zero, a cubin by its own length.
-fn image_bytes(image: *const c_void) -> Result<Vec<u8>, Code> {
+pub(super) fn image_bytes(image: *const c_void) -> Result<Vec<u8>, Code> {
     if image.is_null() {
         return Err(ERROR_INVALID_VALUE);
     }
@@ -18,6 +18,11 @@ fn image_bytes(image: *const c_void) -> Result<Vec<u8>, Code> {
     // SAFETY: by the API's contract the image is either a string that ends with a zero, or an ELF file whose
     // header (64 bytes) says where its section table ends, which is its last part.
     unsafe {
+        // A fat binary is refused by its first bytes, which are looked at one after the other.
+        let starts_with = |magic: &&[u8; 4]| (0..4).all(|k| *at.add(k) == magic[k]);
+        if let Some(magic) = FAT_BINARIES.iter().find(starts_with) {
+            return Ok(magic.to_vec());
+        }
         if *at != 0x7f {
             return Ok(CStr::from_ptr(image.cast::<c_char>()).to_bytes().to_vec());
         }
@@ -33,14 +38,32 @@ fn image_bytes(image: *const c_void) -> Result<Vec<u8>, Code> {
     }
 }
 
-fn load(module: *mut u64, image: &[u8], library: bool, options: &Options) -> Result<(), Code> {
+/// The bytes of an image in a file.
+pub(super) fn file_bytes(path: *const c_char) -> Result<Vec<u8>, Code> {
+    let mut bytes = std::fs::read(text(path)?).map_err(|_| ERROR_FILE_NOT_FOUND)?;
+    if machine_code(&bytes).is_none() {
+        let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+        bytes.truncate(end);
+    }
+    Ok(bytes)
+}
+
+fn load(module: *mut u64, image: &[u8], options: &Options) -> Result<(), Code> {
     let (mut s, cx) = working()?;
     wanted(module)?;
     s.may_disturb()?;
-    let loaded = s.load(cx, image, library);
+    loaded(module, s.load(cx, image), options)
+}
+
+/// Gives the result of a load and writes the log of the compiler.
+pub(super) fn loaded(
+    to: *mut u64,
+    loaded: Result<u64, (Code, String)>,
+    options: &Options,
+) -> Result<(), Code> {
     options.log(loaded.as_ref().err().map_or("", |refusal| &refusal.1));
     match loaded {
-        Ok(handle) => put(module, handle),
+        Ok(handle) => put(to, handle),
         Err((code, text)) => {
             // A version or a target that the device is too old for is no fault of the program.
             if matches!(code, ERROR_INVALID_IMAGE | ERROR_INVALID_PTX) {
@@ -54,29 +77,17 @@ fn load(module: *mut u64, image: &[u8], library: bool, options: &Options) -> Res
 fn function(module: u64, name: &str, to: *mut u64) -> Result<(), Code> {
     let (mut s, _) = working()?;
     wanted(to)?;
-    let m = s.modules.get(&module).ok_or(ERROR_INVALID_HANDLE)?;
-    let program = m.programs.get(name).ok_or(ERROR_NOT_FOUND)?.clone();
-    let version = m.ptx_version;
-    let known = m.handles.get(name).copied();
-    let handle = match known {
-        Some(handle) => handle,
-        None => {
-            let handle = s.handle();
-            s.kernels.insert(
-                handle,
-                Kernel { module, program, ptx_version: version, max_dynamic_shared: 0 },
-            );
-            if let Some(m) = s.modules.get_mut(&module) {
-                m.handles.insert(name.to_string(), handle);
-            }
-            handle
-        }
-    };
-    put(to, handle)
+    put(to, s.function(module, name)?)
 }
 
-fn global(module: u64, name: &str, addr: *mut u64, size: *mut usize) -> Result<(), Code> {
-    let (s, _) = working()?;
+/// Where a variable of a module lies.
+pub(super) fn global(
+    s: &Guard,
+    module: u64,
+    name: &str,
+    addr: *mut u64,
+    size: *mut usize,
+) -> Result<(), Code> {
     let &(at, bytes) = s
         .modules
         .get(&module)
@@ -90,15 +101,11 @@ fn global(module: u64, name: &str, addr: *mut u64, size: *mut usize) -> Result<(
     if size.is_null() { Ok(()) } else { put(size, bytes as usize) }
 }
 
-fn unload(module: u64, library: bool) -> Result<(), Code> {
+fn unload(module: u64) -> Result<(), Code> {
     let (mut s, _) = working()?;
     s.may_disturb()?;
-    let context = s
-        .modules
-        .get(&module)
-        .filter(|m| m.library == library)
-        .ok_or(ERROR_INVALID_HANDLE)?
-        .context;
+    let context =
+        s.modules.get(&module).filter(|m| m.library == 0).ok_or(ERROR_INVALID_HANDLE)?.context;
     // Kernels under way need their code.
     let mut s = run_context(s, context);
     if s.unload(module) { Ok(()) } else { Err(ERROR_INVALID_HANDLE) }
@@ -106,25 +113,23 @@ fn unload(module: u64, library: bool) -> Result<(), Code> {
 
 api! {
     fn cuModuleLoadData(module: *mut u64, image: *const c_void) {
-        load(module, &image_bytes(image)?, false, &Options::default())
+        load(module, &image_bytes(image)?, &Options::default())
     }
 
     fn cuModuleLoadDataEx(module: *mut u64, image: *const c_void, count: c_uint, options: *mut c_int, values: *mut *mut c_void) {
-        load(module, &image_bytes(image)?, false, &Options::read(count, options, values)?)
+        load(module, &image_bytes(image)?, &Options::read(count, options, values)?)
     }
 
     fn cuModuleLoadFatBinary(module: *mut u64, image: *const c_void) {
-        load(module, &image_bytes(image)?, false, &Options::default())
+        load(module, &image_bytes(image)?, &Options::default())
     }
 
     fn cuModuleLoad(module: *mut u64, path: *const c_char) {
-        let bytes = std::fs::read(text(path)?).map_err(|_| ERROR_FILE_NOT_FOUND)?;
-        let end = if bytes.starts_with(b"\x7fELF") { bytes.len() } else { bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len()) };
-        load(module, &bytes[..end], false, &Options::default())
+        load(module, &file_bytes(path)?, &Options::default())
     }
 
     fn cuModuleUnload(module: u64) {
-        unload(module, false)
+        unload(module)
     }
 
     fn cuModuleGetFunction(to: *mut u64, module: u64, name: *const c_char) {
@@ -132,7 +137,7 @@ api! {
     }
 
     fn cuModuleGetGlobal_v2(addr: *mut u64, size: *mut usize, module: u64, name: *const c_char) {
-        global(module, &text(name)?, addr, size)
+        global(&working()?.0, module, &text(name)?, addr, size)
     }
 
     fn cuModuleGetFunctionCount(count: *mut c_uint, module: u64) {
@@ -140,34 +145,19 @@ api! {
         put(count, s.modules.get(&module).ok_or(ERROR_INVALID_HANDLE)?.programs.len() as c_uint)
     }
 
+    fn cuModuleEnumerateFunctions(to: *mut u64, count: c_uint, module: u64) {
+        let (mut s, _) = working()?;
+        wanted(to)?;
+        let mut names: Vec<String> = s.modules.get(&module).ok_or(ERROR_INVALID_HANDLE)?.programs.keys().cloned().collect();
+        names.sort_unstable();
+        for (k, name) in names.iter().enumerate().take(count as usize) {
+            put(to.wrapping_add(k), s.function(module, name)?)?;
+        }
+        Ok(())
+    }
+
     fn cuModuleGetLoadingMode(mode: *mut c_int) {
         enter().ready()?;
         put(mode, 1)
-    }
-
-    fn cuLibraryLoadData(library: *mut u64, image: *const c_void, options: *mut c_int, values: *mut *mut c_void, count: c_uint, _lo: *mut c_int, _lv: *mut *mut c_void, _ln: c_uint) {
-        load(library, &image_bytes(image)?, true, &Options::read(count, options, values)?)
-    }
-
-    fn cuLibraryUnload(library: u64) {
-        unload(library, true)
-    }
-
-    fn cuLibraryGetKernel(to: *mut u64, library: u64, name: *const c_char) {
-        function(library, &text(name)?, to)
-    }
-
-    fn cuLibraryGetModule(module: *mut u64, library: u64) {
-        let (s, _) = working()?;
-        if s.modules.contains_key(&library) { put(module, library) } else { Err(ERROR_INVALID_HANDLE) }
-    }
-
-    fn cuLibraryGetGlobal(addr: *mut u64, size: *mut usize, library: u64, name: *const c_char) {
-        global(library, &text(name)?, addr, size)
-    }
-
-    fn cuKernelGetFunction(to: *mut u64, kernel: u64) {
-        let (s, _) = working()?;
-        if s.kernels.contains_key(&kernel) { put(to, kernel) } else { Err(ERROR_INVALID_HANDLE) }
     }
 }

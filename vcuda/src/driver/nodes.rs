@@ -5,7 +5,7 @@
 //! that would turn two nodes round is refused.
 
 use super::copy::{Copy3D, copy_3d, fill, plane};
-use super::function::launch;
+use super::function::{Shape, launch};
 use super::graph::complete;
 use super::{api, put, wanted, working};
 use crate::error::{Code, ERROR_INVALID_VALUE, ERROR_NOT_SUPPORTED};
@@ -44,7 +44,8 @@ fn kernel(params: *const KernelNode) -> Result<Vec<Work>, Code> {
     // SAFETY: not null, and by the API's contract valid parameters.
     let p = unsafe { params.read_unaligned() };
     let function = if p.function == 0 { p.kernel } else { p.function };
-    works_of(|stream| launch(function, p.grid, p.block, p.shared, stream, p.params, p.extra))
+    let shape = Shape::new(p.grid, p.block, p.shared);
+    works_of(|stream| launch(function, shape, stream, p.params, p.extra))
 }
 
 /// Adds the works of a node behind those that are there.

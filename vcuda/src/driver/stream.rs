@@ -1,8 +1,8 @@
 //! Streams and their capture.
 
-use super::{api, outcome, put, wanted, working};
-use crate::error::{ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE, ERROR_NOT_READY};
-use crate::runtime::{Stream, Work, enter, exchange_mode, run_stream, run_until, submit};
+use super::{api, on_stream, outcome, put, wanted, working};
+use crate::error::{ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE, ERROR_NOT_READY, SUCCESS};
+use crate::runtime::{Stream, Work, enter, exchange_mode, poll, run_stream, submit};
 use std::ffi::{c_int, c_uint, c_void};
 
 fn create(to: *mut u64, flags: c_uint, priority: c_int) -> Result<(), u32> {
@@ -17,8 +17,7 @@ fn create(to: *mut u64, flags: c_uint, priority: c_int) -> Result<(), u32> {
 }
 
 fn capture_info(stream: u64, status: *mut c_int, id: *mut u64, graph: *mut u64) -> Result<(), u32> {
-    let (mut s, cx) = working()?;
-    let stream = s.stream(cx, stream)?;
+    let (s, _, stream) = on_stream(stream)?;
     let capture = s.streams.get(&stream).and_then(|x| x.capture.as_ref());
     put(status, capture.map_or(0, |c| if c.invalid { 2 } else { 1 }))?;
     if !id.is_null() {
@@ -28,6 +27,22 @@ fn capture_info(stream: u64, status: *mut c_int, id: *mut u64, graph: *mut u64) 
         put(graph, capture.map_or(0, |c| c.id))?;
     }
     Ok(())
+}
+
+/// A function of `cuStreamAddCallback`: it takes the stream, an error and its data.
+pub type Callback = extern "C" fn(u64, u32, *mut c_void);
+
+/// Such a function with what it takes.
+struct OldCall {
+    function: Callback,
+    stream: u64,
+    data: usize,
+}
+
+extern "C" fn call_old(call: *mut c_void) {
+    // SAFETY: the pointer comes from the box that `cuStreamAddCallback` made for this one call.
+    let call = unsafe { Box::from_raw(call.cast::<OldCall>()) };
+    (call.function)(call.stream, SUCCESS, call.data as *mut c_void);
 }
 
 api! {
@@ -40,11 +55,10 @@ api! {
     }
 
     fn cuStreamDestroy_v2(stream: u64) {
-        let (mut s, cx) = working()?;
         if stream <= 2 {
-            return Err(ERROR_INVALID_HANDLE);
+            return working().and(Err(ERROR_INVALID_HANDLE));
         }
-        let stream = s.stream(cx, stream)?;
+        let (mut s, ..) = on_stream(stream)?;
         s.abandon_capture(stream);
         // Its work is still done, when somebody waits for it.
         match s.streams.get_mut(&stream) {
@@ -55,11 +69,9 @@ api! {
     }
 
     fn cuStreamSynchronize(stream: u64) {
-        let (mut s, cx) = working()?;
-        let stream = s.stream(cx, stream)?;
+        let (mut s, context, stream) = on_stream(stream)?;
         s.not_capturing(stream)?;
         s.may_disturb()?;
-        let context = s.streams.get(&stream).map_or(cx, |x| x.context);
         // Waiting for the legacy stream is waiting for all that it waits for.
         let s = if s.is_legacy(stream) { submit(s, stream, Work::Nothing)? } else { s };
         let s = run_stream(s, stream);
@@ -67,26 +79,23 @@ api! {
     }
 
     fn cuStreamQuery(stream: u64) {
-        let (mut s, cx) = working()?;
-        let stream = s.stream(cx, stream)?;
+        let (mut s, cx, stream) = on_stream(stream)?;
         s.not_capturing(stream)?;
         s.may_disturb()?;
         let (done, pushed) = s.streams.get(&stream).map_or((0, 0), |x| (x.done, x.pushed));
         if done == pushed {
             return Ok(());
         }
-        // Asking again and again must come to an end: each question does one piece of work.
-        let s = run_until(s, stream, done + 1);
+        let s = poll(s, stream);
         outcome(&s, cx)?;
         Err(ERROR_NOT_READY)
     }
 
     fn cuStreamWaitEvent(stream: u64, event: u64, flags: c_uint) {
-        let (mut s, cx) = working()?;
+        let (mut s, _, stream) = on_stream(stream)?;
         if flags > 1 {
             return Err(ERROR_INVALID_VALUE);
         }
-        let stream = s.stream(cx, stream)?;
         let event = s.events.get(&event).cloned().ok_or(ERROR_INVALID_HANDLE)?;
         if let Some(captured) = event.captured {
             return s.join_capture(stream, captured);
@@ -103,47 +112,50 @@ api! {
     }
 
     fn cuStreamGetCtx(stream: u64, context: *mut u64) {
-        let (mut s, cx) = working()?;
-        let stream = s.stream(cx, stream)?;
+        let (s, _, stream) = on_stream(stream)?;
         put(context, s.streams.get(&stream).map_or(0, |x| x.context))
     }
 
     fn cuStreamGetFlags(stream: u64, flags: *mut c_uint) {
-        let (mut s, cx) = working()?;
-        let stream = s.stream(cx, stream)?;
+        let (s, _, stream) = on_stream(stream)?;
         put(flags, s.streams.get(&stream).map_or(0, |x| x.flags))
     }
 
     fn cuStreamGetPriority(stream: u64, priority: *mut c_int) {
-        let (mut s, cx) = working()?;
-        let stream = s.stream(cx, stream)?;
+        let (s, _, stream) = on_stream(stream)?;
         put(priority, s.streams.get(&stream).map_or(0, |x| x.priority))
     }
 
     fn cuStreamGetId(stream: u64, id: *mut u64) {
-        let (mut s, cx) = working()?;
-        let stream = s.stream(cx, stream)?;
-        put(id, stream)
+        put(id, on_stream(stream)?.2)
     }
 
     fn cuLaunchHostFunc(stream: u64, function: *mut c_void, data: *mut c_void) {
-        let (mut s, cx) = working()?;
+        let (s, _, stream) = on_stream(stream)?;
         if function.is_null() {
             return Err(ERROR_INVALID_VALUE);
         }
-        let stream = s.stream(cx, stream)?;
         submit(s, stream, Work::Host { function: function as usize, data: data as usize }).map(drop)
     }
 
+    // The older form of a host function.
+    fn cuStreamAddCallback(stream: u64, function: Option<Callback>, data: *mut c_void, flags: c_uint) {
+        let handle = stream;
+        let (mut s, _, stream) = on_stream(stream)?;
+        let function = function.filter(|_| flags == 0).ok_or(ERROR_INVALID_VALUE)?;
+        s.not_capturing(stream)?;
+        let call = Box::new(OldCall { function, stream: handle, data: data as usize });
+        let data = Box::into_raw(call) as usize;
+        submit(s, stream, Work::Host { function: call_old as *const () as usize, data }).map(drop)
+    }
+
     fn cuStreamBeginCapture_v2(stream: u64, mode: c_uint) {
-        let (mut s, cx) = working()?;
-        let stream = s.stream(cx, stream)?;
+        let (mut s, _, stream) = on_stream(stream)?;
         s.begin_capture(stream, mode)
     }
 
     fn cuStreamEndCapture(stream: u64, graph: *mut u64) {
-        let (mut s, cx) = working()?;
-        let stream = s.stream(cx, stream)?;
+        let (mut s, _, stream) = on_stream(stream)?;
         wanted(graph)?;
         let made = s.end_capture(stream);
         put(graph, made.unwrap_or(0))?;

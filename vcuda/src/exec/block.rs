@@ -216,6 +216,17 @@ impl<'a> Worker<'a> {
 
     /// Runs one block.
     pub fn run(&mut self, at: [u32; 3]) -> Result<(), Fault> {
+        self.start(at);
+        let count = self.state.threads.div_ceil(LANES as u32) as usize;
+        if self.warps.len() < count {
+            return self.one_by_one(count);
+        }
+        while !self.round(TURN)? {}
+        Ok(())
+    }
+
+    /// Places all warps at the start of a block.
+    pub fn start(&mut self, at: [u32; 3]) {
         let count = self.state.threads.div_ceil(LANES as u32) as usize;
         let state = &mut self.state;
         state.at = at;
@@ -223,13 +234,9 @@ impl<'a> Worker<'a> {
         state.barriers.clear();
         state.shared.states.copy_from_slice(&state.shared.fresh);
         state.track = state.launch.tracker.and_then(|t| BlockTrack::start(t, count));
-        if self.warps.len() < count {
-            return self.one_by_one(count);
-        }
         for (k, warp) in self.warps.iter_mut().enumerate() {
             warp.start(k, &self.state);
         }
-        self.in_turns()
     }
 
     /// No warp waits for another: each runs to its end.
@@ -248,30 +255,30 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn in_turns(&mut self) -> Result<(), Fault> {
+    /// Gives every warp a turn. True when all have ended, or another block has failed.
+    pub fn round(&mut self, turn: u64) -> Result<bool, Fault> {
         let patience = self.state.launch.patience;
-        loop {
-            let (mut ended, mut moved) = (true, false);
-            for warp in &mut self.warps {
-                if warp.groups.is_empty() {
-                    continue;
-                }
-                let before = warp.steps;
-                let stop = warp.run(&mut self.state, TURN.min(patience - before))?;
-                moved |= warp.steps != before || stop == Stop::Ended;
-                ended &= stop == Stop::Ended;
+        let (mut ended, mut moved) = (true, false);
+        for warp in &mut self.warps {
+            if warp.groups.is_empty() {
+                continue;
             }
-            if ended || self.state.launch.stopped() {
-                return Ok(());
-            }
-            let opened = self.state.open_barriers(&mut self.warps)?;
-            let mut waiting = self.warps.iter().filter(|w| !w.groups.is_empty());
-            if let Some(warp) = waiting.clone().find(|w| w.steps >= patience) {
-                return Err(warp.stuck(&self.state, Kind::Timeout));
-            }
-            if let Some(warp) = waiting.next().filter(|_| !moved && !opened) {
-                return Err(warp.stuck(&self.state, Kind::Deadlock));
-            }
+            let before = warp.steps;
+            let stop = warp.run(&mut self.state, turn.min(patience - before))?;
+            moved |= warp.steps != before || stop == Stop::Ended;
+            ended &= stop == Stop::Ended;
+        }
+        if ended || self.state.launch.stopped() {
+            return Ok(true);
+        }
+        let opened = self.state.open_barriers(&mut self.warps)?;
+        let mut waiting = self.warps.iter().filter(|w| !w.groups.is_empty());
+        if let Some(warp) = waiting.clone().find(|w| w.steps >= patience) {
+            return Err(warp.stuck(&self.state, Kind::Timeout));
+        }
+        match waiting.next().filter(|_| !moved && !opened) {
+            Some(warp) => Err(warp.stuck(&self.state, Kind::Deadlock)),
+            None => Ok(false),
         }
     }
 }

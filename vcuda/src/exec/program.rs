@@ -88,6 +88,9 @@ pub enum Special {
     MaskLt,
     MaskGe,
     MaskGt,
+    /// The halves of the address of what the blocks of a cooperative launch meet at.
+    WorkspaceHigh,
+    WorkspaceLow,
     Zero,
 }
 
@@ -131,6 +134,8 @@ pub enum Op {
     WarpBarrier,
     /// The time, into a slot of this class.
     Clock(Class),
+    /// Print: the address of the format in slot `s[0]`, that of the arguments in `s[1]`, their number into `d[0]`.
+    Print,
     /// End with an error.
     Trap(Code, &'static str),
     Nothing,

@@ -261,7 +261,10 @@ impl BlockTrack {
             return shared || !self.tracker.across_blocks;
         };
         let ended = || self.ended.get(&number).copied().unwrap_or(draw.ended);
-        draw.phase < self.phase
+        // A thread is always in order with itself, whatever number it had before.
+        let own = draw.warp as usize == me.thread / LANES
+            && number - draw.first == (me.thread % LANES) as u32;
+        own || draw.phase < self.phase
             || ended() <= self.threads[me.thread].taken
             || draw.warp as usize == me.thread / LANES && ended() <= self.threads[me.thread].met
     }
@@ -377,6 +380,11 @@ impl BlockTrack {
         } else {
             Err(Conflict::Read(self.who(last)))
         }
+    }
+
+    /// The cell of a byte that this thread writes in spite of a conflict.
+    pub fn overwritten(&self, me: Me) -> u64 {
+        me.number.into()
     }
 
     /// The number for an earlier access of the same kind and this one.

@@ -330,6 +330,13 @@ impl Warp {
                         }
                     }
                 }
+                Op::Print => {
+                    if m != 0
+                        && let Err(fault) = self.print(block, inst, m)
+                    {
+                        break Err(fault);
+                    }
+                }
                 Op::Trap(code, why) => {
                     if m != 0 {
                         let kind = if *code == ERROR_ASSERT { Kind::Assert } else { Kind::Trap };
@@ -354,7 +361,8 @@ impl Warp {
         let masks = &self.regs.word[inst.o.s[4] as usize];
         if let Some(lane) = lanes(m).find(|&lane| masks[lane] >> lane & 1 == 0) {
             let text = format!("the mask {:#x} lacks the lane {lane} that uses it", masks[lane]);
-            return Err(self.fault(block, inst, lane, Kind::WrongSync, text));
+            let found = self.fault(block, inst, lane, Kind::WrongSync, text);
+            block.launch.tolerance.judge(found)?;
         }
         Ok(lanes(m).fold(0, |all, lane| all | masks[lane]))
     }
@@ -422,7 +430,8 @@ impl Warp {
             other.stands_at(code).line
         );
         let lane = first.mask.trailing_zeros() as usize;
-        Err(self.fault(block, first.stands_at(code), lane, Kind::WrongSync, text))
+        let found = self.fault(block, first.stands_at(code), lane, Kind::WrongSync, text);
+        block.launch.tolerance.judge(found)
     }
 
     /// A finding at an instruction of a lane.
@@ -486,6 +495,8 @@ impl BlockState<'_> {
             Special::Warp => first / LANES as u32,
             Special::Warps => self.threads.div_ceil(LANES as u32),
             Special::Multiprocessor | Special::Grid | Special::Zero => 0,
+            Special::WorkspaceHigh => (launch.workspace >> 32) as u32,
+            Special::WorkspaceLow => launch.workspace as u32,
             Special::Multiprocessors => 1,
             Special::DynamicShared => launch.dynamic_shared,
             Special::TotalShared => launch.dynamic_shared + launch.program.shared_bytes as u32,

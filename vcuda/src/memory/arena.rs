@@ -158,6 +158,13 @@ impl Arena {
         }
     }
 
+    /// A byte of the range.
+    pub fn byte(&self, addr: u64) -> u8 {
+        assert!(self.contains(addr, 1), "a byte outside its arena");
+        // SAFETY: the byte lies in the mapping; all concurrent access is atomic.
+        unsafe { AtomicU8::from_ptr(addr as *mut u8).load(Relaxed) }
+    }
+
     /// The race cell of a byte.
     #[inline(always)]
     pub fn cell(&self, addr: u64) -> &AtomicU64 {

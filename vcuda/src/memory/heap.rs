@@ -28,6 +28,7 @@ pub struct Owner {
 
 impl Owner {
     /// The owner of a module's variables, which no call may free.
+    pub const LAUNCH: Owner = Owner { context: 0, call: "a cooperative launch", pool: 0 };
     pub const MODULE: Owner = Owner { context: 0, call: "a module variable", pool: 0 };
 
     /// Whether the memory moves between the host and the devices by itself.

@@ -41,6 +41,10 @@ pub struct Variable {
     pub init: Option<Vec<Init>>,
     /// Declared without a size: dynamic shared memory.
     pub unsized_array: bool,
+    /// Declared with `.attribute(.managed)`.
+    pub managed: bool,
+    /// A parameter in a register, of this class.
+    pub register: Option<Class>,
 }
 
 /// A piece of an initialiser.
@@ -73,8 +77,8 @@ pub enum Statement {
     Open,
     /// `}`
     Close,
-    /// `.reg .b32 %r<5>;` or `.reg .b32 a, b;`
-    Registers { class: Class, names: Vec<(String, Option<u32>)> },
+    /// `.reg .b32 %r<5>;`, `.reg .b32 a, b;` or, of several lanes, `.reg .v4 .b32 v;`
+    Registers { class: Class, lanes: u32, names: Vec<(String, Option<u32>)> },
     /// A `.local`, `.shared` or `.param` variable.
     Variable(Variable),
     /// `name:`

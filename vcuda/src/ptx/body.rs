@@ -59,15 +59,16 @@ impl Parser<'_> {
     }
 
     fn registers(&mut self) -> Parsed<Statement> {
-        let kind = self.word()?;
-        let class = match kind {
-            ".pred" => Class::Pred,
-            _ => match type_bytes(kind) {
-                Some(1..=4) => Class::Word,
-                Some(8) => Class::Wide,
-                _ => return self.fail(&format!("registers of type {kind} are not supported")),
-            },
+        let mut kind = self.word()?;
+        let lanes = match kind {
+            ".v2" => 2,
+            ".v4" => 4,
+            _ => 1,
         };
+        if lanes > 1 {
+            kind = self.word()?;
+        }
+        let (class, _) = self.register_class(kind)?;
         let mut names = Vec::new();
         loop {
             let name = self.word()?.to_string();
@@ -84,7 +85,17 @@ impl Parser<'_> {
             }
         }
         self.mark(b';')?;
-        Ok(Statement::Registers { class, names })
+        Ok(Statement::Registers { class, lanes, names })
+    }
+
+    /// The class and the bytes of registers of a type.
+    pub(super) fn register_class(&mut self, kind: &str) -> Parsed<(Class, u64)> {
+        match (kind, type_bytes(kind)) {
+            (".pred", _) => Ok((Class::Pred, 0)),
+            (_, Some(size @ 1..=4)) => Ok((Class::Word, size)),
+            (_, Some(8)) => Ok((Class::Wide, 8)),
+            _ => self.fail(&format!("registers of type {kind} are not supported")),
+        }
     }
 
     fn instruction(

@@ -211,6 +211,20 @@ impl<'a> Parser<'a> {
         while !self.take(b')') {
             match self.word()? {
                 ".param" => params.push(self.declarator(Space::Param)?),
+                ".reg" => {
+                    let kind = self.word()?;
+                    let (class, size) = self.register_class(kind)?;
+                    params.push(Variable {
+                        name: self.word()?.to_string(),
+                        space: Space::Param,
+                        size,
+                        align: size.max(1),
+                        init: None,
+                        unsized_array: false,
+                        managed: false,
+                        register: Some(class),
+                    });
+                }
                 other => return self.fail(&format!("parameters in {other} are not supported")),
             }
             self.take(b',');
@@ -277,7 +291,7 @@ impl<'a> Parser<'a> {
 
     /// `.align 4 .b8 name[16]`, after its space.
     pub(super) fn declarator(&mut self, space: Space) -> Parsed<Variable> {
-        let (mut align, mut element, mut lanes) = (None, 0, 1);
+        let (mut align, mut element, mut lanes, mut managed) = (None, 0, 1, false);
         let name = loop {
             match self.word()? {
                 ".align" => align = Some(self.int()? as u64),
@@ -299,7 +313,7 @@ impl<'a> Parser<'a> {
                 // `.attribute(.managed)`
                 ".attribute" => {
                     while !self.take(b')') {
-                        self.next()?;
+                        managed |= self.next()? == Token::Word(".managed");
                     }
                 }
                 ".managed" | ".unified" => {}
@@ -329,6 +343,8 @@ impl<'a> Parser<'a> {
             align: align.unwrap_or((element * lanes).max(1)),
             init: None,
             unsized_array,
+            managed,
+            register: None,
         })
     }
 }

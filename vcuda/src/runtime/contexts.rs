@@ -46,10 +46,12 @@ impl State {
         let modules: Vec<u64> =
             self.modules.iter().filter(|(_, m)| m.context == cx).map(|(&k, _)| k).collect();
         let count_of = |what: &str, n: usize| (n > 0).then(|| format!("{n} {what}"));
-        let unloaded = modules.len();
+        // The modules of libraries end with the context; the libraries do not.
+        let unloaded = modules.iter().filter(|m| self.modules[m].library == 0).count();
         for module in modules {
             self.unload(module);
         }
+        self.libraries.values_mut().for_each(|l| l.modules.retain(|&home, _| home != cx));
         for (_, region) in self.regions() {
             let blocks: Vec<_> = lock(&region.heap).owned_by(cx).cloned().collect();
             for block in blocks {
@@ -85,10 +87,7 @@ impl State {
                 left.join(", "),
                 if more > 0 { format!(" and {more} more") } else { String::new() }
             );
-            sanitizer::report(
-                Finding { kind: Kind::Leak, code: 0, place: None, text },
-                config::with(|c| !c.quiet),
-            );
+            sanitizer::report(Finding { kind: Kind::Leak, code: 0, place: None, text });
         }
     }
 

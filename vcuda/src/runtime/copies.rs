@@ -1,13 +1,13 @@
 //! Copies and fills. The shadow travels with the data: moving bytes that were never written is no fault,
 //! bringing them to the host is a finding.
 //!
-//! Host memory that the driver did not allocate is pageable. As with a real driver, a copy *from* it takes
-//! the bytes at the call, while pinned memory is read when the copy happens. A copy *to* the host writes when
-//! it happens, whatever the memory; until then the destination is filled with a pattern, so that reading it
-//! early shows.
+//! Host memory that the driver neither allocated nor registered is pageable. As with a real driver, a copy *from*
+//! it takes the bytes at the call, and one *to* it is done when the call returns, while pinned memory is read and
+//! written when the copy happens. In strict mode copies to pageable memory come late as well, and until then the
+//! destination is filled with a pattern, so that reading it early shows.
 
 use super::state::State;
-use crate::config::{self, Async};
+use crate::config;
 use crate::error::{Code, ERROR_ILLEGAL_ADDRESS, ERROR_INVALID_VALUE};
 use crate::memory::{self, DATA};
 use crate::sanitizer::{self, Finding, Kind, describe, lock};
@@ -44,9 +44,7 @@ pub struct Fill {
 /// # Safety
 /// `from` must be readable for `len` bytes.
 pub unsafe fn stage(s: &State, from: u64, len: u64, capturing: bool) -> Source {
-    let pinned = s.region_of(from).is_some()
-        || s.registered.iter().any(|r| from >= r.0 && from.saturating_add(len) <= r.1);
-    if pinned || capturing || config::with(|c| c.late_host) {
+    if s.is_pinned(from, len) || capturing || config::with(|c| c.late_host) {
         return Source::Address(from);
     }
     // SAFETY: the caller vouches for the range.
@@ -58,13 +56,18 @@ pub unsafe fn stage(s: &State, from: u64, len: u64, capturing: bool) -> Source {
 /// # Safety
 /// `to` must be writable for `len` bytes.
 pub unsafe fn mark_pending(to: u64, len: u64) {
-    if config::with(|c| c.when != Async::Eager) {
-        // SAFETY: the caller vouches for the range.
-        unsafe { std::ptr::write_bytes(to as *mut u8, NOT_YET, len as usize) };
-    }
+    // SAFETY: the caller vouches for the range.
+    unsafe { std::ptr::write_bytes(to as *mut u8, NOT_YET, len as usize) };
 }
 
 impl State {
+    /// Whether host memory was allocated or registered by the driver.
+    pub fn is_pinned(&self, addr: u64, len: u64) -> bool {
+        let within =
+            |&(start, end, _): &(u64, u64, u64)| addr >= start && addr.saturating_add(len) <= end;
+        self.region_of(addr).is_some() || self.registered.iter().any(within)
+    }
+
     /// Fails unless a range lies in one live allocation.
     pub fn check_range(&self, addr: u64, len: u64) -> Result<(), Code> {
         let (_, region) = self.region_of(addr).ok_or(ERROR_INVALID_VALUE)?;
@@ -159,10 +162,12 @@ impl State {
             let text = format!(
                 "copy of {len} bytes from {from:#x} to the host: the byte at {hole:#x}, {near}, was never written"
             );
-            sanitizer::report(
-                Finding { kind: Kind::UninitialisedCopy, code: 0, place: None, text },
-                config::with(|c| !c.quiet),
-            );
+            sanitizer::report(Finding {
+                kind: Kind::UninitialisedCopy,
+                code: 0,
+                place: None,
+                text,
+            });
         }
     }
 

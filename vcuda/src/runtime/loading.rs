@@ -4,8 +4,8 @@ use super::state::State;
 use crate::config;
 use crate::driver::Options;
 use crate::error::{
-    Code, ERROR_INVALID_IMAGE, ERROR_INVALID_PTX, ERROR_NO_BINARY_FOR_GPU, ERROR_OUT_OF_MEMORY,
-    ERROR_UNSUPPORTED_PTX_VERSION,
+    Code, ERROR_INVALID_HANDLE, ERROR_INVALID_IMAGE, ERROR_INVALID_PTX, ERROR_NO_BINARY_FOR_GPU,
+    ERROR_NOT_FOUND, ERROR_OUT_OF_MEMORY, ERROR_UNSUPPORTED_PTX_VERSION,
 };
 use crate::exec::{self, Program};
 use crate::memory::{DATA, Owner};
@@ -25,7 +25,8 @@ pub struct Module {
     pub ptx_version: u32,
     /// Handles of functions given out, by name.
     pub handles: HashMap<String, u64>,
-    pub library: bool,
+    /// The library that it was loaded for, zero for none.
+    pub library: u64,
 }
 
 /// A link under way.
@@ -101,55 +102,88 @@ fn text_of_cubin(image: &[u8]) -> Option<String> {
         })
 }
 
+/// What to do about an image that is machine code.
+const WANTS_PTX: &str = "this driver runs PTX text: let NVRTC compile for a virtual architecture \
+    (--gpu-architecture=compute_XX), or link with nvJitLink and its option -ptx";
+
+/// The first bytes of fat binaries: the container, and the structure that points to one.
+pub const FAT_BINARIES: [[u8; 4]; 2] = [[0x50, 0xed, 0x55, 0xba], [0xb1, 0x43, 0x62, 0x46]];
+
+/// What an image is if it is no PTX text, by its first bytes.
+pub fn machine_code(image: &[u8]) -> Option<&'static str> {
+    let kinds: [(&[u8], &str); 4] = [
+        (b"\x7fELF", "a cubin or an object"),
+        (&FAT_BINARIES[0], "a fat binary"),
+        (&FAT_BINARIES[1], "a fat binary"),
+        (b"!<arch>", "an archive"),
+    ];
+    kinds.iter().find(|(start, _)| image.starts_with(start)).map(|kind| kind.1)
+}
+
+/// The refusal of machine code, with what to do about it.
+pub fn refuse_machine_code(what: &str) -> String {
+    format!("{what} cannot be interpreted; {WANTS_PTX}")
+}
+
+/// Reads a module from PTX text or, through a side table, from a cubin.
+pub fn read(image: &[u8]) -> Result<ast::Module, Refusal> {
+    let cubin = image.starts_with(b"\x7fELF");
+    let text = match machine_code(image) {
+        Some(what) => {
+            let text = if cubin { text_of_cubin(image) } else { None };
+            text.ok_or_else(|| {
+                let kernels = cubin_kernels(image).join(", ");
+                let hint = format!("; or set VCUDA_CUBIN to a folder with the PTX of {kernels}");
+                let hint = if cubin && !kernels.is_empty() { &*hint } else { "" };
+                (ERROR_INVALID_IMAGE, refuse_machine_code(what) + hint)
+            })?
+        }
+        None => String::from_utf8(image.to_vec())
+            .map_err(|_| (ERROR_INVALID_IMAGE, "the image is not text".into()))?,
+    };
+    let module = ptx::parse(&text).map_err(|e| {
+        let code = if text.contains(".version") { ERROR_INVALID_PTX } else { ERROR_INVALID_IMAGE };
+        (code, format!("PTX: {e}"))
+    })?;
+    let (newest, cc) = config::with(|c| (c.ptx_isa, c.cc));
+    if !cubin && module.version > newest {
+        let mut refused = lock(&REFUSED);
+        let names = kernels_of(&module);
+        refused.retain(|(kernels, _)| *kernels != names);
+        refused.push((names, text));
+        let text = format!("PTX of version {} is newer than this driver's", module.version);
+        return Err((ERROR_UNSUPPORTED_PTX_VERSION, text));
+    }
+    if module.target > cc && !cubin {
+        let text = format!("PTX for sm_{}, where the device is sm_{cc}", module.target);
+        return Err((ERROR_NO_BINARY_FOR_GPU, text));
+    }
+    Ok(module)
+}
+
+/// Decodes the kernels of a module whose variables lie at the given addresses.
+pub fn programs(
+    module: &ast::Module,
+    addresses: &HashMap<String, u64>,
+) -> Result<HashMap<String, Arc<Program>>, Refusal> {
+    let entries = module.functions.iter().filter(|f| f.entry);
+    entries
+        .map(|f| Ok((f.name.clone(), Arc::new(exec::decode(module, f, addresses)?))))
+        .collect::<Result<HashMap<_, _>, String>>()
+        .map_err(|e| (ERROR_INVALID_PTX, format!("PTX: {e}")))
+}
+
 impl State {
-    /// Loads a module from PTX text or, through a side table, from a cubin.
-    pub fn load(&mut self, cx: u64, image: &[u8], library: bool) -> Result<u64, Refusal> {
-        let cubin = image.starts_with(b"\x7fELF");
-        let text = if cubin {
-            let Some(text) = text_of_cubin(image) else {
-                let text = format!(
-                    "a cubin cannot be interpreted, and no PTX with its kernels is known ({}); set VCUDA_CUBIN to a folder with it",
-                    cubin_kernels(image).join(", ")
-                );
-                return Err((ERROR_INVALID_IMAGE, text));
-            };
-            text
-        } else if image.starts_with(&[0x50, 0xed, 0x55, 0xba]) {
-            return Err((ERROR_INVALID_IMAGE, "fat binaries cannot be interpreted".into()));
-        } else {
-            String::from_utf8(image.to_vec())
-                .map_err(|_| (ERROR_INVALID_IMAGE, "the image is not text".into()))?
-        };
-        let module = ptx::parse(&text).map_err(|e| {
-            let code =
-                if text.contains(".version") { ERROR_INVALID_PTX } else { ERROR_INVALID_IMAGE };
-            (code, format!("PTX: {e}"))
-        })?;
-        let (newest, cc) = config::with(|c| (c.ptx_isa, c.cc));
-        if !cubin && module.version > newest {
-            let mut refused = lock(&REFUSED);
-            let names = kernels_of(&module);
-            refused.retain(|(kernels, _)| *kernels != names);
-            refused.push((names, text));
-            let text = format!("PTX of version {} is newer than this driver's", module.version);
-            return Err((ERROR_UNSUPPORTED_PTX_VERSION, text));
-        }
-        if module.target > cc && !cubin {
-            let text = format!("PTX for sm_{}, where the device is sm_{cc}", module.target);
-            return Err((ERROR_NO_BINARY_FOR_GPU, text));
-        }
-        self.build(cx, &module, library)
+    /// Loads a module into a context.
+    pub fn load(&mut self, cx: u64, image: &[u8]) -> Result<u64, Refusal> {
+        self.build(cx, &read(image)?, 0)
     }
 
-    fn build(&mut self, cx: u64, module: &ast::Module, library: bool) -> Result<u64, Refusal> {
+    /// Makes a module in a context, perhaps for a library.
+    pub fn build(&mut self, cx: u64, module: &ast::Module, library: u64) -> Result<u64, Refusal> {
         let mut globals = HashMap::new();
-        let built = self.place(cx, module, &mut globals).and_then(|addresses| {
-            let entries = module.functions.iter().filter(|f| f.entry);
-            entries
-                .map(|f| Ok((f.name.clone(), Arc::new(exec::decode(module, f, &addresses)?))))
-                .collect::<Result<HashMap<_, _>, String>>()
-                .map_err(|e| (ERROR_INVALID_PTX, format!("PTX: {e}")))
-        });
+        let built =
+            self.place(cx, module, &mut globals).and_then(|addresses| programs(module, &addresses));
         let programs = match built {
             Ok(programs) => programs,
             Err(refusal) => {
@@ -222,6 +256,23 @@ impl State {
             }
         }
         Ok(addresses)
+    }
+
+    /// The handle of a function of a module.
+    pub fn function(&mut self, module: u64, name: &str) -> Result<u64, Code> {
+        let m = self.modules.get(&module).ok_or(ERROR_INVALID_HANDLE)?;
+        let program = m.programs.get(name).ok_or(ERROR_NOT_FOUND)?.clone();
+        if let Some(&known) = m.handles.get(name) {
+            return Ok(known);
+        }
+        let ptx_version = m.ptx_version;
+        let handle = self.handle();
+        let kernel = Kernel { module, program, ptx_version, max_dynamic_shared: 0 };
+        self.kernels.insert(handle, kernel);
+        if let Some(m) = self.modules.get_mut(&module) {
+            m.handles.insert(name.to_string(), handle);
+        }
+        Ok(handle)
     }
 
     /// Removes a module. True if it was there.

@@ -3,6 +3,8 @@
 mod capture;
 mod contexts;
 mod copies;
+mod host;
+mod libraries;
 mod loading;
 mod queues;
 mod running;
@@ -11,9 +13,9 @@ mod state;
 pub use capture::{Capture, Exec, Graph, exchange_mode};
 pub use contexts::{destroy_context, release_primary, report_at_exit, reset_primary};
 pub use copies::{Fill, Source, mark_pending, stage};
-pub use loading::{Kernel, Link, Module};
+pub use host::in_host_function;
+pub use libraries::{Library, LibraryKernel};
+pub use loading::{FAT_BINARIES, Kernel, Link, Module, machine_code, refuse_machine_code};
 pub use queues::{Event, KernelLaunch, Stream, Work, submit};
-pub use running::{
-    in_host_function, run_all, run_context, run_devices, run_stream, run_until, settle, stir,
-};
+pub use running::{poll, run_all, run_context, run_devices, run_stream, run_until, settle, stir};
 pub use state::{Guard, Pool, current, enter, initialised, live, reset, set_stack, stack, stats};

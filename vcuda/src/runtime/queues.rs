@@ -21,6 +21,8 @@ pub struct KernelLaunch {
     pub block: [u32; 3],
     pub shared: u32,
     pub params: Vec<u8>,
+    /// All blocks are there at once, and may wait for each other.
+    pub cooperative: bool,
 }
 
 /// A piece of work on a stream.
@@ -162,8 +164,12 @@ impl State {
         self.not_capturing(stream)?;
         self.order_with_legacy(stream);
         if let Some(s) = self.streams.get_mut(&stream) {
+            let calls = matches!(work, Work::Host { .. });
             s.queue.push_back(work);
             s.pushed += 1;
+            if calls {
+                self.host_functions.push((stream, s.pushed));
+            }
         }
         Ok(())
     }

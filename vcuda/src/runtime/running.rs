@@ -1,25 +1,26 @@
 //! The running of work: when it happens, what runs before it, and what each piece does.
 
+use super::host;
 use super::queues::{KernelLaunch, Work};
 use super::state::{Guard, State, enter};
 use crate::config::{self, Async};
-use crate::exec::{self, Launch, Region};
-use crate::memory::{Block, NONE, RAW};
+use crate::exec::{self, Launch, Region, Tolerance};
+use crate::memory::{Block, DATA, NONE, Owner, RAW};
 use crate::sanitizer::{self, lock};
-use std::cell::Cell;
-use std::ffi::c_void;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Pieces of work that a stream holds before it must begin.
 const QUEUE: usize = 1024;
+/// How long a thread that waits for a host function sleeps before it looks again.
+const LOOK: Duration = Duration::from_micros(50);
 
-thread_local! {
-    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this thread is in a host function of a stream, which may not call the API.
-pub fn in_host_function() -> bool {
-    IN_HOST_FUNCTION.get()
+/// What a thread does when it comes to a host function that has not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// It waits.
+    Waits,
+    /// It goes away: the call it is in must return whatever the function waits for.
+    Leaves,
 }
 
 /// Runs what the settings want to have run at this moment, after work was put on a stream.
@@ -29,11 +30,20 @@ pub fn stir(mut s: Guard, stream: u64) -> Guard {
         let number = x.done + QUEUE as u64 / 2;
         s = run_until(s, stream, number);
     }
-    match config::with(|c| c.when) {
+    let (when, strict) = config::with(|c| (c.when, c.strict));
+    let goals = std::mem::take(&mut s.host_functions);
+    if !strict {
+        goals.into_iter().for_each(host::bring_about);
+    }
+    match when {
         Async::Lazy => s,
         Async::Eager => {
             let number = s.streams.get(&stream).map_or(0, |x| x.pushed);
-            run_until(s, stream, number)
+            let s = run(s, stream, number, Patience::Leaves);
+            if s.streams.get(&stream).is_some_and(|x| x.done < number) {
+                host::bring_about((stream, number));
+            }
+            s
         }
         Async::Seed(seed) => {
             if s.random == 0 {
@@ -48,13 +58,24 @@ pub fn stir(mut s: Guard, stream: u64) -> Guard {
             let pick = waiting[s.draw() as usize % waiting.len()];
             let (done, pushed) = s.streams.get(&pick).map_or((0, 0), |x| (x.done, x.pushed));
             let number = done + 1 + s.draw() % (pushed - done);
-            run_until(s, pick, number)
+            run(s, pick, number, Patience::Leaves)
         }
     }
 }
 
 /// Runs a stream up to a number, and before it what it waits for.
-pub fn run_until(mut s: Guard, stream: u64, number: u64) -> Guard {
+pub fn run_until(s: Guard, stream: u64, number: u64) -> Guard {
+    run(s, stream, number, Patience::Waits)
+}
+
+/// Does one piece of a stream's work for a thread that asks whether it is done: asking again and again must come
+/// to an end, but no question waits for a host function.
+pub fn poll(s: Guard, stream: u64) -> Guard {
+    let next = s.streams.get(&stream).map_or(0, |x| x.done + 1);
+    run(s, stream, next, Patience::Leaves)
+}
+
+fn run(mut s: Guard, stream: u64, number: u64, patience: Patience) -> Guard {
     let mut goals = vec![(stream, number)];
     while let Some(&(stream, number)) = goals.last() {
         let Some(x) = s.streams.get_mut(&stream) else {
@@ -69,9 +90,12 @@ pub fn run_until(mut s: Guard, stream: u64, number: u64) -> Guard {
             continue;
         }
         if x.busy {
-            // Another thread is in a host function of this stream.
+            // A host function of this stream is running.
+            if patience == Patience::Leaves {
+                return s;
+            }
             drop(s);
-            std::thread::yield_now();
+            std::thread::sleep(LOOK);
             s = enter();
             continue;
         }
@@ -94,21 +118,11 @@ pub fn run_until(mut s: Guard, stream: u64, number: u64) -> Guard {
             && !failed
         {
             x.busy = true;
-            drop(s);
-            IN_HOST_FUNCTION.set(true);
-            // SAFETY: the program handed over a function of this type together with its argument, to be
-            // called once the work before it is done.
-            unsafe {
-                let function: extern "C" fn(*mut c_void) = std::mem::transmute(function);
-                function(data as *mut c_void);
-            }
-            IN_HOST_FUNCTION.set(false);
-            s = enter();
-        } else {
-            s.execute(context, stream, work);
+            host::call(stream, function, data);
+            continue;
         }
+        s.execute(context, stream, work);
         if let Some(x) = s.streams.get_mut(&stream) {
-            x.busy = false;
             x.done += 1;
         }
     }
@@ -218,6 +232,7 @@ impl State {
         let device = self.device_of(cx);
         let mut peers = self.contexts.get(&cx).map(|c| c.peers.clone()).unwrap_or_default();
         peers.extend(self.pools.values().filter(|p| p.access.contains(&device)).map(|p| p.device));
+        let workspace = if launch.cooperative { self.open_workspace(device) } else { 0 };
         let _ = self.region(device);
         let (mut near, mut far): (Vec<_>, Vec<_>) = self
             .regions()
@@ -238,7 +253,9 @@ impl State {
             &foreign,
             &registered,
             config.timeout,
+            workspace,
             config.races,
+            Tolerance::new(config.report, config.ignore),
         );
         let workers = if config.workers == 0 {
             std::thread::available_parallelism().map_or(1, |n| n.get())
@@ -262,9 +279,26 @@ impl State {
                 outcome.instructions as f64 / seconds / 1e6
             );
         }
+        if workspace != 0 {
+            self.free_now(workspace);
+        }
+        outcome.tolerated.into_iter().for_each(sanitizer::report);
         if let Some(finding) = outcome.finding {
             self.fail(cx, finding);
         }
+    }
+
+    /// Makes the memory through which the blocks of a cooperative launch wait for each other: its size, and a word
+    /// that counts arrivals. Zero if there is no room.
+    fn open_workspace(&mut self, device: usize) -> u64 {
+        const SIZE: u32 = 8;
+        let Ok(region) = self.region(device) else { return 0 };
+        let mut heap = lock(&region.heap);
+        let Some(addr) = heap.allocate(SIZE.into(), Owner::LAUNCH) else { return 0 };
+        heap.open(addr, DATA);
+        region.arena.fill(addr, SIZE.into(), 0);
+        region.arena.fill(addr, 1, SIZE as u8);
+        addr
     }
 
     /// Reports a finding and leaves the context with its error.
@@ -274,6 +308,6 @@ impl State {
         {
             context.sticky = finding.code;
         }
-        sanitizer::report(finding, config::with(|c| !c.quiet));
+        sanitizer::report(finding);
     }
 }

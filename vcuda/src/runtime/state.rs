@@ -1,6 +1,6 @@
 //! The one state behind one lock.
 
-use super::{Event, Exec, Graph, Kernel, Link, Module, Stream};
+use super::{Event, Exec, Graph, Kernel, Library, LibraryKernel, Link, Module, Stream};
 use crate::config;
 use crate::error::{
     Code, ERROR_CONTEXT_IS_DESTROYED, ERROR_INVALID_CONTEXT, ERROR_INVALID_DEVICE,
@@ -11,6 +11,7 @@ use crate::memory::{Arena, Block, Heap};
 use crate::sanitizer::lock;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
@@ -24,6 +25,10 @@ pub struct State {
     pub events: HashMap<u64, Event>,
     pub modules: HashMap<u64, Module>,
     pub kernels: HashMap<u64, Kernel>,
+    pub libraries: HashMap<u64, Library>,
+    pub library_kernels: HashMap<u64, LibraryKernel>,
+    /// Names that were given out as strings of C, by function.
+    pub names: HashMap<u64, CString>,
     pub graphs: HashMap<u64, Graph>,
     pub execs: HashMap<u64, Exec>,
     pub links: HashMap<u64, Link>,
@@ -32,6 +37,8 @@ pub struct State {
     pub host: Option<Region>,
     /// Host ranges made known by `cuMemHostRegister`: first address, end, context.
     pub registered: Vec<(u64, u64, u64)>,
+    /// Host functions put on streams by the call under way: the stream and the number there.
+    pub host_functions: Vec<(u64, u64)>,
     /// Allocations whose free is waiting on a stream.
     pub freeing: HashSet<u64>,
     /// Launches and instructions per kernel name.
@@ -267,7 +274,7 @@ pub fn live() -> [u64; 7] {
         allocations,
         streams,
         s.events.len() as u64,
-        s.modules.len() as u64,
+        (s.modules.values().filter(|m| m.library == 0).count() + s.libraries.len()) as u64,
         (s.graphs.len() + s.execs.len()) as u64,
         s.contexts.len() as u64,
         bytes,

@@ -67,7 +67,12 @@ impl Warp {
         let near = describe(&neighbour);
         match (missing, &neighbour) {
             (None, _) => {
-                fault(Kind::Uninitialised, &format!("{near}, where nothing was written yet"))
+                let text = format!("{}, {near}, where nothing was written yet", job.words(addr));
+                let found = self.fault(block, job.inst, lane, Kind::Uninitialised, text);
+                launch.tolerance.judge(found)?;
+                // An atomic writes as well.
+                let _ = job.way == Way::Both && region.arena.claim(addr, size);
+                Ok(Some(region))
             }
             (Some(_), Neighbour::Freed(..)) => fault(Kind::UseAfterFree, &near),
             (Some(_), Neighbour::Live(b, off)) if *off >= 0 && (*off as u64) < b.size => {
@@ -100,7 +105,7 @@ impl Warp {
         lane: usize,
         addr: u64,
         conflict: Conflict,
-    ) -> Fault {
+    ) -> Result<(), Fault> {
         let region = block.launch.regions.iter().find(|r| r.arena.contains(addr, 1));
         let near = region.map_or(String::new(), |r| describe(&lock(&r.heap).neighbour(addr)));
         self.conflict_at(block, job, lane, &format!("{addr:#x}, {near}"), conflict)
@@ -115,7 +120,7 @@ impl Warp {
         lane: usize,
         addr: u64,
         conflict: Conflict,
-    ) -> Fault {
+    ) -> Result<(), Fault> {
         let near = block.shared.describe(&block.launch.program.shared, addr);
         let place = format!("byte {addr:#x} of shared memory, {near}");
         self.conflict_at(block, job, lane, &place, conflict)
@@ -128,7 +133,7 @@ impl Warp {
         lane: usize,
         place: &str,
         conflict: Conflict,
-    ) -> Fault {
+    ) -> Result<(), Fault> {
         let word = job.way.word();
         let race = |other: &str, who: Option<(u32, u32)>| {
             let by = match who {
@@ -153,6 +158,6 @@ impl Warp {
                 (Kind::ReadOnlyWritten, format!("{word} of {place}, which the same launch {does}"))
             }
         };
-        self.fault(block, job.inst, lane, kind, text)
+        block.launch.tolerance.judge(self.fault(block, job.inst, lane, kind, text))
     }
 }

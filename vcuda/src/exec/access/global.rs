@@ -106,7 +106,12 @@ impl Warp {
             match track.touch(&touch, old, me) {
                 Ok(new) if touch.way == Way::Write || new != old => cell.store(new, Relaxed),
                 Ok(_) => {}
-                Err(conflict) => return Err(self.conflict(block, job, lane, at, conflict)),
+                Err(conflict) => {
+                    self.conflict(block, job, lane, at, conflict)?;
+                    if touch.way == Way::Write {
+                        cell.store(track.overwritten(me), Relaxed);
+                    }
+                }
             }
         }
         Ok(())

@@ -42,22 +42,25 @@ impl Warp {
                 let near = block.shared.describe(&block.launch.program.shared, addr);
                 let text =
                     format!("{} of shared memory that nobody wrote, {near}", job.words(addr));
-                return Err(self.fault(block, job.inst, lane, Kind::Uninitialised, text));
+                let found = self.fault(block, job.inst, lane, Kind::Uninitialised, text);
+                block.launch.tolerance.judge(found)?;
             }
             if let Some(track) = &block.track {
                 let me = track.me(self.index, lane);
                 for k in 0..size {
-                    let cell = &mut block.shared.cells[at + k];
-                    match track.touch(&touch, *cell, me) {
-                        Ok(new) => *cell = new,
+                    match track.touch(&touch, block.shared.cells[at + k], me) {
+                        Ok(new) => block.shared.cells[at + k] = new,
                         Err(conflict) => {
                             let addr = addr + k as u64;
-                            return Err(self.conflict_in_shared(block, job, lane, addr, conflict));
+                            self.conflict_in_shared(block, job, lane, addr, conflict)?;
+                            if job.way == Way::Write {
+                                block.shared.cells[at + k] = track.overwritten(me);
+                            }
                         }
                     }
                 }
             }
-            if job.way == Way::Write {
+            if job.way != Way::Read {
                 block.shared.states[at..at + size].fill(DATA);
             }
             self.plain(&mut block.shared.bytes, at, job, lane);
@@ -87,7 +90,11 @@ impl Warp {
             if job.way != Way::Write && looked_at && memory.holds[at..at + size].iter().all(|h| !h)
             {
                 let text = format!("{} of local memory that nobody wrote", job.words(offset));
-                return Err(self.fault(block, job.inst, lane, Kind::Uninitialised, text));
+                let found = self.fault(block, job.inst, lane, Kind::Uninitialised, text);
+                if let Err(found) = block.launch.tolerance.judge(found) {
+                    self.local = memory;
+                    return Err(found);
+                }
             }
             memory.holds[at..at + size].fill(true);
             self.plain(&mut memory.bytes, at, job, lane);

@@ -1,11 +1,10 @@
-//! Branches, calls, barriers and the ends of threads.
+//! Branches, barriers and the ends of threads.
 
-use super::names::Symbol;
 use super::{Decoded, Decoder, Jump};
-use crate::error::{ERROR_ASSERT, ERROR_LAUNCH_FAILED};
-use crate::exec::program::{Access, Barrier, Op};
+use crate::error::ERROR_LAUNCH_FAILED;
+use crate::exec::program::{Barrier, Op};
 use crate::isa::lane::Operands;
-use crate::ptx::ast::{Arg, Class, Instruction, Space};
+use crate::ptx::ast::{Arg, Class, Instruction};
 
 impl Decoder<'_> {
     pub(super) fn control(&mut self, parts: &[&str], i: &Instruction) -> Decoded<()> {
@@ -91,98 +90,5 @@ impl Decoder<'_> {
         self.first = true;
         self.emit(Op::Barrier(kind), o);
         self.resize(resize)
-    }
-
-    /// Expands a call: the callee's parameters are the caller's variables, so nothing is copied.
-    fn call(&mut self, i: &Instruction) -> Decoded<()> {
-        let mut args = i.args.iter().peekable();
-        let results = match args.peek() {
-            Some(Arg::List(items)) => {
-                args.next();
-                items.clone()
-            }
-            _ => Vec::new(),
-        };
-        let Some(Arg::Name(name)) = args.next() else {
-            return Err("a function is expected".into());
-        };
-        let given = match args.next() {
-            Some(Arg::List(items)) => items.clone(),
-            _ => Vec::new(),
-        };
-        match name.as_str() {
-            "__assertfail" => {
-                self.emit(Op::Trap(ERROR_ASSERT, "an assertion failed"), Operands::default());
-                return Ok(());
-            }
-            // Printing is not done, and the answer is that no arguments were printed.
-            "vprintf" => {
-                let mut o = Operands::default();
-                let Some(Arg::Name(answer)) = results.first() else {
-                    self.emit(Op::Nothing, o);
-                    return Ok(());
-                };
-                let Some(Symbol::Memory(space @ Space::Local, address)) = self.scopes.find(answer)
-                else {
-                    return Err(format!("{answer} is not a parameter variable"));
-                };
-                o.s[0] = self.constant(Class::Wide, address);
-                o.d[0] = self.constant(Class::Word, 0);
-                self.emit(Op::Store(Access::word(space)), o);
-                return Ok(());
-            }
-            _ => {}
-        }
-        if self.calls.iter().any(|open| open == name) {
-            return Err(format!("{name} calls itself, which is not supported"));
-        }
-        let module = self.module;
-        let function = module.functions.iter().find(|f| f.name == *name && !f.entry).ok_or_else(
-            || match self.scopes.find(name) {
-                Some(_) => "calls through pointers are not supported".to_string(),
-                None => format!("unknown function {name}: it has no body in this module"),
-            },
-        )?;
-        if function.results.len() != results.len() || function.params.len() != given.len() {
-            return Err(format!("{name} takes other parameters"));
-        }
-        let mut bound = Vec::new();
-        for (formal, actual) in
-            function.results.iter().chain(&function.params).zip(results.iter().chain(&given))
-        {
-            let place = match actual {
-                Arg::Name(actual) => self.scopes.find(actual),
-                _ => None,
-            };
-            match place {
-                Some(symbol @ Symbol::Memory(Space::Local, _)) => {
-                    bound.push((formal.name.as_str(), symbol))
-                }
-                _ => return Err(format!("argument {actual:?} is not a parameter variable")),
-            }
-        }
-        // A guarded call jumps over the body.
-        let (guard, negated) = self.guard;
-        let skip = (guard != crate::exec::program::ALWAYS).then(|| {
-            self.guard = (guard, !negated);
-            let at = self.emit(Op::Nothing, Operands::default());
-            self.guard = (crate::exec::program::ALWAYS, false);
-            at
-        });
-        if skip.is_none() {
-            self.emit(Op::Nothing, Operands::default());
-        }
-        self.scopes.open();
-        for (name, symbol) in bound {
-            self.scopes.insert(name, symbol);
-        }
-        self.calls.push(name.clone());
-        self.body(function, false)?;
-        self.calls.pop();
-        self.scopes.close();
-        if let Some(at) = skip {
-            self.program.code[at].op = Op::Branch(self.program.code.len() as u32);
-        }
-        Ok(())
     }
 }

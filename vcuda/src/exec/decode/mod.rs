@@ -1,5 +1,6 @@
 //! The tree of a kernel to its [`Program`]: names become slots, labels become positions, calls are expanded.
 
+mod calls;
 mod control;
 mod copies;
 mod memory;
@@ -8,7 +9,7 @@ mod table;
 
 use super::program::{ALWAYS, Inst, Op, Param, Program, SHARED_GAP, SharedVariable, Special};
 use crate::isa::lane::Operands;
-use crate::ptx::ast::{Class, Function, Instruction, Module, Space, Statement, Variable};
+use crate::ptx::ast::{Arg, Class, Function, Instruction, Module, Space, Statement, Variable};
 use names::{Scopes, Symbol};
 use std::collections::{HashMap, HashSet};
 pub use table::row_name;
@@ -201,7 +202,17 @@ impl Decoder<'_> {
                     frame.open.pop();
                 }
             }
-            Statement::Registers { class, names } => {
+            Statement::Registers { class, lanes, names } if *lanes > 1 => {
+                for (name, count) in names {
+                    let plain = || vec![name.clone()];
+                    let numbered = |n: &u32| (0..*n).map(|k| format!("{name}{k}")).collect();
+                    for name in count.as_ref().map_or_else(plain, numbered) {
+                        let first = self.slots(*class, *lanes);
+                        self.scopes.insert(&name, Symbol::Vector(*class, first, *lanes));
+                    }
+                }
+            }
+            Statement::Registers { class, names, .. } => {
                 for (name, count) in names {
                     let first = self.slots(*class, count.unwrap_or(1));
                     match count {
@@ -284,7 +295,33 @@ impl Decoder<'_> {
         self.program.code.len() - 1
     }
 
+    /// Writes the vectors among the operands of an instruction as their lanes.
+    fn in_lanes(&self, i: &Instruction) -> Option<Instruction> {
+        if !self.scopes.vectors {
+            return None;
+        }
+        let vector = |arg: &Arg| match arg {
+            Arg::Name(name) => match self.scopes.find(name) {
+                Some(Symbol::Vector(_, _, lanes)) => {
+                    let lanes = ["x", "y", "z", "w"].iter().take(lanes as usize);
+                    Some(Arg::Vector(lanes.map(|l| Arg::Name(format!("{name}.{l}"))).collect()))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        i.args.iter().any(|arg| vector(arg).is_some()).then(|| Instruction {
+            line: i.line,
+            guard: i.guard.clone(),
+            opcode: i.opcode.clone(),
+            args: i.args.iter().map(|arg| vector(arg).unwrap_or_else(|| arg.clone())).collect(),
+            used: i.used,
+        })
+    }
+
     fn instruction(&mut self, i: &Instruction) -> Decoded<()> {
+        let in_lanes = self.in_lanes(i);
+        let i = in_lanes.as_ref().unwrap_or(i);
         let parts: Vec<&str> = i.opcode.split('.').collect();
         match parts[0] {
             "ld" | "ldu" | "st" | "atom" | "red" => self.memory(&parts, i),

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Symbol {
     Register(Class, u32),
+    /// A register of several lanes: the class, the slot of the first lane, and how many there are.
+    Vector(Class, u32, u32),
     /// A variable's space and its address there.
     Memory(Space, u64),
 }
@@ -17,6 +19,8 @@ pub(super) enum Symbol {
 #[derive(Default)]
 pub(super) struct Scopes {
     levels: Vec<Level>,
+    /// A register of several lanes was declared, which is rare.
+    pub vectors: bool,
 }
 
 #[derive(Default)]
@@ -36,6 +40,7 @@ impl Scopes {
     }
 
     pub fn insert(&mut self, name: &str, symbol: Symbol) {
+        self.vectors |= matches!(symbol, Symbol::Vector(..));
         if let Some(level) = self.levels.last_mut() {
             level.names.insert(name.to_string(), symbol);
         }
@@ -47,7 +52,22 @@ impl Scopes {
         }
     }
 
+    /// What a name means: the innermost meaning. `v.y` is a lane of the vector `v`.
     pub fn find(&self, name: &str) -> Option<Symbol> {
+        self.whole(name).or_else(|| {
+            let (vector, lane) = name.rsplit_once('.')?;
+            let named = |names: [&str; 4]| names.iter().position(|n| *n == lane);
+            let lane = named(["x", "y", "z", "w"]).or(named(["r", "g", "b", "a"]))? as u32;
+            match self.whole(vector)? {
+                Symbol::Vector(class, first, lanes) if lane < lanes => {
+                    Some(Symbol::Register(class, first + lane))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    fn whole(&self, name: &str) -> Option<Symbol> {
         let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let number: Option<u32> = name[prefix.len()..].parse().ok();
         self.levels.iter().rev().find_map(|level| {
@@ -86,7 +106,9 @@ fn special(name: &str) -> Option<Special> {
         "%lanemask_lt" => Special::MaskLt,
         "%lanemask_ge" => Special::MaskGe,
         "%lanemask_gt" => Special::MaskGt,
-        "%envreg0" | "%envreg1" | "%envreg2" => Special::Zero,
+        "%envreg1" => Special::WorkspaceHigh,
+        "%envreg2" => Special::WorkspaceLow,
+        name if name.starts_with("%envreg") => Special::Zero,
         _ => return None,
     })
 }

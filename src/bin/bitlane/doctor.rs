@@ -1,0 +1,113 @@
+//! `bitlane doctor`: what this machine has, what is missing and what to do about it.
+
+use std::env;
+use std::thread;
+
+use bitlane::Device;
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, columns};
+
+/// What was found, line by line.
+#[derive(Default)]
+struct Findings {
+    rows: Vec<Vec<String>>,
+    json: Value,
+}
+
+impl Findings {
+    fn add(&mut self, key: &str, value: impl Into<String>) {
+        let value = value.into();
+        self.json[key] = Value::String(value.clone());
+        self.rows.push(vec![key.to_owned(), value]);
+    }
+}
+
+/// Runs the command. It fails if there is a GPU that cannot be used.
+pub fn run() -> Answer {
+    let mut found = Findings { json: json!({}), ..Findings::default() };
+    found.add("bitlane", env!("CARGO_PKG_VERSION"));
+    found.add("features", features().join(" "));
+    found.add("system", format!("{} {}", env::consts::OS, env::consts::ARCH));
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    found.add("threads", threads.to_string());
+    found.add("vector instructions", instructions().join(" "));
+    for variable in ["BITLANE_CPU", "BITLANE_NVRTC", "BITLANE_CACHE", "RAYON_NUM_THREADS"] {
+        if let Some(value) = env::var_os(variable) {
+            found.add(variable, value.to_string_lossy());
+        }
+    }
+    let count = Device::cuda_count();
+    found.add("CUDA devices", count.to_string());
+    for ordinal in 0..count {
+        match Device::cuda(ordinal) {
+            Ok(device) => found.add(&device.to_string(), description(&device)),
+            Err(error) => found.add(&format!("cuda:{ordinal}"), format!("cannot be used: {error}")),
+        }
+    }
+    for library in ["libcuda", "libnvrtc"] {
+        if let Some(path) = loaded(library) {
+            found.add(library, path);
+        }
+    }
+    let (verdict, ok) = match (Device::best(), Device::cuda(0)) {
+        (Err(error), _) => (format!("there is a GPU that cannot be used: {error}"), false),
+        (Ok(device), Ok(_)) => (format!("computes on {device} by default"), true),
+        (Ok(device), Err(error)) => (format!("computes on {device} by default; {error}"), true),
+    };
+    found.add("verdict", verdict);
+    Answer { text: columns(&found.rows), json: found.json, ok }
+}
+
+fn features() -> Vec<&'static str> {
+    let all = [
+        ("cpu", cfg!(feature = "cpu")),
+        ("cuda", cfg!(feature = "cuda")),
+        ("ndarray", cfg!(feature = "ndarray")),
+        ("npy", cfg!(feature = "npy")),
+        ("safetensors", cfg!(feature = "safetensors")),
+        ("dlpack", cfg!(feature = "dlpack")),
+        ("tracing", cfg!(feature = "tracing")),
+    ];
+    all.into_iter().filter(|(_, enabled)| *enabled).map(|(name, _)| name).collect()
+}
+
+/// The vector instructions that loops are compiled for and this machine has.
+fn instructions() -> Vec<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    let found = [
+        ("avx2", is_x86_feature_detected!("avx2")),
+        ("fma", is_x86_feature_detected!("fma")),
+        ("f16c", is_x86_feature_detected!("f16c")),
+        ("avx512f", is_x86_feature_detected!("avx512f")),
+        ("avx512bw", is_x86_feature_detected!("avx512bw")),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let found = [("baseline", true)];
+    found.into_iter().filter(|(_, there)| *there).map(|(name, _)| name).collect()
+}
+
+/// Where a library has been loaded from, on systems that tell.
+fn loaded(library: &str) -> Option<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let path = maps.lines().find_map(|line| {
+        let path = &line[line.find('/')?..];
+        path.rsplit('/').next()?.starts_with(library).then(|| path.to_owned())
+    });
+    path
+}
+
+#[cfg(feature = "cuda")]
+fn description(device: &Device) -> String {
+    let Some(context) = bitlane::cuda::context(device) else { return "no context".into() };
+    let name = context.name().unwrap_or_else(|error| format!("a device without a name ({error})"));
+    match context.compute_capability() {
+        Ok((major, minor)) => format!("{name}, capability {major}.{minor}"),
+        Err(error) => format!("{name}, capability unknown ({error})"),
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+fn description(device: &Device) -> String {
+    device.to_string()
+}

@@ -1,0 +1,298 @@
+//! The language of `bitlane eval`: from text to a tree.
+
+use bitlane::{BinaryOp, DType, Expr, Scalar, Shift};
+
+use crate::answer::Failure;
+use crate::operands::number;
+use crate::run::{unary, unknown};
+
+/// How deeply parentheses and calls may be nested.
+const DEEPEST: usize = 100;
+
+/// How many operators there may be. An [`Expr`] takes fewer, and no tree is deeper than this.
+const MOST: usize = 1000;
+
+/// An expression.
+#[derive(Debug)]
+pub enum Node {
+    Number(Scalar),
+    Name(String),
+    Unary(for<'a> fn(Expr<'a>) -> Expr<'a>, Box<Node>),
+    Binary(BinaryOp, Box<Node>, Box<Node>),
+    Select(Box<Node>, Box<Node>, Box<Node>),
+    Cast(Box<Node>, DType),
+    Sum(Box<Node>, Vec<usize>),
+    Mean(Box<Node>, Vec<usize>),
+}
+
+/// The operators, with how tightly they bind. Longer ones stand before those that they begin with.
+const OPERATORS: [(&str, u8, BinaryOp); 19] = [
+    ("==", 1, BinaryOp::Equal),
+    ("!=", 1, BinaryOp::NotEqual),
+    ("<<", 5, BinaryOp::LeftShift(Shift::Arithmetic)),
+    (">>>", 5, BinaryOp::RightShift(Shift::Logical)),
+    (">>", 5, BinaryOp::RightShift(Shift::Arithmetic)),
+    ("<=", 1, BinaryOp::LessEqual),
+    (">=", 1, BinaryOp::GreaterEqual),
+    ("<", 1, BinaryOp::LessThan),
+    (">", 1, BinaryOp::GreaterThan),
+    ("|", 2, BinaryOp::BitwiseOr),
+    ("^", 3, BinaryOp::BitwiseXor),
+    ("&", 4, BinaryOp::BitwiseAnd),
+    ("+", 6, BinaryOp::Add),
+    ("-", 6, BinaryOp::Subtract),
+    ("**", 9, BinaryOp::Pow),
+    ("*", 7, BinaryOp::Multiply),
+    ("//", 7, BinaryOp::FloorDivide),
+    ("/", 7, BinaryOp::Divide),
+    ("%", 7, BinaryOp::Remainder),
+];
+
+/// How tightly the signs in front of an operand bind.
+const PREFIX: u8 = 8;
+
+/// How tightly powers bind, which group from the right.
+const POWER: u8 = 9;
+
+/// Reads an expression.
+pub fn parse(text: &str) -> Result<Node, Failure> {
+    let mut parser = Parser { text, at: 0, depth: 0, operators: 0 };
+    let node = parser.expression(0)?;
+    match parser.rest() {
+        "" => Ok(node),
+        _ => Err(parser.wrong("an operator or the end")),
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    /// How many bytes have been read.
+    at: usize,
+    depth: usize,
+    operators: usize,
+}
+
+impl<'a> Parser<'a> {
+    /// What is left, without the spaces in front.
+    fn rest(&mut self) -> &'a str {
+        let rest = self.text[self.at..].trim_start();
+        self.at = self.text.len() - rest.len();
+        rest
+    }
+
+    fn take(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, token: &str) -> Result<(), Failure> {
+        if self.take(token) { Ok(()) } else { Err(self.wrong(token)) }
+    }
+
+    /// An error that points at the place.
+    fn wrong(&mut self, wanted: &str) -> Failure {
+        self.rest();
+        let column = self.text[..self.at].chars().count();
+        format!("expected {wanted}\n  {}\n  {}^", self.text, " ".repeat(column)).into()
+    }
+
+    /// An operand and the operators behind it that bind at least so tightly.
+    fn expression(&mut self, least: u8) -> Result<Node, Failure> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("the expression is nested more than {DEEPEST} deep").into());
+        }
+        let mut left = self.operand()?;
+        loop {
+            let rest = self.rest();
+            let operator = OPERATORS.iter().find(|(token, ..)| rest.starts_with(token));
+            let Some(&(token, binding, op)) = operator.filter(|(_, binding, _)| *binding >= least)
+            else {
+                break;
+            };
+            self.at += token.len();
+            self.operators += 1;
+            if self.operators > MOST {
+                return Err(format!("the expression has more than {MOST} operators").into());
+            }
+            let right = self.expression(if binding == POWER { binding } else { binding + 1 })?;
+            if binding == 1 && matches!(&left, Node::Binary(op, ..) if is_comparison(*op)) {
+                return Err("comparisons cannot be chained; put parentheses around one".into());
+            }
+            left = Node::Binary(op, Box::new(left), Box::new(right));
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    /// A number, a name, a call, or an expression in parentheses or behind a sign.
+    fn operand(&mut self) -> Result<Node, Failure> {
+        if self.take("(") {
+            let inner = self.expression(0)?;
+            self.expect(")")?;
+            // In parentheses a comparison may be compared again.
+            return Ok(match inner {
+                Node::Binary(op, ..) if is_comparison(op) => {
+                    Node::Cast(Box::new(inner), DType::Bool)
+                }
+                inner => inner,
+            });
+        }
+        for (sign, name) in [("-", "negative"), ("~", "bitwise_not"), ("!", "logical_not")] {
+            if self.take(sign) {
+                return match (self.expression(PREFIX)?, unary(name)) {
+                    (Node::Number(scalar), _) if sign == "-" => Ok(Node::Number(negated(scalar)?)),
+                    (operand, Some(function)) => Ok(Node::Unary(function, Box::new(operand))),
+                    (_, None) => Err(unknown(name)),
+                };
+            }
+        }
+        let word = self.word();
+        match word {
+            "" => Err(self.wrong("a number, a name or an expression in parentheses")),
+            _ if self.take("(") => self.call(word),
+            _ => match number(word) {
+                Some(scalar) => Ok(Node::Number(scalar)),
+                None if word.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {
+                    Err(format!("{word:?} is neither a number nor a name").into())
+                }
+                None => Ok(Node::Name(word.into())),
+            },
+        }
+    }
+
+    /// The longest run of characters that numbers and names are made of.
+    fn word(&mut self) -> &'a str {
+        let rest = self.rest();
+        let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+        let mut before = ' ';
+        let end = rest.find(|c: char| {
+            // The sign of an exponent belongs to a decimal number.
+            let exponent = is_number && matches!(before, 'e' | 'E') && !rest.starts_with("0x");
+            let inside =
+                c.is_alphanumeric() || c == '_' || c == '.' || exponent && matches!(c, '+' | '-');
+            before = c;
+            !inside
+        });
+        let word = &rest[..end.unwrap_or(rest.len())];
+        self.at += word.len();
+        word
+    }
+
+    /// What is called by a name, after its opening parenthesis.
+    fn call(&mut self, name: &str) -> Result<Node, Failure> {
+        let first = Box::new(self.expression(0)?);
+        let node = match name {
+            "cast" => {
+                self.expect(",")?;
+                self.rest();
+                Node::Cast(first, self.word().parse()?)
+            }
+            "select" | "where" => {
+                self.expect(",")?;
+                let x = Box::new(self.expression(0)?);
+                self.expect(",")?;
+                Node::Select(first, x, Box::new(self.expression(0)?))
+            }
+            "sum" | "mean" => {
+                let mut axes = Vec::new();
+                while self.take(",") {
+                    self.rest();
+                    axes.push(
+                        self.word().parse().map_err(|_| self.wrong("the number of an axis"))?,
+                    );
+                }
+                if name == "sum" { Node::Sum(first, axes) } else { Node::Mean(first, axes) }
+            }
+            _ => match (unary(name), name.parse::<BinaryOp>()) {
+                (Some(function), _) => Node::Unary(function, first),
+                (None, Ok(op)) => {
+                    self.expect(",")?;
+                    Node::Binary(op, first, Box::new(self.expression(0)?))
+                }
+                (None, Err(_)) => return Err(unknown(name)),
+            },
+        };
+        self.expect(")")?;
+        Ok(node)
+    }
+}
+
+fn is_comparison(op: BinaryOp) -> bool {
+    OPERATORS.iter().any(|&(_, binding, known)| binding == 1 && known == op)
+}
+
+fn negated(scalar: Scalar) -> Result<Scalar, Failure> {
+    match scalar {
+        Scalar::Int(value) => Ok(Scalar::Int(-value)),
+        Scalar::UInt(value) if value == i64::MIN.unsigned_abs() => Ok(Scalar::Int(i64::MIN)),
+        Scalar::Float(value) => Ok(Scalar::Float(-value)),
+        other => Err(format!("-{other} is no number that an operation takes").into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tree in parentheses.
+    fn tree(text: &str) -> String {
+        fn show(node: &Node) -> String {
+            match node {
+                Node::Number(scalar) => scalar.to_string(),
+                Node::Name(name) => name.clone(),
+                Node::Unary(_, x) => format!("(u {})", show(x)),
+                Node::Binary(op, x, y) => format!("({op} {} {})", show(x), show(y)),
+                Node::Select(c, x, y) => format!("(select {} {} {})", show(c), show(x), show(y)),
+                Node::Cast(x, dtype) => format!("({dtype} {})", show(x)),
+                Node::Sum(x, axes) => format!("(sum {} {axes:?})", show(x)),
+                Node::Mean(x, axes) => format!("(mean {} {axes:?})", show(x)),
+            }
+        }
+        show(&parse(text).unwrap_or_else(|error| panic!("{text}: {error}")))
+    }
+
+    #[test]
+    fn operators_bind_as_in_python() {
+        assert_eq!(tree("a + b * c - d"), "(subtract (add a (multiply b c)) d)");
+        assert_eq!(tree("a & b == c"), "(equal (bitwise_and a b) c)");
+        assert_eq!(tree("a<<2+b"), "(bitwise_left_shift a (add 2 b))");
+        assert_eq!(tree("-a ** 2 ** b"), "(u (pow a (pow 2 b)))");
+        assert_eq!(
+            tree("a>>>1 | b >> 2"),
+            "(bitwise_or (bitwise_right_shift_logical a 1) (bitwise_right_shift b 2))"
+        );
+        assert_eq!(tree("-1.5e-3*x"), "(multiply -0.0015 x)");
+        assert_eq!(tree("0xff & 0b1"), "(bitwise_and 255 1)");
+        assert_eq!(tree("2 ** -x"), "(pow 2 (u x))");
+    }
+
+    #[test]
+    fn calls_by_name() {
+        assert_eq!(tree("copysign(abs(x), -0.0)"), "(copysign (u x) -0.0)");
+        assert_eq!(tree("cast(select(a < 0, a, 1), f16)"), "(f16 (select (less_than a 0) a 1))");
+        assert_eq!(tree("sum(x * x, 0, 2)"), "(sum (multiply x x) [0, 2])");
+        assert_eq!(tree("mean(x)"), "(mean x [])");
+    }
+
+    #[test]
+    fn mistakes_are_pointed_at() {
+        let error = |text: &str| parse(text).unwrap_err().to_string();
+        assert_eq!(
+            error("a + "),
+            "expected a number, a name or an expression in parentheses\n  a + \n      ^"
+        );
+        assert_eq!(error("(a"), "expected )\n  (a\n    ^");
+        assert_eq!(error("a b"), "expected an operator or the end\n  a b\n    ^");
+        assert!(error("foo(a)").starts_with("\"foo\" is no operation"));
+        assert!(error("cast(a, f99)").contains("f99"));
+        assert!(error("a < b < c").contains("chained"));
+        assert!(error("1x").contains("neither"));
+        assert!(error(&"(".repeat(10_000)).contains("nested"));
+        assert!(error(&"-".repeat(10_000)).contains("nested"));
+        assert!(error(&"a+".repeat(100_000)).contains("operators"));
+    }
+}

@@ -1,0 +1,84 @@
+//! The program `bitlane`: operations on `.npy` files, promotion tables, and what a machine can do.
+
+#![deny(missing_docs, unsafe_code)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::todo,
+    clippy::unimplemented
+)]
+
+mod answer;
+mod bench;
+mod doctor;
+mod evaluate;
+mod expression;
+mod kernels;
+mod operands;
+mod parity;
+mod promotion;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use self::answer::{Answer, Failure};
+
+const EXAMPLES: &str = "\
+Examples:
+  bitlane doctor
+  bitlane run bitwise_right_shift words.npy 4 -o nibbles.npy
+  bitlane eval '((w >> s) & 0xf) * scale' w=words.npy s=shifts.npy scale=0.5 -o weights.npy
+  bitlane promote add i32 f32
+  bitlane promote add --table --rules torch
+
+Exit codes: 0 on success, 1 if the command fails or finds a fault, 2 if the command line is wrong.";
+
+/// Bitwise shifts, copysign and type-promoting operations on tensors, on CUDA devices and on the CPU.
+#[derive(Parser)]
+#[command(name = "bitlane", version, after_help = EXAMPLES)]
+struct Cli {
+    /// Answer in JSON, on one line
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show what this machine has, what is missing and what to do about it
+    Doctor,
+    /// Run one operation on .npy files and numbers
+    Run(run::Options),
+    /// Compute an expression over .npy files and numbers in one pass
+    Eval(evaluate::Options),
+    /// Show which dtype an operation gives
+    Promote(promotion::Options),
+    /// List the CUDA kernels of this build
+    Kernels(kernels::Options),
+    /// Compare a device with the CPU, bit for bit, on this machine
+    Parity(parity::Options),
+    /// Measure this machine for a few seconds
+    Bench(bench::Options),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match &cli.command {
+        Command::Doctor => Ok(doctor::run()),
+        Command::Run(options) => run::run(options),
+        Command::Eval(options) => evaluate::run(options),
+        Command::Promote(options) => promotion::run(options),
+        Command::Kernels(options) => kernels::run(options),
+        Command::Parity(options) => parity::run(options),
+        Command::Bench(options) => bench::run(options),
+    };
+    let answer = outcome.unwrap_or_else(|failure: Failure| {
+        eprintln!("bitlane: {failure}");
+        Answer::failed(&*failure)
+    });
+    answer.print(cli.json)
+}

@@ -1,0 +1,81 @@
+//! `bitlane run`: one operation.
+
+use std::path::PathBuf;
+
+use bitlane::{BinaryOp, Expr, Rules, Tensor};
+use clap::Args;
+
+use crate::answer::{Failure, Outcome};
+use crate::operands::{Input, deliver, device};
+
+/// What `run` is told.
+#[derive(Args)]
+pub struct Options {
+    /// The operation, such as add, bitwise_left_shift, copysign or abs
+    #[arg(value_name = "OP")]
+    op: String,
+    /// The left operand: a .npy file or a number
+    #[arg(value_name = "X", allow_negative_numbers = true)]
+    x: String,
+    /// The right operand, of an operation that has one: a .npy file or a number
+    #[arg(value_name = "Y", allow_negative_numbers = true)]
+    y: Option<String>,
+    /// Save the result to this .npy file instead of printing it
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Whose promotion rules to follow: paddle, torch, numpy or jax
+    #[arg(long, default_value = "paddle")]
+    rules: Rules,
+    /// Where to compute: best, cpu, cuda or cuda:NUMBER
+    #[arg(long, default_value = "best")]
+    device: String,
+}
+
+/// An operation on one operand.
+type Unary = for<'a> fn(Expr<'a>) -> Expr<'a>;
+
+/// The operations on one operand, by name.
+const UNARY: [(&str, Unary); 5] = [
+    ("abs", |x| x.abs()),
+    ("negative", |x| x.negative()),
+    ("bitwise_not", |x| x.bitwise_not()),
+    ("logical_not", |x| x.logical_not()),
+    ("signbit", |x| x.signbit()),
+];
+
+/// Finds an operation on one operand.
+pub fn unary(name: &str) -> Option<Unary> {
+    UNARY.iter().find(|(known, _)| *known == name).map(|&(_, function)| function)
+}
+
+/// Says that a name is unknown, and which are known.
+pub fn unknown(name: &str) -> Failure {
+    let names = UNARY.iter().map(|(name, _)| *name).chain(BinaryOp::ALL.iter().map(|op| op.name()));
+    let names: Vec<_> = names.collect();
+    format!("{name:?} is no operation; operations are {}", names.join(" ")).into()
+}
+
+/// Runs the command.
+pub fn run(options: &Options) -> Outcome {
+    let device = device(&options.device)?;
+    let name = &options.op;
+    let result: Tensor = match (unary(name), name.parse::<BinaryOp>(), &options.y) {
+        (Some(function), _, None) => match Input::parse(&options.x, &device)? {
+            Input::Array(x) => function(x.expr()).rules(options.rules).run()?,
+            Input::Number(_) => return Err(format!("{name} of a number; give a .npy file").into()),
+        },
+        (None, Ok(op), Some(y)) => {
+            let (x, y) = (Input::parse(&options.x, &device)?, Input::parse(y, &device)?);
+            let result = bitlane::binary(op, x.operand(), y.operand()).rules(options.rules).run();
+            result?
+        }
+        (Some(_), _, Some(_)) => {
+            return Err(format!("{name} takes one operand, two were given").into());
+        }
+        (None, Ok(_), None) => {
+            return Err(format!("{name} takes two operands, one was given").into());
+        }
+        (None, Err(_), _) => return Err(unknown(name)),
+    };
+    deliver(&result, options.output.as_ref())
+}

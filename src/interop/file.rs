@@ -1,0 +1,80 @@
+//! What the file formats share: reading no more than is there, and writing all or nothing.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+
+use crate::{DType, Error, Result};
+
+/// An error about a file.
+pub(super) fn refused(op: &'static str, reason: impl fmt::Display) -> Error {
+    Error::File { op, reason: reason.to_string() }
+}
+
+/// Puts the path of the file in front of what is wrong with it.
+pub(super) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
+    result.map_err(|error| match error {
+        Error::File { op, reason } => refused(op, format!("{}: {reason}", path.display())),
+        other => other,
+    })
+}
+
+/// Opens a file, and says how long it is.
+pub(super) fn open(op: &'static str, path: &Path) -> Result<(File, u64)> {
+    let opened = File::open(path).and_then(|file| {
+        let len = file.metadata()?.len();
+        Ok((file, len))
+    });
+    opened.map_err(|error| refused(op, error))
+}
+
+/// Reads exactly so many bytes. What is `promised` by somebody who knows, such as the file system, is allocated at once;
+/// a count that comes from the file itself is not, since the file may lie.
+pub(super) fn read_exactly(
+    op: &'static str,
+    reader: impl Read,
+    bytes: usize,
+    promised: u64,
+) -> Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let out_of_memory = |_| Error::OutOfMemory { device: "host".into(), bytes };
+    let known = usize::try_from(promised).unwrap_or(usize::MAX).min(bytes);
+    content.try_reserve_exact(known).map_err(out_of_memory)?;
+    let read = reader.take(bytes as u64).read_to_end(&mut content);
+    read.map_err(|error| refused(op, error))?;
+    if content.len() < bytes {
+        let missing = bytes - content.len();
+        return Err(refused(op, format!("the file ends {missing} bytes too early")));
+    }
+    Ok(content)
+}
+
+/// Writes a file through another one beside it, which takes its place when all is well: nobody ever sees half of it.
+pub(super) fn replace(
+    op: &'static str,
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<()>,
+) -> Result<()> {
+    let failed = |error: io::Error| refused(op, error);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    // A temporary file is for its owner alone; this one becomes an ordinary file.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let created = builder.prefix(".bitlane-").tempfile_in(folder.unwrap_or(Path::new(".")));
+    let mut file = created.map_err(failed)?;
+    let mut writer = BufWriter::new(file.as_file_mut());
+    write(&mut writer)?;
+    writer.flush().map_err(failed)?;
+    drop(writer);
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Turns the bytes of every number around, between little-endian and big-endian.
+pub(super) fn swap_bytes(dtype: DType, bytes: &mut [u8]) {
+    // A complex number is two numbers.
+    let size = if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() };
+    bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+}

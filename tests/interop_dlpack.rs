@@ -1,0 +1,130 @@
+//! Tensors that change hands through DLPack.
+#![cfg(feature = "dlpack")]
+
+mod devices;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bitlane::dlpack::{
+    self, Capsule, DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion,
+    DLTensor, Managed, READ_ONLY, VERSION, device_type,
+};
+use bitlane::{DType, Device, ErrorKind, Tensor};
+use devices::devices;
+
+fn there_and_back<M: Managed>(tensor: &Tensor) -> Tensor {
+    let capsule: Capsule<M> = dlpack::export(tensor).unwrap();
+    dlpack::import(capsule, tensor.device()).unwrap()
+}
+
+#[test]
+fn views_of_every_dtype_share_their_memory() {
+    for device in devices() {
+        for &dtype in DType::ALL {
+            let x = Tensor::arange(24, dtype, &device).unwrap().reshape((2, 3, 4)).unwrap();
+            let views = [
+                x.clone(),
+                x.permute([2, 0, 1]).unwrap(),
+                x.flip(1).unwrap().slice(2, 1..3).unwrap(),
+                x.slice(0, 1..1).unwrap(),
+                x.index_axis(0, 1).unwrap().broadcast_to([2, 3, 4]).unwrap(),
+            ];
+            for view in views {
+                let y = there_and_back::<DLManagedTensorVersioned>(&view);
+                assert!(y.bits_equal(&view).unwrap(), "{view:?} became {y:?}");
+                let y = there_and_back::<DLManagedTensor>(&view);
+                assert!(y.bits_equal(&view).unwrap(), "{view:?} became {y:?}");
+            }
+            let mut same = there_and_back::<DLManagedTensor>(&x.flip(0).unwrap());
+            same.fill(1).unwrap();
+            assert!(x.bits_equal(&Tensor::ones([2, 3, 4], dtype, &device).unwrap()).unwrap());
+        }
+    }
+}
+
+#[test]
+fn the_memory_outlives_the_exporter() {
+    for device in devices() {
+        let x = Tensor::arange(1000, DType::I64, &device).unwrap();
+        let capsule: Capsule<DLManagedTensor> = dlpack::export(&x).unwrap();
+        drop(x);
+        let y = dlpack::import(capsule, &device).unwrap();
+        assert_eq!((&y + 1).unwrap().sum(&[]).unwrap().item::<i64>().unwrap(), 500_500);
+    }
+}
+
+/// How often tensors of this test have been deleted.
+static DELETED: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" fn count(_: *mut DLManagedTensorVersioned) {
+    DELETED.fetch_add(1, Ordering::SeqCst);
+}
+
+#[cfg(feature = "cpu")]
+#[test]
+fn what_a_producer_hands_out() {
+    let device = Device::cpu();
+    let mut elements = [1i16, 2, 3, 4, 5, 6];
+    let data = elements.as_mut_ptr();
+    let mut sizes = [2i64, 3];
+    let cpu = DLDevice { device_type: device_type::CPU, device_id: 0 };
+    let i16s = DLDataType { code: 0, bits: 16, lanes: 1 };
+    let mut expected_deletions = 0;
+    let mut import = |change: &dyn Fn(&mut DLManagedTensorVersioned)| {
+        let mut managed = DLManagedTensorVersioned {
+            version: VERSION,
+            manager_ctx: std::ptr::null_mut(),
+            deleter: Some(count),
+            flags: 0,
+            dl_tensor: DLTensor {
+                data: data.cast(),
+                device: cpu,
+                ndim: 2,
+                dtype: i16s,
+                shape: sizes.as_mut_ptr(),
+                // Row-major order needs none.
+                strides: std::ptr::null_mut(),
+                byte_offset: 0,
+            },
+        };
+        change(&mut managed);
+        // SAFETY: the structure and what it points to outlive the tensor, which is used up before this returns.
+        let capsule = unsafe { Capsule::from_raw(&raw mut managed) }.unwrap();
+        let result = dlpack::import(capsule, &device).and_then(|tensor| tensor.to_vec::<i16>());
+        expected_deletions += 1;
+        assert_eq!(DELETED.load(Ordering::SeqCst), expected_deletions);
+        result
+    };
+    assert_eq!(import(&|_| ()).unwrap(), [1, 2, 3, 4, 5, 6]);
+    let later = import(&|m| (m.dl_tensor.byte_offset, m.dl_tensor.ndim) = (2, 1));
+    assert_eq!(later.unwrap(), [2, 3]);
+    assert_eq!(import(&|m| m.flags = READ_ONLY).unwrap(), [1, 2, 3, 4, 5, 6]);
+    let newer = DLPackVersion { major: 1, minor: 99 };
+    assert!(import(&|m| m.version = newer).is_ok());
+    let mut refused = |change: &dyn Fn(&mut DLManagedTensorVersioned), text: &str| {
+        assert_eq!(import(change).unwrap_err().to_string(), text);
+    };
+    refused(
+        &|m| m.version = DLPackVersion { major: 2, minor: 0 },
+        "dlpack: version 2.0 is not known, 1 is",
+    );
+    refused(
+        &|m| m.dl_tensor.dtype.lanes = 2,
+        "dlpack: elements of type code 0, 16 bits and 2 lanes are not known",
+    );
+    refused(&|m| m.dl_tensor.ndim = 9, "dlpack: 9 dimensions; at most 8 are known");
+    refused(
+        &|m| m.dl_tensor.device.device_type = 7,
+        "dlpack: memory of device type 7; 1, 2 and 3 are known",
+    );
+    refused(
+        &|m| m.dl_tensor.device.device_type = device_type::CUDA,
+        "dlpack: tensors on cuda:0 and cpu; move one with `to_device`",
+    );
+    assert_eq!(
+        import(&|m| m.dl_tensor.byte_offset = 1).unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    // SAFETY: nothing is made of null.
+    assert!(unsafe { Capsule::<DLManagedTensor>::from_raw(std::ptr::null_mut()) }.is_none());
+}

@@ -1,0 +1,137 @@
+//! Libraries taking turns.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use super::cases::Case;
+use super::peers::{self, Library, Worker};
+use crate::Failure;
+
+/// What one case takes.
+pub struct Times {
+    pub case: Case,
+    /// The median microseconds of each library that has the case, in the libraries' order.
+    pub medians: Vec<Option<f64>>,
+}
+
+impl Times {
+    /// What this crate takes.
+    pub fn ours(&self) -> Option<f64> {
+        self.medians[0]
+    }
+
+    /// Which of the others is the fastest, and what it takes.
+    pub fn fastest_peer(&self) -> Option<(usize, f64)> {
+        let peers = self.medians.iter().enumerate().skip(1);
+        peers
+            .filter_map(|(place, time)| Some((place, (*time)?)))
+            .min_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
+    /// How many times as fast as the fastest of the others this crate is.
+    pub fn ratio(&self) -> Option<f64> {
+        Some(self.fastest_peer()?.1 / self.ours()?)
+    }
+}
+
+/// Measures every case and the triad, in as many rounds as wanted. In each, every library has one turn.
+pub fn take_turns(
+    cases: &[Case],
+    libraries: &[Library],
+    rounds: usize,
+    threads: usize,
+) -> Result<Vec<Times>, Failure> {
+    peers::prepare()?;
+    let mut workers = Vec::new();
+    for &library in libraries {
+        workers.push(Worker::start(library, threads)?);
+    }
+    // The triad is measured among the cases it is compared with, and not once at some other time.
+    let mut queue: Vec<Case> = cases.to_vec();
+    queue.insert(cases.len() / 2, Case::triad());
+    let progress = Progress::new(queue.len());
+    let mut all = Vec::new();
+    for (done, case) in queue.into_iter().enumerate() {
+        progress.show(done, &case);
+        let id = case.id();
+        let mut turns = vec![Vec::new(); workers.len()];
+        for round in 0..rounds {
+            for (worker, times) in workers.iter_mut().zip(&mut turns) {
+                // Who has answered "no" is not asked again.
+                if times.len() == round
+                    && let Some(time) = worker.ask(&id)?
+                {
+                    times.push(time);
+                }
+            }
+        }
+        all.push(Times { case, medians: turns.into_iter().map(median).collect() });
+    }
+    progress.end();
+    Ok(all)
+}
+
+fn median(mut times: Vec<f64>) -> Option<f64> {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied()
+}
+
+/// A line that says how far the measurement is, and how long it will take.
+struct Progress {
+    all: usize,
+    start: Instant,
+    is_terminal: bool,
+}
+
+impl Progress {
+    fn new(all: usize) -> Progress {
+        Progress { all, start: Instant::now(), is_terminal: std::io::stderr().is_terminal() }
+    }
+
+    fn show(&self, done: usize, case: &Case) {
+        let left =
+            self.start.elapsed().as_secs_f64() / done.max(1) as f64 * (self.all - done) as f64;
+        let left = Duration::from_secs_f64(left).as_secs();
+        let bar = "#".repeat(30 * done / self.all);
+        let line = format!(
+            "[{bar:.<30}] {done}/{} {} ({}:{:02} left)",
+            self.all,
+            case.id(),
+            left / 60,
+            left % 60
+        );
+        if self.is_terminal {
+            eprint!("\r\x1b[K{line}");
+            let _ = std::io::stderr().flush(); // a line that cannot be shown is no failure
+        } else if done.is_multiple_of(20) {
+            eprintln!("{line}");
+        }
+    }
+
+    fn end(&self) {
+        if self.is_terminal {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_to_the_fastest_of_the_others() {
+        let case = Case::triad();
+        let times =
+            Times { case: case.clone(), medians: vec![Some(2.0), None, Some(8.0), Some(4.0)] };
+        assert_eq!(times.fastest_peer(), Some((3, 4.0)));
+        assert_eq!(times.ratio(), Some(2.0));
+        assert_eq!(Times { case, medians: vec![Some(2.0), None] }.ratio(), None);
+    }
+
+    #[test]
+    fn medians_are_in_the_middle() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(Vec::new()), None);
+    }
+}

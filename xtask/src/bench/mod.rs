@@ -1,0 +1,92 @@
+//! `cargo xtask bench`: the CPU beside NumPy, PyTorch, Paddle and JAX, and expressions beside numexpr and
+//! `torch.compile`.
+//!
+//! Machines are noisy and differ, so what counts is the ratio to the fastest of the others on the same case. Every
+//! library runs in a process of its own, they take turns on each case, and one that waits for its turn is stopped:
+//! idle threads of some libraries spin for a while, and would take a core from the one that is measured.
+//!
+//! Tables and plots go to `target/bench`.
+
+mod cases;
+mod heat;
+mod lines;
+mod measure;
+mod peers;
+mod report;
+pub mod small_call;
+
+use std::fs;
+use std::path::Path;
+
+use self::cases::Grid;
+use self::peers::Library;
+use crate::arguments::Arguments;
+use crate::run::root;
+use crate::{Command, Outcome};
+
+pub const COMMAND: Command = Command {
+    name: "bench",
+    usage: "[--grid 1|2|expr|growth]... [--quick] [--rounds N] [--threads N] [--only WORD]",
+    run,
+};
+
+fn run(mut arguments: Arguments) -> Outcome {
+    let quick = arguments.flag("--quick");
+    let names = arguments.values("--grid")?;
+    let number = |text: Option<String>, default| match text {
+        Some(text) => text.parse::<usize>().map_err(|_| format!("{text:?} is not a number")),
+        None => Ok(default),
+    };
+    let rounds = number(arguments.value("--rounds")?, if quick { 3 } else { 5 })?.max(1);
+    let threads = number(arguments.value("--threads")?, 2)?.max(1);
+    let only = arguments.value("--only")?;
+    arguments.finish()?;
+    let grids = match names.as_slice() {
+        [] => Grid::ALL.to_vec(),
+        names => names.iter().map(|name| Grid::named(name)).collect::<Result<Vec<_>, _>>()?,
+    };
+    let folder = root().join("target/bench");
+    fs::create_dir_all(&folder)?;
+    for grid in grids {
+        let mut cases = grid.cases(quick);
+        if let Some(word) = &only {
+            cases.retain(|case| case.id().contains(word.as_str()));
+        }
+        let libraries = grid.libraries();
+        let times = measure::take_turns(&cases, libraries, rounds, threads)?;
+        write(grid, libraries, &times, threads, &folder)?;
+    }
+    Ok(())
+}
+
+/// Writes what was measured, and prints the summary.
+fn write(
+    grid: Grid,
+    libraries: &[Library],
+    times: &[measure::Times],
+    threads: usize,
+    folder: &Path,
+) -> Outcome {
+    let path = |ending: &str| folder.join(format!("{}.{ending}", grid.name()));
+    let report = report::Report { grid, libraries, times, threads };
+    fs::write(path("csv"), report.csv())?;
+    let summary = report.summary();
+    fs::write(path("md"), format!("{summary}\n{}", report.table()))?;
+    let plot = match grid {
+        Grid::Growth => lines::plot(libraries, times),
+        _ => heat::plot(grid.title(), times),
+    };
+    fs::write(path("svg"), plot)?;
+    println!(
+        "{summary}\nmore in {}, {} and {}\n",
+        shown("md", grid),
+        shown("csv", grid),
+        shown("svg", grid)
+    );
+    Ok(())
+}
+
+/// A file's name from the root of the workspace.
+fn shown(ending: &str, grid: Grid) -> String {
+    format!("target/bench/{}.{ending}", grid.name())
+}

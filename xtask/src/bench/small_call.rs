@@ -1,0 +1,47 @@
+//! `cargo xtask small-call`: the instructions of a call on one element on the CPU.
+//!
+//! Times of such a call are noisy; instructions are not, and no other load on the machine can change them. They are
+//! counted by valgrind, and a call may not take more than a limit.
+
+use std::process::Command as Program;
+
+use super::peers::build;
+use crate::arguments::Arguments;
+use crate::overhead::instructions;
+use crate::{Command, Outcome};
+
+pub const COMMAND: Command = Command { name: "small-call", usage: "", run };
+
+/// What is counted, and how many instructions it may take.
+const CALLS: &[(&str, u64)] = &[("out", 3_000), ("fresh", 3_500)];
+
+fn run(arguments: Arguments) -> Outcome {
+    arguments.finish()?;
+    let benchmark = build("small_call")?;
+    let (few, many) = (1_000, 3_000);
+    let mut too_many = Vec::new();
+    for &(mode, limit) in CALLS {
+        let mut counts = [0; 2];
+        for (count, calls) in counts.iter_mut().zip([few, many]) {
+            let mut command = Program::new("valgrind");
+            command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(&benchmark);
+            let Some(total) = instructions(command.args(["--calls", mode, &calls.to_string()]))?
+            else {
+                return Err("instructions cannot be counted: there is no valgrind".into());
+            };
+            *count = total;
+        }
+        // The difference has nothing of the start and the end of the program.
+        let per_call = (counts[1] - counts[0]) / (many - few);
+        println!(
+            "a shift of one element, {mode}: {per_call} instructions, at most {limit} are allowed"
+        );
+        if per_call > limit {
+            too_many.push(mode);
+        }
+    }
+    if too_many.is_empty() {
+        return Ok(());
+    }
+    Err(format!("a small call has become more expensive: {}", too_many.join(", ")).into())
+}

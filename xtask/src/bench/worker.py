@@ -1,0 +1,378 @@
+"""A worker of `cargo xtask bench`: measures the cases of one library, in a process of its own.
+
+A line that names a case, such as `right_shift i32 16M out`, comes in; the microseconds of one call go out, or `-` if the
+library has no such case. What a case means is the same as in `benches/peers/`: change them together.
+
+Usage: worker.py LIBRARY THREADS
+"""
+
+import os
+import sys
+import time
+
+LIBRARY, THREADS = sys.argv[1], int(sys.argv[2])
+for variable in ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS"]:
+    os.environ[variable] = str(THREADS)
+if hasattr(os, "sched_setaffinity"):  # JAX takes as many threads as there are cores
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_ENABLE_X64"] = "1"
+
+import numpy as np
+
+BUDGET, SAMPLE = 0.030, 0.0005
+SIDE = 4096
+NAMES = {
+    "u8": "uint8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "bool": "bool",
+}
+
+
+class Missing(Exception):
+    """The library has no such case."""
+
+
+def length(word):
+    shift = {"K": 10, "M": 20}.get(word[-1], 0)
+    return int(word.rstrip("KM")) << shift
+
+
+def numbers(shape):
+    count = int(np.prod(shape))
+    return (np.arange(count, dtype=np.uint32) % 7 + 1).astype(np.uint8).reshape(shape)
+
+
+def rank_shape(rank):
+    return [4] * (rank - 1) + [4 << (2 * (8 - rank))]
+
+
+def operands(shape):
+    """Bytes for both operands, and what the operation takes of them; a number stays one."""
+    same = lambda x: x
+    if shape in ("row", "column", "scalar", "transposed"):
+        x = numbers((SIDE, SIDE))
+        if shape == "row":
+            return x, numbers((SIDE,)), same, same
+        if shape == "column":
+            return x, numbers((SIDE, 1)), same, same
+        if shape == "scalar":
+            return x, 3, same, same
+        return x, numbers((SIDE, SIDE)), same, lambda y: y.T
+    if shape == "permuted":
+        cube = (256, 256, 256)
+        return numbers(cube), numbers(cube), same, permuted
+    if shape == "step2":
+        half = lambda x: x[::2]
+        return numbers((16 << 20,)), numbers((16 << 20,)), half, half
+    if shape.startswith("rank"):
+        sizes = rank_shape(int(shape[4:]))
+        larger = [size + 1 for size in sizes]
+        inner = tuple(slice(0, size) for size in sizes)
+        view = lambda x: x[inner]
+        return numbers(larger), numbers(larger), view, view
+    size = length(shape)
+    return numbers((size,)), numbers((size,)), same, same
+
+
+def permuted(y):
+    return y.permute(2, 0, 1) if hasattr(y, "permute") else y.transpose(2, 0, 1)
+
+
+def chain_operands(name, size):
+    """Bytes and dtypes of a chain's operands."""
+    packed, amounts, scale = ((size // 8, 1), "i32"), ((1, 8), "i32"), ((size // 8, 1), "f32")
+    return {
+        "nibbles": [packed, amounts],
+        "dequant": [packed, amounts, scale],
+        "mix": [((size // 2,), "i64")],
+        "axpy": [((size,), "f32")] * 3,
+        "poly": [((size,), "f32")],
+        "sign": [((size,), "f32")],
+        "halfmix": [((size,), "f16")] * 3,
+    }[name]
+
+
+def chains(maximum, copysign, to_f32):
+    """The chains, for any library with Python's operators."""
+
+    def mix(h):
+        h = h ^ (h >> 30)
+        h = h * 0x3F58476D1CE4E5B9
+        h = h ^ (h >> 27)
+        h = h * 0x14D049BB133111EB
+        return h ^ (h >> 31)
+
+    return {
+        "nibbles": lambda w, a: (w >> a) & 15,
+        "dequant": lambda w, a, s: to_f32(((w >> a) & 15) - 8) * s,
+        "mix": mix,
+        "axpy": lambda x, y, z: x * y + z,
+        "poly": lambda x: ((x * 0.5 + 1.25) * x - 0.75) * x + 2,
+        "sign": lambda x: copysign(maximum(abs(x) - 0.5), x),
+        "halfmix": lambda q, x, y: q * x + y,
+    }
+
+
+class NumPy:
+    takes_out = True
+
+    def array(self, data, dtype):
+        return np.asarray(data).astype(self.dtype(dtype))
+
+    def dtype(self, name):
+        if name == "bf16":
+            raise Missing
+        return np.dtype(NAMES[name])
+
+    def dtype_of(self, result):
+        return str(result.dtype)
+
+    def function(self, op):
+        names = {"less_than": "less", "logical_shift": "right_shift"}
+        return getattr(np, names.get(op, op))
+
+    def binary(self, op, x, y, number):
+        function = self.function(op)
+        if op == "logical_shift":
+            unsigned = np.dtype(f"u{x.dtype.name.lstrip('u')}")
+            x, y = x.view(unsigned), y if number else y.view(unsigned)
+        return lambda: function(x, y), lambda out: lambda: function(x, y, out=out)
+
+    def cast(self, x, dtype):
+        return lambda: x.astype(dtype), lambda out: lambda: np.copyto(out, x, casting="unsafe")
+
+    def chain(self, name, arrays):
+        f32 = np.float32
+        function = chains(lambda x: np.maximum(x, f32(0)), np.copysign, lambda x: x.astype(f32))[name]
+        return lambda: function(*arrays)
+
+
+class Torch:
+    takes_out = True
+
+    def __init__(self):
+        import torch
+
+        self.torch = torch
+        torch.set_num_threads(THREADS)
+        torch.set_grad_enabled(False)
+
+    def array(self, data, dtype):
+        return self.torch.from_numpy(np.ascontiguousarray(data)).to(self.dtype(dtype))
+
+    def dtype(self, name):
+        return getattr(self.torch, NAMES[name])
+
+    def dtype_of(self, result):
+        return str(result.dtype).removeprefix("torch.")
+
+    def binary(self, op, x, y, number):
+        if op == "logical_shift" and x.dtype != self.torch.uint8:
+            raise Missing  # its right shift is arithmetic, and not defined for unsigned integers of 16 bits and more
+        names = {
+            "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "multiply": "mul", "divide": "div",
+            "logical_shift": "bitwise_right_shift", "less_than": "lt", "equal": "eq",
+        }
+        function = getattr(self.torch, names.get(op, op))
+        return lambda: function(x, y), lambda out: lambda: function(x, y, out=out)
+
+    def cast(self, x, dtype):
+        return lambda: x.to(dtype), lambda out: lambda: out.copy_(x)
+
+    def function_of(self, name):
+        torch = self.torch
+        return chains(lambda x: torch.clamp_min(x, 0), torch.copysign, lambda x: x.to(torch.float32))[name]
+
+    def chain(self, name, arrays):
+        function = self.function_of(name)
+        return lambda: function(*arrays)
+
+
+class TorchCompile(Torch):
+    def chain(self, name, arrays):
+        function = self.torch.compile(self.function_of(name), dynamic=False)
+        return lambda: function(*arrays)
+
+
+class Paddle:
+    takes_out = False  # what looks like a destination goes through the path for static graphs
+
+    def __init__(self):
+        import paddle
+
+        self.paddle = paddle
+        paddle.set_device("cpu")
+        paddle.set_grad_enabled(False)
+
+    def array(self, data, dtype):
+        return self.paddle.to_tensor(np.ascontiguousarray(data)).astype(NAMES[dtype])
+
+    def dtype(self, name):
+        return NAMES[name]
+
+    def dtype_of(self, result):
+        return str(result.dtype).removeprefix("paddle.")
+
+    def binary(self, op, x, y, number):
+        paddle = self.paddle
+        if number:
+            y = paddle.to_tensor([y], dtype=x.dtype)
+        functions = {
+            "left_shift": lambda: paddle.bitwise_left_shift(x, y),
+            "right_shift": lambda: paddle.bitwise_right_shift(x, y),
+            "logical_shift": lambda: paddle.bitwise_right_shift(x, y, is_arithmetic=False),
+        }
+        plain = getattr(paddle, op, None)
+        return functions.get(op) or (lambda: plain(x, y)), None
+
+    def cast(self, x, dtype):
+        return lambda: x.astype(dtype), None
+
+
+class Jax:
+    takes_out = False
+
+    def __init__(self):
+        import jax
+        import jax.numpy as jnp
+
+        self.jax, self.jnp = jax, jnp
+
+    def array(self, data, dtype):
+        return self.jnp.asarray(data).astype(self.dtype(dtype))
+
+    def dtype(self, name):
+        return self.jnp.dtype(NAMES[name])
+
+    def dtype_of(self, result):
+        return str(result.dtype)
+
+    def views(self, op, x, y, x_view, y_view, result):
+        """Views are copies in JAX, so they are part of the function."""
+        names = {"less_than": "less"}
+        jnp, lax = self.jnp, self.jax.lax
+        function = getattr(jnp, names.get(op, op), None)
+        if op == "logical_shift":
+            function = lambda x, y: lax.shift_right_logical(*jnp.broadcast_arrays(x, jnp.asarray(y, x.dtype)))
+        if isinstance(y, int):
+            compiled = self.jax.jit(lambda x: function(x_view(x), y).astype(result))
+            return lambda: compiled(x).block_until_ready()
+        compiled = self.jax.jit(lambda x, y: function(x_view(x), y_view(y)).astype(result))
+        return lambda: compiled(x, y).block_until_ready()
+
+    def cast(self, x, dtype):
+        compiled = self.jax.jit(lambda x: x.astype(dtype))
+        return lambda: compiled(x).block_until_ready(), None
+
+    def chain(self, name, arrays):
+        jnp = self.jnp
+        function = chains(lambda x: jnp.maximum(x, 0), jnp.copysign, lambda x: x.astype(jnp.float32))[name]
+        compiled = self.jax.jit(function)
+        return lambda: compiled(*arrays).block_until_ready()
+
+
+class NumExpr(NumPy):
+    TEXTS = {
+        "nibbles": "(w >> a) & 15",
+        "axpy": "x * y + z",
+        "poly": "((x * p + q) * x - r) * x + s",
+    }
+
+    def __init__(self):
+        import numexpr
+
+        self.numexpr = numexpr
+        numexpr.set_num_threads(THREADS)
+
+    def binary(self, op, x, y, number):
+        raise Missing
+
+    def chain(self, name, arrays):
+        if name not in self.TEXTS:
+            raise Missing  # no unsigned or half numbers, no copysign, no wrapping product
+        values = dict(zip({"nibbles": "wa", "axpy": "xyz", "poly": "x"}[name], arrays))
+        if name == "poly":
+            values |= {key: np.float32(value) for key, value in zip("pqrs", (0.5, 1.25, 0.75, 2))}
+        return lambda: self.numexpr.evaluate(self.TEXTS[name], local_dict=values)
+
+
+def result_dtype(op, x, y):
+    """What Torch's rules give, for the cases there are."""
+    if op in ("less_than", "equal"):
+        return "bool"
+    if op == "divide" and x == "i32":
+        return "f32"
+    return {("f16", "bf16"): "f32", ("u8", "i32"): "i32"}.get((x, y), y)
+
+
+def prepare(library, case):
+    op, dtypes, shape, mode = case.split(" ")
+    fresh = mode == "fresh"
+    if op == "triad" or not (fresh or library.takes_out):
+        raise Missing
+    if dtypes == "chain":
+        arrays = [library.array(numbers(sizes), dtype) for sizes, dtype in chain_operands(op, length(shape))]
+        return library.chain(op, arrays)
+    if ">" in dtypes:
+        source, target = dtypes.split(">")
+        x = library.array(numbers((length(shape),)), source)
+        call, into = library.cast(x, library.dtype(target))
+    else:
+        first, _, second = dtypes.partition("+")
+        second = second or first
+        target = result_dtype(op, first, second)
+        x, y, x_view, y_view = operands(shape)
+        number = isinstance(y, int)
+        x, y = library.array(x, first), y if number else library.array(y, second)
+        if isinstance(library, Jax):
+            return library.views(op, x, y, x_view, y_view, library.dtype(target))
+        call, into = library.binary(op, x_view(x), y if number else y_view(y), number)
+    result = call()
+    got = library.dtype_of(result)
+    if got != NAMES[target] and not (op == "logical_shift" and got == f"u{NAMES[target]}"):
+        raise Missing
+    return call if fresh else into(result)
+
+
+def measure(call):
+    clock = time.perf_counter
+
+    def sample(calls):
+        start = clock()
+        for _ in range(calls):
+            call()
+        return (clock() - start) / calls
+
+    sample(1)
+    calls = min(int(SAMPLE / max(sample(1), 1e-9)) + 1, 100_000)
+    samples, end = [], clock() + BUDGET
+    while len(samples) < 3 or clock() < end:
+        samples.append(sample(calls))
+    return sorted(samples)[len(samples) // 2]
+
+
+def main():
+    libraries = {
+        "numpy": NumPy, "torch": Torch, "paddle": Paddle, "jax": Jax, "numexpr": NumExpr, "torch.compile": TorchCompile,
+    }
+    # Libraries print what they like; answers go where they cannot.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    library = libraries[LIBRARY]()
+    name, call = None, None
+    for line in sys.stdin:
+        case = line.strip()
+        if case != name:
+            name, call = case, None
+            try:
+                call = prepare(library, case)
+                call()
+            except Missing:
+                call = None
+            except Exception as error:
+                print(f"{LIBRARY} has no {case}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+                call = None
+        print(f"{measure(call) * 1e6:.4f}" if call else "-", file=answers)
+
+
+main()
