@@ -10,10 +10,10 @@ use crate::{Command, Failure, Outcome};
 pub const COMMAND: Command = Command {
     name: "cost",
     usage: "[--features LIST]",
-    about: "measures a clean release build as a dependency, and what the crate adds to a stripped program",
-    details: "Two small programs are built in target/cost: one that uses the crate, one that does not. The bounds are \
-              40 CPU seconds for this crate alone and 3 MB; they hold for the default features. CPU seconds are those \
-              of all processes of the build, so that cores and other work matter little.",
+    about: "Measures a clean release build as a dependency, and what the crate adds to a stripped program. Two \
+             small programs are built in target/cost: one that uses the crate, one that does not. The bounds \
+             are 40 CPU seconds for this crate alone and 3 MB; they hold for the default features. CPU seconds \
+             are those of all processes of the build, so that cores and other work matter little.",
     run,
 };
 
@@ -42,10 +42,14 @@ fn run(mut arguments: Arguments) -> Outcome {
         None => format!("bitlane = {{ path = {:?} }}", root()),
         Some(list) => {
             let list: Vec<_> = list.split(',').collect();
-            format!("bitlane = {{ path = {:?}, default-features = false, features = {list:?} }}", root())
+            format!(
+                "bitlane = {{ path = {:?}, default-features = false, features = {list:?} }}",
+                root()
+            )
         }
     };
-    let empty = program(&folder, "empty", "fn main() { println!(\"{:?}\", std::env::args()); }", "")?;
+    let empty =
+        program(&folder, "empty", "fn main() { println!(\"{:?}\", std::env::args()); }", "")?;
     let user = program(&folder, "user", USER, &dependency)?;
     println!("building a program without the crate");
     let (_, small) = build(&empty, "")?;
@@ -101,7 +105,8 @@ fn children_seconds() -> Result<f64, Failure> {
         .map_err(|error| format!("CPU time is read from Linux's /proc: {error}"))?;
     // The name of the program may hold anything, and is in parentheses; 13 fields follow before those two.
     let fields = text.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().skip(13));
-    let ticks = fields.into_iter().flatten().take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+    let ticks =
+        fields.into_iter().flatten().take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
     // Linux counts in hundredths for user programs on every architecture of ours.
     Ok(ticks as f64 / 100.0)
 }

@@ -13,11 +13,12 @@ use crate::{Command, Failure, Outcome};
 pub const COMMAND: Command = Command {
     name: "fuzz",
     usage: "[SECONDS] [--target calls|expressions] [--keep]",
-    about: "runs the fuzz targets of fuzz/ for SECONDS in all (60 if not given), with coverage and AddressSanitizer",
-    details: "Each target runs with the CPU backend's own choices, and with blocks and thresholds so small that every \
-              case crosses them. What a target has found stays in target/fuzz/found, and an input that fails goes to \
-              fuzz/artifacts; `target/fuzz/…/release/TARGET FILE` repeats it. --keep adds those of the new inputs \
-              that reach something new to the corpus in fuzz/corpus.",
+    about: "Runs the fuzz targets of fuzz/ for SECONDS in all (60 if not given), with coverage and \
+             AddressSanitizer. Each target runs with the CPU backend's own choices, and with blocks and \
+             thresholds so small that every case crosses them. What a target has found stays in \
+             target/fuzz/found, and an input that fails goes to fuzz/artifacts; `target/fuzz/…/release/TARGET \
+             FILE` repeats it. --keep adds those of the new inputs that reach something new to the corpus in \
+             fuzz/corpus.",
     run,
 };
 
@@ -51,7 +52,9 @@ fn run(mut arguments: Arguments) -> Outcome {
     for target in targets {
         for settings in SETTINGS {
             println!("fuzzing {target} for {each} s, BITLANE_CPU={settings:?}");
-            finish(fuzzer(target)?.arg(format!("-max_total_time={each}")).env("BITLANE_CPU", settings))?;
+            finish(
+                fuzzer(target)?.arg(format!("-max_total_time={each}")).env("BITLANE_CPU", settings),
+            )?;
         }
         if keep {
             println!("adding to the corpus of {target} what reaches something new");

@@ -10,13 +10,14 @@ use crate::{Command, Outcome};
 pub const COMMAND: Command = Command {
     name: "sanitize",
     usage: "[address|thread|miri|valgrind]... [--quick]",
-    about: "runs the tests of the CPU backend under tools that watch every access to memory",
-    details: "Without names every tool that this machine has is run, and those that it lacks are listed; a tool that \
-              is named must be there. `address` is AddressSanitizer over the whole suite (--quick: over the tests of \
-              views, destinations, sums and expressions). `thread` is ThreadSanitizer over the tests that share work \
-              among threads; it needs the component rust-src, because std is rebuilt. `miri` is Miri with Tree Borrows \
-              over the unit tests and small random cases; the component miri comes with nightly compilers alone. \
-              `valgrind` is Memcheck over the same cases without vector instructions, where there is no Miri.",
+    about: "Runs the tests of the CPU backend under tools that watch every access to memory. Without names \
+             every tool that this machine has is run, and those that it lacks are listed; a tool that is named \
+             must be there. `address` is AddressSanitizer over the whole suite (--quick: over the tests of \
+             views, destinations, sums and expressions). `thread` is ThreadSanitizer over the tests that share \
+             work among threads; it needs the component rust-src, because std is rebuilt. `miri` is Miri with \
+             Tree Borrows over the unit tests and small random cases; the component miri comes with nightly \
+             compilers alone. `valgrind` is Memcheck over the same cases without vector instructions, where \
+             there is no Miri.",
     run,
 };
 
@@ -83,7 +84,8 @@ fn address(quick: bool) -> Outcome {
 }
 
 fn thread(_quick: bool) -> Outcome {
-    let words = "-Zbuild-std --lib --test concurrency --test cpu_pool --test sums --test fuzz_cases";
+    let words =
+        "-Zbuild-std --lib --test concurrency --test cpu_pool --test sums --test fuzz_cases";
     finish(tests("thread", words, "-Zsanitizer=thread").env("BITLANE_CPU", SMALL))
 }
 
@@ -123,7 +125,8 @@ fn missing_sources() -> Option<String> {
     let output = process::Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
     let sysroot = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     let there = sysroot.join("lib/rustlib/src/rust/library").is_dir();
-    (!there).then(|| "std cannot be rebuilt; `rustup component add rust-src` brings its sources".into())
+    (!there)
+        .then(|| "std cannot be rebuilt; `rustup component add rust-src` brings its sources".into())
 }
 
 fn missing_miri() -> Option<String> {

@@ -68,6 +68,7 @@ pub(crate) fn device_count() -> usize {
 }
 
 /// Whether there is no device to speak of: no driver, or one that finds none.
+#[cfg(feature = "cpu")]
 pub(crate) fn is_absent() -> bool {
     probe::is_absent()
 }

@@ -10,7 +10,12 @@ use crate::arguments::Arguments;
 use crate::overhead::instructions;
 use crate::{Command, Outcome};
 
-pub const COMMAND: Command = Command { name: "small-call", usage: "", run };
+pub const COMMAND: Command = Command {
+    name: "small-call",
+    usage: "",
+    about: "Counts the instructions of a small call on the CPU, and fails if they have grown.",
+    run,
+};
 
 /// What is counted, and how many instructions it may take.
 const CALLS: &[(&str, u64)] = &[("out", 3_000), ("fresh", 3_500)];
