@@ -8,6 +8,11 @@ mod case;
 #[path = "../../tests/fuzz_cases/check.rs"]
 mod check;
 #[path = "../../tests/model/mod.rs"]
+#[allow(
+    unused_imports,
+    unexpected_cfgs,
+    reason = "the model has tests of its own, and asks for a feature"
+)]
 mod model;
 
 use bitlane::Device;

@@ -7,6 +7,11 @@ mod check;
 #[path = "../../tests/expressions/graph.rs"]
 mod graph;
 #[path = "../../tests/model/mod.rs"]
+#[allow(
+    unused_imports,
+    unexpected_cfgs,
+    reason = "the model has tests of its own, and asks for a feature"
+)]
 mod model;
 
 use bitlane::Device;

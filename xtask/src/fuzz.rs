@@ -94,7 +94,13 @@ fn fuzzer(target: &str) -> Result<process::Command, Failure> {
     let mut command = merger(target);
     // New inputs go to the first folder.
     command.args([found(target), corpus(target)]);
-    command.args(["-max_len=512", "-timeout=60", "-rss_limit_mb=4096", "-print_final_stats=1"]);
+    command.args([
+        "-max_len=512",
+        "-len_control=0",
+        "-timeout=60",
+        "-rss_limit_mb=4096",
+        "-print_final_stats=1",
+    ]);
     command.arg(format!("-artifact_prefix={}/", artifacts.display()));
     Ok(command)
 }
