@@ -4,6 +4,7 @@
 //! and `BITLANE_CUDA_GRAPHS` set how many graphs there are: 100,000 on the CPU (fewer in a debug build), 300 on CUDA, where
 //! each has a kernel to compile.
 
+mod check;
 #[path = "../devices/mod.rs"]
 mod devices;
 mod graph;
@@ -14,10 +15,8 @@ use std::env;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bitlane::{DType, Device, ErrorKind, Expr, Rules, Tensor, select};
+use bitlane::{DType, Device, ErrorKind, Expr, Rules, Tensor};
 use devices::devices;
-use graph::{Graph, Outcome};
-use model::element::{Nan, download, same};
 use model::random::Random;
 
 fn number(name: &str) -> Option<u64> {
@@ -31,114 +30,15 @@ fn seed() -> u64 {
     seed
 }
 
-/// Compares a tensor with what it should be. A NaN may have any bits, and an element that is free any value.
-#[track_caller]
-fn assert_equal(given: &Tensor, expected: &Outcome, context: &dyn Fn() -> String) {
-    let dtype = expected.result.dtype();
-    assert_eq!(given.dtype(), dtype, "{}", context());
-    assert_eq!(given.shape(), expected.result.shape(), "{}", context());
-    let free = expected.free.to_vec::<bool>().unwrap();
-    let elements = download(given).into_iter().zip(download(&expected.result));
-    for (index, (given, expected)) in elements.enumerate() {
-        assert!(
-            free[index] || same(dtype, expected, given, Nan::Any),
-            "element {index}: {given:#x}, not {expected:#x} ({dtype})\n{}",
-            context()
-        );
-    }
-}
-
-/// One random graph on one device, against the eager chain on another.
-fn check(seed: u64, device: &Device, reference: &Device) {
-    let random = || Random::new(seed);
-    let graph = Graph::random(&mut random(), 24, device);
-    let eager = Graph::random(&mut random(), 24, reference);
-    let context = || format!("seed {seed}: {:?} of {:?}", graph.expr(), graph.entries);
-    let expected = eager.eager();
-    let given = graph.expr().run();
-    match (&given, &expected) {
-        (Ok(given), Ok(expected)) => {
-            let expr = graph.expr();
-            assert_eq!(expr.dtype().unwrap(), expected.result.dtype(), "{}", context());
-            assert_eq!(expr.shape().unwrap(), expected.result.shape(), "{}", context());
-            assert_equal(given, expected, &context);
-            check_destination(&graph, expected, &mut Random::new(!seed), &context);
-        }
-        (Err(given), Err(expected)) => {
-            assert_eq!(given.to_string(), expected.to_string(), "{}", context());
-            assert_eq!(graph.expr().dtype().unwrap_err().to_string(), given.to_string());
-        }
-        _ => panic!("{given:?}, not {:?}\n{}", expected.map(|outcome| outcome.result), context()),
-    }
-}
-
-/// The same graph into a destination, perhaps one that it reads or that overlaps what it reads, perhaps under a mask.
-fn check_destination(
-    graph: &Graph,
-    expected: &Outcome,
-    random: &mut Random,
-    context: &dyn Fn() -> String,
-) {
-    let (shape, result) = (expected.result.shape(), expected.result.dtype());
-    let device = graph.tensors[0].device();
-    let fits = |out: &Tensor| out.shape() == shape && out.dtype().category() >= result.category();
-    let own = &graph.tensors[random.below(graph.tensors.len())];
-    let mut out = match random.below(4) {
-        0 if fits(own) => own.clone(),
-        1 if fits(own) && own.rank() > 0 => own.flip(0).unwrap(),
-        2 if !shape.is_empty() => {
-            let mut room = shape.to_vec();
-            room[shape.len() - 1] *= 3;
-            let room = Tensor::full(room, 1, result, device).unwrap();
-            let every_third = bitlane::Slice::from(..).step(-3);
-            room.slice(shape.len() - 1, every_third).unwrap()
-        }
-        _ => {
-            let all: Vec<_> = DType::ALL
-                .iter()
-                .filter(|dtype| dtype.category() >= result.category())
-                .copied()
-                .collect();
-            Tensor::full(shape, 1, all[random.below(all.len())], device).unwrap()
-        }
-    };
-    let reference = expected.result.device();
-    let before = out.to_device(reference).unwrap().copy().unwrap();
-    let mask: Vec<bool> = (0..before.len()).map(|_| random.below(3) > 0).collect();
-    let mask = (random.below(2) == 0).then(|| Tensor::from_slice(&mask, shape, device).unwrap());
-    let expr = graph.expr();
-    let evaluation = expr.out(&mut out);
-    let evaluation = match &mask {
-        Some(mask) => evaluation.mask(mask),
-        None => evaluation,
-    };
-    match evaluation.run() {
-        Ok(_) => {
-            let written = expected.result.cast(before.dtype()).unwrap();
-            let written = match &mask {
-                Some(mask) => {
-                    select(&mask.to_device(reference).unwrap(), &written, &before).unwrap()
-                }
-                None => written,
-            };
-            let expected = Outcome { result: written, free: expected.free.clone() };
-            assert_equal(&out, &expected, context);
-        }
-        // A view of an input may overlap itself, and is then refused and left alone.
-        Err(error) => {
-            assert_eq!(error.kind(), ErrorKind::OverlappingDestination, "{}", context());
-            assert_eq!(download(&out), download(&before), "{}", context());
-        }
-    }
-}
-
 fn check_many(count: u64, seed: u64, device: &Device, reference: &Device) {
     let workers = 2;
     thread::scope(|scope| {
         for worker in 0..workers {
             scope.spawn(move || {
                 for index in (worker..count).step_by(workers as usize) {
-                    check(seed.wrapping_add(index.wrapping_mul(0x9e37_79b9)), device, reference);
+                    let seed = seed.wrapping_add(index.wrapping_mul(0x9e37_79b9));
+                    let source = format!("seed {seed}");
+                    check::check(&source, &|| Random::new(seed), device, reference);
                 }
             });
         }

@@ -42,6 +42,12 @@ impl Arguments {
         self.words.len() != before
     }
 
+    /// The next word that is no option. Options with values must have been taken before.
+    pub fn word(&mut self) -> Option<String> {
+        let place = self.words.iter().position(|word| !word.starts_with('-'))?;
+        Some(self.words.remove(place))
+    }
+
     /// Refuses what nobody asked for.
     pub fn finish(self) -> Result<(), Failure> {
         match self.words.first() {
@@ -66,6 +72,18 @@ mod tests {
         assert_eq!(given.value("--out").unwrap().as_deref(), Some("folder"));
         assert!(given.flag("--cubin"));
         assert!(!given.flag("--cubin"));
+        given.finish().unwrap();
+    }
+
+    #[test]
+    fn words_are_what_options_leave() {
+        let mut given = arguments("--target calls 60 --keep more");
+        assert_eq!(given.value("--target").unwrap().as_deref(), Some("calls"));
+        assert!(given.flag("--keep"));
+        assert_eq!(
+            [given.word(), given.word(), given.word()],
+            [Some("60".into()), Some("more".into()), None]
+        );
         given.finish().unwrap();
     }
 

@@ -4,7 +4,12 @@
 use crate::arguments::Arguments;
 use crate::{Command, Outcome};
 
-pub const COMMAND: Command = Command { name: "bindings", usage: "[--check]", run };
+pub const COMMAND: Command = Command {
+    name: "bindings",
+    usage: "[--check]",
+    about: "Writes the Rust twin of cuda/params.h with bindgen; --check only says whether it is up to date.",
+    run,
+};
 
 /// Bindgen takes long to build, so it is a feature; without it the command starts itself again with it.
 #[cfg(not(feature = "bindings"))]

@@ -4,7 +4,12 @@ use crate::arguments::Arguments;
 use crate::run::{cargo, finish};
 use crate::{Command, Outcome};
 
-pub const COMMAND: Command = Command { name: "exhaustive", usage: "", run };
+pub const COMMAND: Command = Command {
+    name: "exhaustive",
+    usage: "",
+    about: "Runs every operation on every pair of 16-bit operands, which takes hours.",
+    run,
+};
 
 /// Runs the tests `exhaustive16` and `math` over all that they have.
 fn run(arguments: Arguments) -> Outcome {

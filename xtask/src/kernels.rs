@@ -12,6 +12,8 @@ use crate::{Command, Failure, Outcome, parallel};
 pub const COMMAND: Command = Command {
     name: "kernels",
     usage: "--out DIR [--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--cubin] | --show TITLE",
+    about: "Compiles every kernel that the crate can launch. --arch and --nvrtc say for what and with what, \
+             --op and --dtype take some of them, --cubin assembles them too, --show prints the source of one.",
     run,
 };
 

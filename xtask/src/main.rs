@@ -3,7 +3,9 @@
 mod arguments;
 mod bench;
 mod bindings;
+mod cost;
 mod exhaustive;
+mod fuzz;
 mod kernels;
 mod modules;
 mod mutants;
@@ -13,7 +15,10 @@ mod parallel;
 mod parity;
 mod python;
 mod run;
+mod sanitize;
 mod sass;
+mod steps;
+mod suite;
 mod test;
 mod virtual_cuda;
 mod wheels;
@@ -32,11 +37,16 @@ type Outcome = Result<(), Failure>;
 struct Command {
     name: &'static str,
     usage: &'static str,
+    /// What it does, in sentences: the list of commands shows the first of them, `--help` all.
+    about: &'static str,
     run: fn(Arguments) -> Outcome,
 }
 
 const COMMANDS: &[Command] = &[
     test::COMMAND,
+    fuzz::COMMAND,
+    sanitize::COMMAND,
+    cost::COMMAND,
     kernels::COMMAND,
     sass::COMMAND,
     bindings::COMMAND,
@@ -53,17 +63,49 @@ fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let name = words.next().unwrap_or_default();
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
-        eprintln!("usage:");
-        for command in COMMANDS {
-            eprintln!("  cargo xtask {} {}", command.name, command.usage);
-        }
-        return ExitCode::from(2);
+        return list(&name);
     };
-    match (command.run)(Arguments::new(words)) {
+    let words: Vec<_> = words.collect();
+    if words.iter().any(|word| word == "--help" || word == "-h") {
+        println!("cargo xtask {} {}\n", command.name, command.usage);
+        println!("{}", wrapped(command.about));
+        return ExitCode::SUCCESS;
+    }
+    match (command.run)(Arguments::new(words.into_iter())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("{name}: {failure}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints every command; an unknown one is an error.
+fn list(name: &str) -> ExitCode {
+    let wanted = matches!(name, "" | "help" | "--help" | "-h");
+    if !wanted {
+        eprintln!("{name:?} is no command\n");
+    }
+    println!("cargo xtask COMMAND [OPTIONS]; with --help a command says more\n");
+    for command in COMMANDS {
+        let first = command.about.split_inclusive(". ").next().unwrap_or_default();
+        println!("  {} {}", command.name, command.usage);
+        for line in wrapped(first.trim_end()).lines() {
+            println!("      {line}");
+        }
+    }
+    if wanted { ExitCode::SUCCESS } else { ExitCode::from(2) }
+}
+
+/// A text in lines that fit a terminal.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.len() + word.len() < 100 => *line += &format!(" {word}"),
+            _ => lines.push(word.into()),
+        }
+    }
+    lines.join("\n")
 }

@@ -9,7 +9,13 @@ use crate::arguments::Arguments;
 use crate::run::{cargo, finish, root};
 use crate::{Command, Failure, Outcome, virtual_cuda, wheels};
 
-pub const COMMAND: Command = Command { name: "overhead", usage: "[--count]", run };
+pub const COMMAND: Command = Command {
+    name: "overhead",
+    usage: "[--count]",
+    about: "Measures what a call costs on the host, with launches that do nothing; --count counts instructions \
+             instead, and fails if they have grown.",
+    run,
+};
 
 /// Instructions of a warm call into a given destination, the virtual driver's own included; the count was 5,270
 /// when this was set.

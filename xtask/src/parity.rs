@@ -4,7 +4,13 @@ use crate::arguments::Arguments;
 use crate::run::{cargo, finish};
 use crate::{Command, Outcome, virtual_cuda, wheels};
 
-pub const COMMAND: Command = Command { name: "parity", usage: "[--system]", run };
+pub const COMMAND: Command = Command {
+    name: "parity",
+    usage: "[--system]",
+    about: "Compares the CPU with CUDA bit for bit over every kernel, on the virtual driver; --system takes \
+             the machine's own.",
+    run,
+};
 
 /// Runs the test on the virtual driver, or on the machine's own.
 fn run(mut arguments: Arguments) -> Outcome {

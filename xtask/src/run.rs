@@ -23,3 +23,12 @@ pub fn finish(command: &mut Command) -> Outcome {
     let status = command.status().map_err(|error| format!("cannot start {command:?}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}").into()) }
 }
+
+/// The target that is named where a build has flags of its own, so that build scripts go without them.
+pub const HOST: &str = "x86_64-unknown-linux-gnu";
+
+/// A build with compiler flags that the stable compiler keeps for nightly ones, but has.
+pub fn unstable(mut cargo: Command, flags: &str) -> Command {
+    cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
+    cargo
+}

@@ -2,28 +2,49 @@
 
 use std::path::PathBuf;
 use std::process;
-use std::time::Instant;
 
 use crate::arguments::Arguments;
+use crate::bench::small_call;
 use crate::run::{cargo, finish, root};
+use crate::steps::Steps;
 use crate::{
-    Command, Failure, Outcome, bindings, kernels, mutants, overhead, python, sass, virtual_cuda,
-    wheels,
+    Command, Failure, Outcome, bindings, cost, fuzz, kernels, mutants, overhead, python, sanitize,
+    sass, suite, virtual_cuda, wheels,
 };
 
-pub const COMMAND: Command = Command { name: "test", usage: "[--full]", run };
+pub const COMMAND: Command = Command {
+    name: "test",
+    usage: "[--full]",
+    about: "Runs everything that has to pass, and says how long each step took. That is formatting, lints of every \
+            feature, documentation, the suite on the CPU, again with every kind of vector instructions and with tiny \
+            blocks, again with a virtual CUDA device, and checks of the kernels; it takes some 20 minutes on two \
+            cores. What it needs is fetched into target/, the first time. --full adds the suite for five \
+            architectures, two versions of NVRTC and two kinds of memory, longer fuzzing, sanitizers, the cost of a \
+            build, and deliberate faults; it takes hours, and goes on after a step that fails.",
+    run,
+};
 
-/// Feature sets that must build alone: each backend, every other feature on top of either, and all.
+/// Feature sets whose every target is checked.
 const FEATURES: &[&str] = &[
     "--no-default-features --features cpu",
     "--no-default-features --features cuda",
-    "--no-default-features --features cpu,ndarray",
-    "--no-default-features --features cuda,ndarray",
-    "--no-default-features --features cuda,tracing",
-    "--no-default-features --features cpu,npy,safetensors,dlpack",
-    "--no-default-features --features cuda,npy,safetensors,dlpack",
-    "--no-default-features --features cpu,cli",
     "--all-features",
+];
+
+/// Features on top of a backend. The library and the programs must build with each alone; tests gain nothing.
+const ADDED_FEATURES: &[&str] = &[
+    "cpu,ndarray",
+    "cuda,ndarray",
+    "cpu,npy",
+    "cuda,npy",
+    "cpu,safetensors",
+    "cuda,safetensors",
+    "cpu,dlpack",
+    "cuda,dlpack",
+    "cpu,cli",
+    "cuda,cli",
+    "cpu,tracing",
+    "cuda,tracing",
 ];
 
 /// The compute capabilities that the virtual driver is told to have, each with memory pools and without.
@@ -33,27 +54,45 @@ const CAPABILITIES: [u32; 5] = [75, 80, 90, 100, 120];
 fn run(mut arguments: Arguments) -> Outcome {
     let full = arguments.flag("--full");
     arguments.finish()?;
-    let mut steps = Steps { keep_going: full, ..Steps::default() };
+    let mut steps = Steps::new(full);
     steps.cargo("format", "fmt --all --check")?;
     for features in FEATURES {
         let name = format!("clippy {features}");
         steps.cargo(&name, &format!("clippy --all-targets {features} -- -D warnings"))?;
+    }
+    for features in ADDED_FEATURES {
+        let words = format!("--no-default-features --features {features} -- -D warnings");
+        steps.cargo(&format!("clippy {features}"), &format!("clippy --lib --bins {words}"))?;
     }
     steps.cargo("clippy, the rest", "clippy -p vcuda -p xtask --all-targets -- -D warnings")?;
     steps.run("documentation", || {
         finish(cargo("doc --no-deps --all-features").env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     steps.cargo("tests, default features", "test")?;
-    steps.run("tests without CUDA, but with its feature", || {
-        finish(cargo("test --features cuda --test errors").env("BITLANE_TEST_DRIVER", "none"))
-    })?;
     steps.cargo("tests of the virtual driver and the tasks", "test -p vcuda -p xtask")?;
+    for (index, settings) in suite::CPU_SETTINGS.into_iter().enumerate() {
+        let (graphs, cases) = if index == 0 { ("100000", "100000") } else { ("20000", "20000") };
+        steps.run(
+            &format!("tests of the CPU backend, optimised, BITLANE_CPU={settings}"),
+            || {
+                let mut tests = cargo(&suite::on_cpu());
+                tests.env("BITLANE_CPU", settings);
+                finish(tests.env("BITLANE_GRAPHS", graphs).env("BITLANE_CASES", cases))
+            },
+        )?;
+    }
     steps.cargo("quickstart", "run --release --example quickstart")?;
 
-    steps.run("Python with NumPy and PyTorch", python::prepare)?;
     let cuda = VirtualCuda::new()?;
+    steps.run("a Python with NumPy and PyTorch", python::prepare)?;
     steps.run("tests, all features, CPU and virtual CUDA, NVRTC 12", || {
-        finish(&mut cuda.suite("test --all-features", Nvrtc::Twelve, (80, true))?)
+        finish(&mut cuda.suite(&suite::with_all_features(), Nvrtc::Twelve, (80, true))?)
+    })?;
+    steps.run("examples in the documentation, all features", || {
+        finish(&mut cuda.suite("test --all-features --doc", Nvrtc::Twelve, (80, true))?)
+    })?;
+    steps.run("tests without CUDA, but with its feature", || {
+        finish(cargo("test --all-features --test errors").env("BITLANE_TEST_DRIVER", "none"))
     })?;
     // All kernels have now run as NVRTC 12 makes them for one device; a slice of the others follows.
     steps.run("recorded answers, NVRTC 13, capability 12.0, no pools", || {
@@ -68,9 +107,14 @@ fn run(mut arguments: Arguments) -> Outcome {
     steps.task(&sass::COMMAND, "")?;
     steps.task(&bindings::COMMAND, "--check")?;
     steps.task(&overhead::COMMAND, "--count")?;
+    steps.task(&small_call::COMMAND, "")?;
     if full {
         everything(&mut steps, &cuda)?;
     }
+    println!(
+        "\nThe virtual device ran the real kernels through the real host code: their logic is tested. It says \
+         nothing of speed, nor of NVIDIA's driver and assembler."
+    );
     steps.report()
 }
 
@@ -80,8 +124,10 @@ fn everything(steps: &mut Steps, cuda: &VirtualCuda) -> Outcome {
         for device in CAPABILITIES.into_iter().flat_map(|cc| [(cc, true), (cc, false)]) {
             let name = format!("suite, NVRTC {nvrtc:?}, capability and pools {device:?}");
             steps.run(&name, || {
-                let tests = "test --all-features --tests --no-fail-fast";
-                finish(cuda.suite(tests, nvrtc, device)?.env("BITLANE_FUZZ_SECONDS", "5"))
+                finish(
+                    cuda.suite(&suite::on_devices(), nvrtc, device)?
+                        .env("BITLANE_FUZZ_SECONDS", "5"),
+                )
             })?;
         }
     }
@@ -97,6 +143,9 @@ fn everything(steps: &mut Steps, cuda: &VirtualCuda) -> Outcome {
         steps.task(&kernels::COMMAND, &words)?;
     }
     steps.task(&sass::COMMAND, "--all")?;
+    steps.task(&cost::COMMAND, "")?;
+    steps.task(&sanitize::COMMAND, "")?;
+    steps.task(&fuzz::COMMAND, "1200")?;
     steps.task(&mutants::COMMAND, "")
 }
 
@@ -146,54 +195,5 @@ impl VirtualCuda {
 impl Drop for VirtualCuda {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.cache);
-    }
-}
-
-/// The steps done so far.
-#[derive(Default)]
-struct Steps {
-    /// A step that fails is not the last one: what takes so long should tell all it knows.
-    keep_going: bool,
-    passed: Vec<(String, f64)>,
-    failed: Vec<String>,
-}
-
-impl Steps {
-    fn cargo(&mut self, name: &str, arguments: &str) -> Outcome {
-        self.run(name, || finish(&mut cargo(arguments)))
-    }
-
-    fn task(&mut self, task: &Command, words: &str) -> Outcome {
-        let arguments = Arguments::new(words.split_whitespace().map(str::to_owned));
-        self.run(&format!("cargo xtask {} {words}", task.name), || (task.run)(arguments))
-    }
-
-    fn run(&mut self, name: &str, step: impl FnOnce() -> Outcome) -> Outcome {
-        println!("== {name}");
-        let start = Instant::now();
-        match step() {
-            Ok(()) => self.passed.push((name.into(), start.elapsed().as_secs_f64())),
-            Err(reason) if self.keep_going => {
-                eprintln!("{name}: {reason}");
-                self.failed.push(name.into());
-            }
-            Err(reason) => return Err(format!("{name}: {reason}").into()),
-        }
-        Ok(())
-    }
-
-    fn report(&self) -> Outcome {
-        println!("\n{} steps passed:", self.passed.len());
-        for (name, seconds) in &self.passed {
-            println!("  {seconds:6.1} s  {name}");
-        }
-        println!(
-            "The virtual device ran the real kernels through the real host code: their logic is tested. It says \
-             nothing of speed, nor of NVIDIA's driver and assembler."
-        );
-        if self.failed.is_empty() {
-            return Ok(());
-        }
-        Err(format!("{} steps failed: {}", self.failed.len(), self.failed.join("; ")).into())
     }
 }

@@ -12,7 +12,13 @@ use crate::arguments::Arguments;
 use crate::run::{cargo, finish, root};
 use crate::{Command, Failure, Outcome, wheels};
 
-pub const COMMAND: Command = Command { name: "cuda-env", usage: "[--nvrtc 12|13]", run };
+pub const COMMAND: Command = Command {
+    name: "cuda-env",
+    usage: "[--nvrtc 12|13]",
+    about: "Prints the lines that put the virtual driver in front of CUDA programs: eval \"$(cargo xtask \
+             cuda-env)\".",
+    run,
+};
 
 fn run(mut arguments: Arguments) -> Outcome {
     let version = arguments.value("--nvrtc")?.unwrap_or("12".into());

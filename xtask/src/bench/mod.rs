@@ -27,6 +27,9 @@ use crate::{Command, Outcome};
 pub const COMMAND: Command = Command {
     name: "bench",
     usage: "[--grid 1|2|expr|growth]... [--quick] [--rounds N] [--threads N] [--only WORD]",
+    about: "Measures the CPU backend beside NumPy, PyTorch, Paddle and JAX, and expressions beside numexpr and \
+            torch.compile. --grid takes some of the tables, --quick measures less, --only takes the cases that hold a \
+            word. Tables and plots go to target/bench.",
     run,
 };
 

@@ -10,7 +10,12 @@ use crate::arguments::Arguments;
 use crate::overhead::instructions;
 use crate::{Command, Outcome};
 
-pub const COMMAND: Command = Command { name: "small-call", usage: "", run };
+pub const COMMAND: Command = Command {
+    name: "small-call",
+    usage: "",
+    about: "Counts the instructions of a small call on the CPU, and fails if they have grown.",
+    run,
+};
 
 /// What is counted, and how many instructions it may take. The counts were 8,892 and 9,050 when this was set; lower the
 /// limits whenever a call gets cheaper.

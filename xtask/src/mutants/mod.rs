@@ -21,8 +21,13 @@ use self::tree::Tree;
 use crate::arguments::Arguments;
 use crate::{Command, Failure, Outcome};
 
-pub const COMMAND: Command =
-    Command { name: "mutants", usage: "[--only NAME]... [--list] [--markdown FILE]", run };
+pub const COMMAND: Command = Command {
+    name: "mutants",
+    usage: "[--only NAME]... [--list] [--markdown FILE]",
+    about: "Puts deliberate faults into a copy of the tree, one at a time, and checks that a test notices \
+             each. --only takes some of them, --list lists them.",
+    run,
+};
 
 fn run(mut arguments: Arguments) -> Outcome {
     let names = arguments.values("--only")?;

@@ -21,6 +21,8 @@ use measure::{Figures, Tools};
 pub const COMMAND: Command = Command {
     name: "sass",
     usage: "[--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--all] [--verbose] [--markdown FILE]",
+    about: "Disassembles what the kernels become, counts instructions, registers and spills on their hot \
+             paths, and checks them against a budget.",
     run,
 };
 

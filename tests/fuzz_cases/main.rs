@@ -1,0 +1,68 @@
+//! The cases of the fuzz targets, from random seeds: calls against the definition of one element.
+//!
+//! The seed is printed and is another one each time; `BITLANE_SEED` repeats a run. `BITLANE_CASES` sets how many calls
+//! there are: 100,000 on the CPU (fewer in a debug build), 300 on CUDA, where almost each has a kernel to compile.
+
+mod case;
+mod check;
+#[path = "../devices/mod.rs"]
+mod devices;
+#[path = "../model/mod.rs"]
+mod model;
+
+use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bitlane::Device;
+use case::Case;
+use devices::devices;
+use model::random::Random;
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
+}
+
+/// Runs one case, and says how to have it again if it fails.
+fn check(seed: u64, device: &Device) {
+    let run = || check::check(&Case::random(&mut Random::new(seed)), device);
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+        eprintln!("BITLANE_SEED={seed} BITLANE_CASES=1 repeats this case, on {device}");
+        resume_unwind(panic);
+    }
+}
+
+#[test]
+fn random_calls_do_what_the_definition_says() {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let seed = number("BITLANE_SEED").unwrap_or(now);
+    eprintln!("BITLANE_SEED={seed} repeats this run");
+    let default = if cfg!(debug_assertions) { 5_000 } else { 100_000 };
+    for device in devices() {
+        let is_cpu = device.to_string() == "cpu";
+        let count = number("BITLANE_CASES").unwrap_or(if is_cpu { default } else { 300 });
+        for index in 0..count {
+            check(seed.wrapping_add(index.wrapping_mul(0x9e37_79b9)), &device);
+        }
+        eprintln!("{count} calls on {device} do what the definition says");
+    }
+}
+
+#[test]
+fn bytes_lead_to_every_kind_of_call() {
+    // The same generator on bytes: it ends on none, and other bytes are other cases.
+    let none = Case::random(&mut Random::from_bytes(&[]));
+    assert!(none.shape.is_empty() && none.out.is_none());
+    let (mut destinations, mut masks, mut numbers) = (0, 0, 0);
+    let mut random = Random::new(1);
+    for _ in 0..300 {
+        let bytes: Vec<u8> = (0..200).map(|_| random.below(256) as u8).collect();
+        let case = Case::random(&mut Random::from_bytes(&bytes));
+        destinations += usize::from(case.out.is_some());
+        masks += usize::from(case.mask.is_some());
+        let is_number = |operand: &case::Operand| matches!(operand, case::Operand::Number(_));
+        numbers += usize::from(is_number(&case.lhs) || is_number(&case.rhs));
+        check::check(&case, &devices()[0]);
+    }
+    assert!(destinations > 100 && masks > 50 && numbers > 40, "{destinations} {masks} {numbers}");
+}

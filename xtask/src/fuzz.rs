@@ -1,0 +1,106 @@
+//! `cargo xtask fuzz`: the fuzz targets, built with coverage and AddressSanitizer as `cargo fuzz` builds them.
+//!
+//! Everything that `cargo fuzz` would add is a few compiler flags, so nothing has to be installed, and the stable
+//! compiler will do.
+
+use std::path::PathBuf;
+use std::process;
+
+use crate::arguments::Arguments;
+use crate::run::{HOST, cargo, finish, root, unstable};
+use crate::{Command, Failure, Outcome};
+
+pub const COMMAND: Command = Command {
+    name: "fuzz",
+    usage: "[SECONDS] [--target calls|expressions] [--keep]",
+    about: "Runs the fuzz targets of fuzz/ for SECONDS in all (60 if not given), with coverage and \
+             AddressSanitizer. Each target runs with the CPU backend's own choices, and with blocks and \
+             thresholds so small that every case crosses them. What a target has found stays in \
+             target/fuzz/found, and an input that fails goes to fuzz/artifacts; `target/fuzz/…/release/TARGET \
+             FILE` repeats it. --keep adds those of the new inputs that reach something new to the corpus in \
+             fuzz/corpus.",
+    run,
+};
+
+const TARGETS: [&str; 2] = ["calls", "expressions"];
+
+/// What `BITLANE_CPU` is set to, in turn.
+const SETTINGS: [&str; 2] = ["", "baseline,block=64,parallel=1,stream=256,threads=3"];
+
+/// The instrumentation that libFuzzer steers by, and the checks of memory.
+const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address";
+
+fn run(mut arguments: Arguments) -> Outcome {
+    let keep = arguments.flag("--keep");
+    let targets = match arguments.value("--target")? {
+        None => TARGETS.to_vec(),
+        Some(name) => TARGETS.iter().copied().filter(|target| *target == name).collect(),
+    };
+    let seconds = match arguments.word() {
+        None => 60,
+        Some(word) => word.parse().map_err(|_| format!("{word:?} is no number of seconds"))?,
+    };
+    arguments.finish()?;
+    if targets.is_empty() {
+        return Err(format!("the targets are {}", TARGETS.join(" and ")).into());
+    }
+    let each = (seconds / (targets.len() * SETTINGS.len()) as u64).max(1);
+    println!("building the fuzz targets with instrumentation");
+    build()?;
+    for target in targets {
+        for settings in SETTINGS {
+            println!("fuzzing {target} for {each} s, BITLANE_CPU={settings:?}");
+            finish(
+                fuzzer(target)?.arg(format!("-max_total_time={each}")).env("BITLANE_CPU", settings),
+            )?;
+        }
+        if keep {
+            println!("adding to the corpus of {target} what reaches something new");
+            finish(merger(target).args(["-merge=1".into(), corpus(target), found(target)]))?;
+        }
+    }
+    Ok(())
+}
+
+fn build() -> Outcome {
+    let mut command = unstable(cargo("build --release --quiet"), FLAGS);
+    command.arg("--manifest-path").arg(root().join("fuzz/Cargo.toml"));
+    command.args(["--target", HOST, "--target-dir"]).arg(root().join("target/fuzz"));
+    finish(&mut command)
+}
+
+/// The inputs that are part of the project.
+fn corpus(target: &str) -> PathBuf {
+    root().join("fuzz/corpus").join(target)
+}
+
+/// The inputs that earlier runs have found.
+fn found(target: &str) -> PathBuf {
+    root().join("target/fuzz/found").join(target)
+}
+
+fn merger(target: &str) -> process::Command {
+    process::Command::new(root().join("target/fuzz").join(HOST).join("release").join(target))
+}
+
+/// A target with its options, but for how long it runs.
+fn fuzzer(target: &str) -> Result<process::Command, Failure> {
+    let artifacts = root().join("fuzz/artifacts").join(target);
+    for folder in [&artifacts, &found(target), &corpus(target)] {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut command = merger(target);
+    // New inputs go to the first folder.
+    command.args([found(target), corpus(target)]);
+    command.args([
+        "-max_len=512",
+        "-len_control=0",
+        "-timeout=60",
+        "-rss_limit_mb=4096",
+        "-print_final_stats=1",
+    ]);
+    command.arg(format!("-artifact_prefix={}/", artifacts.display()));
+    Ok(command)
+}
