@@ -6,12 +6,17 @@
 #include "prelude.cuh"
 
 #include "convert.cuh"
+#include "tables.cuh"
+#include "math.cuh"
 #include "ops.cuh"
+#include "functions.cuh"
+#include "vectors.cuh"
 #include "packed.cuh"
 #include "index.cuh"
 #include "elementwise.cu"
-#include "mixed.cuh"
-#include "grad.cuh"
+#include "groups.cuh"
+#include "map.cuh"
+#include "reduce.cuh"
 
 #include <cstddef>
 #include <cstring>
@@ -68,6 +73,8 @@ const Functions functions[] = {
     F(bitwise_and, bool) INTEGERS(F, bitwise_and) F(bitwise_or, bool) INTEGERS(F, bitwise_or) F(bitwise_xor, bool) INTEGERS(F, bitwise_xor)
     ALL(F, logical_and) ALL(F, logical_or) ALL(F, logical_xor)
     REAL(F, maximum) REAL(F, minimum) REAL(F, fmax) REAL(F, fmin)
+    INTEGERS(F, floor_divide) FLOATS(F, floor_divide) INTEGERS(F, remainder) FLOATS(F, remainder) INTEGERS(F, pow) FLOATS(F, pow)
+    FLOATS(F, logaddexp) FLOATS(F, nextafter) FLOATS(F, atan2)
 };
 
 const Functions* find(const char* op, const char* dtype) {
@@ -92,9 +99,6 @@ struct Kernel {
 };
 
 #define K(name, Params, call) {name, [](const void* params, u32 x, u32 y) { play<Params>(params, x, y, [](const Params& p) { call; }); }},
-#define MIXED(op_, dtype, arity)                                                                         \
-    K("mixed_" #op_ "_" #dtype, BlMixed, (mixed<op::op_, dtype_##dtype, arity, u32>(p)))                 \
-    K("mixedw_" #op_ "_" #dtype, BlMixed, (mixed<op::op_, dtype_##dtype, arity, u64>(p)))
 #define SHAPES(op_, dtype)                                                                               \
     K("contig_" #op_ "_" #dtype, BlLinear, (contig<op::op_, dtype_##dtype>(p)))                          \
     K("scalar_" #op_ "_" #dtype, BlLinear, (scalar<op::op_, dtype_##dtype, Side::right>(p)))             \
@@ -106,21 +110,16 @@ struct Kernel {
     K("gen2_" #op_ "_" #dtype, BlStrided, (gen<op::op_, dtype_##dtype, 2>(p)))                           \
     K("gen4_" #op_ "_" #dtype, BlStrided, (gen<op::op_, dtype_##dtype, 4>(p)))                           \
     K("gen8_" #op_ "_" #dtype, BlStrided, (gen<op::op_, dtype_##dtype, 8>(p)))                           \
-    K("gath2_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 2, 2>(p)))                      \
-    K("gath4_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 4, 2>(p)))                      \
-    K("gath8_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 8, 2>(p)))                      \
-    MIXED(op_, dtype, 2)
-#define CAST(op_, dtype) MIXED(op_, dtype, 1)
+    K("gath2_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 2>(p)))                         \
+    K("gath4_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 4>(p)))                         \
+    K("gath8_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 8>(p)))  
 
-// Shapes do not depend on the op: these cover every element size, signed loads, results of every width, and all casts.
+// Shapes do not depend on the op: these cover every element size, signed loads, and results of every width.
 const Kernel kernels[] = {
     INTEGERS(SHAPES, bitwise_right_shift) SHAPES(bitwise_left_shift, i8) SHAPES(bitwise_right_shift_logical, i16)
     FLOATS(SHAPES, copysign)
     SHAPES(less_than, i8) SHAPES(less_than, bf16) SHAPES(less_than, f32) SHAPES(less_than, f64) SHAPES(equal, c128)
     SHAPES(subtract, c64) SHAPES(subtract, c128)
-    MIXED(less_than, int, 2) MIXED(equal, int, 2) MIXED(greater_equal, int, 2)
-    ALL(CAST, cast)
-    K("each_copysign_grad_f16", BlGrad, (each_grad<f16>(p))) K("each_copysign_grad_f64", BlGrad, (each_grad<f64>(p)))
 };
 
 }  // namespace

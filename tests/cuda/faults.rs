@@ -173,14 +173,16 @@ fn every_kernel_shape_can_be_forced() {
         let x = Tensor::arange(100, DType::U16, &device).unwrap();
         let expected = (&x + &x).unwrap().to_vec::<u16>().unwrap();
         for (force, kernel) in [
-            (introspect::Force::Gather, "gath2_add_u16"),
-            (introspect::Force::Mixed, "mixed_add_u16"),
-            (introspect::Force::Wide, "mixedw_add_u16"),
-            (introspect::Force::Nothing, "contig_add_u16"),
+            (introspect::Force::GATHER, "gath2_add_u16"),
+            (introspect::Force::GENERATED, "linear_add_u16"),
+            (introspect::Force::ELEMENTS, "elements_add_u16"),
+            (introspect::Force::WIDE, "linearw_add_u16"),
+            (introspect::Force::NOTHING, "contig_add_u16"),
         ] {
             introspect::force(force);
+            introspect::record();
             let sum = (&x + &x).unwrap();
-            assert_eq!(introspect::last_kernel().as_deref(), Some(kernel));
+            assert_eq!(introspect::recorded(), [kernel]);
             assert_eq!(sum.to_vec::<u16>().unwrap(), expected);
         }
     });

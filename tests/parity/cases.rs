@@ -4,6 +4,7 @@ use bitlane::{BinaryOp, Complex, DType, Scalar};
 
 use crate::data::{dense, lanes, strided, turned};
 use crate::model::view::View;
+use crate::runner::GENERATED;
 
 /// What one side of an operation is.
 #[derive(Clone, Debug)]
@@ -123,9 +124,9 @@ fn numbers(op: BinaryOp, dtype: DType) -> Vec<Case> {
     }
     push("scalar", dense(&[], l), numbers[0]);
     if l > 1 {
-        push("mixed", dense(&[3 * l], 1), numbers[0]);
+        push(GENERATED, dense(&[3 * l], 1), numbers[0]);
     }
-    push("mixed", strided(&[3 * l], &[-2]), numbers[0]);
+    push(GENERATED, strided(&[3 * l], &[-2]), numbers[0]);
     let mut mirrored: Vec<_> = (cases.iter().cloned())
         .map(|case| match case.shape {
             "scalar" => case.mirrored("lscalar"),

@@ -6,6 +6,7 @@ use crate::cases::{Case, Destination, Operand};
 use crate::data::{dense, lanes, strided, turned};
 use crate::model::ops::result_dtype;
 use crate::model::view::View;
+use crate::runner::GENERATED;
 
 fn into(shape: &'static str, lhs: View, rhs: View, to: Destination) -> Case {
     Case { to, ..Case::new(shape, lhs, rhs) }
@@ -56,8 +57,8 @@ pub fn given(op: BinaryOp, dtype: DType) -> Vec<Case> {
     // Destinations with gaps, backwards, turned round.
     let n = 5 * l + 1;
     let run = || dense(&[n], 0);
-    cases.push(into("mixed", run(), run(), plain(strided(&[n], &[2]))));
-    cases.push(into("mixed", full.clone(), full.clone(), plain(strided(&matrix, &[-1, 11]))));
+    cases.push(into(GENERATED, run(), run(), plain(strided(&[n], &[2]))));
+    cases.push(into(GENERATED, full.clone(), full.clone(), plain(strided(&matrix, &[-1, 11]))));
     cases.push(into("gath2", run(), run(), plain(strided(&[n], &[-1]))));
     cases.push(into("contig", turned(&matrix), turned(&matrix), plain(turned(&matrix))));
     cases.extend(masked(result, l));
@@ -65,9 +66,9 @@ pub fn given(op: BinaryOp, dtype: DType) -> Vec<Case> {
     for &other in DType::ALL {
         if other != result && result.category() <= other.category() {
             let to = |view: View| Destination::Given(other, view, None);
-            cases.push(into("mixed", run(), run(), to(dense(&[n], 1))));
+            cases.push(into(GENERATED, run(), run(), to(dense(&[n], 1))));
             let mask = Some(dense(&[n], 2));
-            cases.push(into("mixed", run(), run(), Destination::Given(other, run(), mask)));
+            cases.push(into(GENERATED, run(), run(), Destination::Given(other, run(), mask)));
         }
     }
     cases
@@ -78,14 +79,14 @@ fn masked(result: DType, l: usize) -> Vec<Case> {
     let full = || dense(&matrix, 0);
     let to = |out: View, mask: View| Destination::Given(result, out, Some(mask));
     vec![
-        into("mixed", full(), full(), to(full(), full())),
-        into("mixed", full(), full(), to(dense(&matrix, 1), dense(&[4 * l + 1], 3))),
-        into("mixed", full(), dense(&[7, 1], 0), to(full(), dense(&[7, 1], 1))),
-        into("mixed", turned(&matrix), full(), to(turned(&matrix), strided(&matrix, &[-2, -20]))),
-        into("mixed", full(), full(), to(full(), dense(&[], 0))),
+        into(GENERATED, full(), full(), to(full(), full())),
+        into(GENERATED, full(), full(), to(dense(&matrix, 1), dense(&[4 * l + 1], 3))),
+        into(GENERATED, full(), dense(&[7, 1], 0), to(full(), dense(&[7, 1], 1))),
+        into(GENERATED, turned(&matrix), full(), to(turned(&matrix), strided(&matrix, &[-2, -20]))),
+        into(GENERATED, full(), full(), to(full(), dense(&[], 0))),
         // More than one block.
         into(
-            "mixed",
+            GENERATED,
             dense(&[1030], 0),
             dense(&[1030], 0),
             to(dense(&[1030], 0), dense(&[1030], 0)),
@@ -99,7 +100,7 @@ fn in_place(dtype: DType, result: DType) -> Vec<Case> {
     if result.category() > dtype.category() {
         return Vec::new();
     }
-    let fast = |shape: &'static str| if dtype == result { shape } else { "mixed" };
+    let fast = |shape: &'static str| if dtype == result { shape } else { GENERATED };
     let mut cases = Vec::new();
     for place in [0, 1, l - 1] {
         let n = 520 * l + 1;
