@@ -1,5 +1,4 @@
-// The kernels on the host, for tests: the same functions, words, conversions and kernel shapes, with PTX instructions
-// replaced by their models. Nothing here is part of the library.
+// The device functions on the host, for tests: the same functions and words, with PTX instructions replaced by their models. Nothing here is part of the library.
 
 #include "params.h"
 
@@ -13,10 +12,6 @@
 #include "vectors.cuh"
 #include "packed.cuh"
 #include "index.cuh"
-#include "elementwise.cu"
-#include "groups.cuh"
-#include "map.cuh"
-#include "reduce.cuh"
 
 #include <cstddef>
 #include <cstring>
@@ -83,45 +78,6 @@ const Functions* find(const char* op, const char* dtype) {
     return nullptr;
 }
 
-// ---- Kernel shapes: a loop for the grid, a loop for the block ----------------------------------------------------
-
-template <class Params, class Body> void play(const void* params, u32 grid_x, u32 grid_y, Body body) {
-    const Params& p = *static_cast<const Params*>(params);
-    gridDim = {grid_x, grid_y};
-    for (blockIdx.y = 0; blockIdx.y < grid_y; ++blockIdx.y)
-        for (blockIdx.x = 0; blockIdx.x < grid_x; ++blockIdx.x)
-            for (threadIdx = {0, 0}; threadIdx.x < BL_THREADS; ++threadIdx.x) body(p);
-}
-
-struct Kernel {
-    const char* name;
-    void (*run)(const void* params, u32 grid_x, u32 grid_y);
-};
-
-#define K(name, Params, call) {name, [](const void* params, u32 x, u32 y) { play<Params>(params, x, y, [](const Params& p) { call; }); }},
-#define SHAPES(op_, dtype)                                                                               \
-    K("contig_" #op_ "_" #dtype, BlLinear, (contig<op::op_, dtype_##dtype>(p)))                          \
-    K("scalar_" #op_ "_" #dtype, BlLinear, (scalar<op::op_, dtype_##dtype, Side::right>(p)))             \
-    K("lscalar_" #op_ "_" #dtype, BlLinear, (scalar<op::op_, dtype_##dtype, Side::left>(p)))             \
-    K("row_" #op_ "_" #dtype, BlMatrix, (row<op::op_, dtype_##dtype, Side::right>(p)))                   \
-    K("lrow_" #op_ "_" #dtype, BlMatrix, (row<op::op_, dtype_##dtype, Side::left>(p)))                   \
-    K("col_" #op_ "_" #dtype, BlMatrix, (col<op::op_, dtype_##dtype, Side::right>(p)))                   \
-    K("lcol_" #op_ "_" #dtype, BlMatrix, (col<op::op_, dtype_##dtype, Side::left>(p)))                   \
-    K("gen2_" #op_ "_" #dtype, BlStrided, (gen<op::op_, dtype_##dtype, 2>(p)))                           \
-    K("gen4_" #op_ "_" #dtype, BlStrided, (gen<op::op_, dtype_##dtype, 4>(p)))                           \
-    K("gen8_" #op_ "_" #dtype, BlStrided, (gen<op::op_, dtype_##dtype, 8>(p)))                           \
-    K("gath2_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 2>(p)))                         \
-    K("gath4_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 4>(p)))                         \
-    K("gath8_" #op_ "_" #dtype, BlStrided, (gath<op::op_, dtype_##dtype, 8>(p)))  
-
-// Shapes do not depend on the op: these cover every element size, signed loads, and results of every width.
-const Kernel kernels[] = {
-    INTEGERS(SHAPES, bitwise_right_shift) SHAPES(bitwise_left_shift, i8) SHAPES(bitwise_right_shift_logical, i16)
-    FLOATS(SHAPES, copysign)
-    SHAPES(less_than, i8) SHAPES(less_than, bf16) SHAPES(less_than, f32) SHAPES(less_than, f64) SHAPES(equal, c128)
-    SHAPES(subtract, c64) SHAPES(subtract, c128)
-};
-
 }  // namespace
 
 // Each returns whether there is such a function. n counts elements, or vectors of 16 bytes.
@@ -139,11 +95,5 @@ extern "C" int bl_host_uniform(const char* op, const char* dtype, const void* x,
     const Functions* f = find(op, dtype);
     if (f) f->uniform(x, y, out, n);
     return f != nullptr;
-}
-// Runs a kernel by its name: params is the struct that the kernel takes, with host addresses in it.
-extern "C" int bl_host_run(const char* kernel, const void* params, bl_u32 grid_x, bl_u32 grid_y) {
-    for (const Kernel& k : kernels)
-        if (!strcmp(k.name, kernel)) return k.run(params, grid_x, grid_y), 1;
-    return 0;
 }
 extern "C" bl_u32 bl_host_divide(bl_u32 n, bl_u32 magic, bl_u32 shift) { return divide_by(n, BlDivisor{magic, shift}); }

@@ -18,8 +18,15 @@ pub const SHAPES: &[&str] = &[
 ];
 
 /// What generated kernels build on, whatever they compute.
-pub const GENERATED: &[&str] =
-    &["params.h", "prelude.cuh", "convert.cuh", "ops.cuh", "vectors.cuh", "index.cuh", "groups.cuh"];
+pub const GENERATED: &[&str] = &[
+    "params.h",
+    "prelude.cuh",
+    "convert.cuh",
+    "ops.cuh",
+    "vectors.cuh",
+    "index.cuh",
+    "groups.cuh",
+];
 
 /// What generated kernels need besides if they call one of the larger functions.
 pub const FUNCTIONS: &[&str] = &["tables.cuh", "math.cuh", "functions.cuh"];

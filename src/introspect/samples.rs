@@ -81,23 +81,37 @@ impl Draft {
             1 => Ok(*layout),
             _ => layout.narrow(axis, 0, 1).and_then(|layout| layout.squeeze(axis)),
         };
-        let kept_layouts: Vec<_> = self.layouts.iter().map(|layout| first(layout, summed)).collect::<Result<_>>()?;
+        let kept_layouts: Vec<_> =
+            self.layouts.iter().map(|layout| first(layout, summed)).collect::<Result<_>>()?;
         let still = Layout::row_major(&[]).broadcast_to("sample", &[[rows, columns][summed]])?;
         let inputs = self.layouts[1..].iter().map(|layout| first(layout, kept));
-        let term_layouts: Vec<_> = std::iter::once(Ok(still)).chain(inputs).collect::<Result<_>>()?;
+        let term_layouts: Vec<_> =
+            std::iter::once(Ok(still)).chain(inputs).collect::<Result<_>>()?;
         let plan = Plan::new(&[[rows, columns][kept]], &kept_layouts);
         let terms = Plan::in_order(&[[rows, columns][summed]], &term_layouts);
         self.samples(title.into(), &plan, Some(Reduction { fold, terms: &terms }))
     }
 
-    fn samples(&self, title: String, plan: &Plan, reduction: Option<Reduction<'_>>) -> Result<Vec<Sample>> {
+    fn samples(
+        &self,
+        title: String,
+        plan: &Plan,
+        reduction: Option<Reduction<'_>>,
+    ) -> Result<Vec<Sample>> {
         let result = self.program.dtype(self.program.result());
         let out = match reduction {
             Some(_) if result == DType::Bool || result.is_signed_int() => DType::I64,
             Some(_) if result.is_int() => DType::U64,
             _ => result,
         };
-        let request = Request { op: "sample", program: &self.program, plan, out, masked: self.masked, reduction };
+        let request = Request {
+            op: "sample",
+            program: &self.program,
+            plan,
+            out,
+            masked: self.masked,
+            reduction,
+        };
         let kernels = generate_for(&request)?.into_iter();
         Ok(kernels.map(|kernel| Sample { title: title.clone(), kernel }).collect())
     }
@@ -243,7 +257,8 @@ fn layouts(dtype: DType) -> Result<Vec<Sample>> {
 fn sums(dtype: DType) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     let fold = if dtype.is_float() || dtype.is_complex() { Fold::Mean } else { Fold::Sum };
-    for (shape, last) in [([2, ROWS * COLUMNS], true), ([ROWS, 64], true), ([ROWS, COLUMNS], false)] {
+    for (shape, last) in [([2, ROWS * COLUMNS], true), ([ROWS, 64], true), ([ROWS, COLUMNS], false)]
+    {
         let mut draft = Draft::new(&shape);
         draft.dense(dtype);
         samples.extend(draft.sum(format!("{fold:?} of {dtype}"), fold, last)?);
@@ -260,7 +275,10 @@ mod tests {
         let samples = samples().unwrap();
         assert!(samples.len() > 600, "{}", samples.len());
         for Sample { title, kernel } in samples {
-            assert!(kernel.source.contains(&kernel.kernel) && kernel.kernel.contains(&kernel.name), "{title}");
+            assert!(
+                kernel.source.contains(&kernel.kernel) && kernel.kernel.contains(&kernel.name),
+                "{title}"
+            );
         }
     }
 

@@ -34,7 +34,10 @@ fn on_kernel(shape: &str, op: &str, dtype: DType, call: impl FnOnce() -> Tensor)
     let kernel = introspect::recorded().pop().unwrap();
     if shape == WIDE {
         let walk = kernel.split('_').next().unwrap();
-        assert!(["linear", "groups", "elements"].iter().any(|name| walk.starts_with(name)), "{kernel}");
+        assert!(
+            ["linear", "groups", "elements"].iter().any(|name| walk.starts_with(name)),
+            "{kernel}"
+        );
         assert!(walk.ends_with('w'), "{kernel}");
     } else {
         assert_eq!(kernel, format!("{shape}_{op}_{dtype}"));
@@ -120,7 +123,8 @@ fn masks(base: &Tensor) {
     let truths = Tensor::from_slice(&[true, false, true], [3], device).unwrap();
     binary(BinaryOp::LogicalOr, &truths, false).out(&mut mask).run().unwrap();
     let out = Tensor::from_slice(&[1u8, 2, 3], [3], device).unwrap();
-    let run = || binary(BinaryOp::Add, out.clone(), 10).out(&mut out.clone()).mask(&mask).run().unwrap();
+    let run =
+        || binary(BinaryOp::Add, out.clone(), 10).out(&mut out.clone()).mask(&mask).run().unwrap();
     on_kernel(WIDE, "add", DType::U8, run);
     assert_eq!(out.to_vec::<u8>().unwrap(), [11, 2, 13]);
 }

@@ -75,7 +75,8 @@ fn operation(runner: &Runner, op: BinaryOp, dtype: DType, force: Force) {
     let is_new = |case: &Case| {
         force == Force::NOTHING
             || case.len() <= FORCED_LEN
-                && (force == Force::WIDE || shape_under(op, case, force) != shape_under(op, case, Force::NOTHING))
+                && (force == Force::WIDE
+                    || shape_under(op, case, force) != shape_under(op, case, Force::NOTHING))
     };
     // A hand-written kernel is there for all cases, but a generated one is to be compiled for each sort: every operation and
     // dtype takes others of them.
@@ -110,7 +111,9 @@ fn everything(runner: &Runner, force: Force) {
         }
     });
     let comparisons: Vec<_> = (BinaryOp::ALL.iter().copied())
-        .filter(|&op| result_dtype(op, DType::I8) == DType::Bool && !op.name().starts_with("logical"))
+        .filter(|&op| {
+            result_dtype(op, DType::I8) == DType::Bool && !op.name().starts_with("logical")
+        })
         .collect();
     runner.share(comparisons.len(), |at| promoted::exact(runner, comparisons[at], force));
 }

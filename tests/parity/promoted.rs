@@ -73,7 +73,8 @@ pub fn exact(runner: &Runner, op: BinaryOp, force: Force) {
             (dense(&[n], 0), dense(&[n], 0)),
             (strided(&[5, 9, 4], &[-36, 1, -9]), dense(&[9, 1], 3)),
         ];
-        let layouts = layouts.iter().skip(lhs as usize % 2).take(if force == Force::NOTHING { 2 } else { 1 });
+        let layouts =
+            layouts.iter().skip(lhs as usize % 2).take(if force == Force::NOTHING { 2 } else { 1 });
         for (l, r) in layouts {
             let what = || format!("{op} of {lhs} and {rhs}, {l:?} {r:?}, {force:?}");
             runner.agree(Some(GENERATED), Nan::Exact, what, |side| {

@@ -197,7 +197,11 @@ pub const GENERATED: &str = "generated";
 /// Whether the kernel that ran is the one expected.
 pub fn is_kernel(expected: &str, ran: &str) -> bool {
     let generated = ["linear", "groups", "elements", "thread_sum", "lanes_sum", "block_sum"];
-    if expected == GENERATED { generated.iter().any(|walk| ran.starts_with(walk)) } else { expected == ran }
+    if expected == GENERATED {
+        generated.iter().any(|walk| ran.starts_with(walk))
+    } else {
+        expected == ran
+    }
 }
 
 /// Whether an operation has no hand-written kernels.

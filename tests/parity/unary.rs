@@ -93,9 +93,12 @@ pub fn of_one(runner: &Runner, dtype: DType, force: Force) {
     let data = runner.data(dtype);
     for (at, view) in all.iter().enumerate() {
         // One function for all views, and all functions for a few.
-        for (name, function) in functions.iter().take(if at % 5 == 0 { functions.len() } else { 1 }) {
+        for (name, function) in functions.iter().take(if at % 5 == 0 { functions.len() } else { 1 })
+        {
             let what = || format!("{name} of {dtype}, {view:?}, {force:?}");
-            runner.agree(Some(GENERATED), Nan::Exact, what, |side| function(&view.of(&data.lhs.0[side])));
+            runner.agree(Some(GENERATED), Nan::Exact, what, |side| {
+                function(&view.of(&data.lhs.0[side]))
+            });
         }
     }
 }

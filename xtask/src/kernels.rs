@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::arguments::Arguments;
-use crate::nvrtc::Nvrtc;
 use crate::modules::{self, Unit};
+use crate::nvrtc::Nvrtc;
 use crate::{Command, Failure, Outcome, parallel};
 
 pub const COMMAND: Command = Command {
@@ -70,7 +70,13 @@ fn run(mut arguments: Arguments) -> Outcome {
 }
 
 /// Compiles one unit; gives the seconds its PTX took.
-fn compile(nvrtc: &Nvrtc, unit: &Unit, architecture: u32, cubin: bool, out: &Path) -> Result<f64, Failure> {
+fn compile(
+    nvrtc: &Nvrtc,
+    unit: &Unit,
+    architecture: u32,
+    cubin: bool,
+    out: &Path,
+) -> Result<f64, Failure> {
     let name = format!("{}.sm_{architecture}", unit.name);
     let started = Instant::now();
     let ptx = unit.ptx(nvrtc, architecture)?;

@@ -9,10 +9,10 @@ use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut};
 
 use super::super::Memory;
+use super::CudaDevice;
 use super::context::{Context, retry_after_deferred_error};
 use super::driver::failed_in_cudarc;
 use super::memory::{CudaMemory, Ownership};
-use super::CudaDevice;
 use crate::storage::Storage;
 use crate::{Device, Element, Error, Result, Tensor};
 

@@ -34,7 +34,8 @@ impl Module {
     pub(crate) fn all() -> impl Iterator<Item = Module> {
         let ops = ElementOp::ALL.iter().copied().filter(|&op| op.arity() == 2 && !is_large(op));
         ops.flat_map(|op| {
-            let dtypes = DType::ALL.iter().copied().filter(move |&dtype| op.domain().contains(dtype));
+            let dtypes =
+                DType::ALL.iter().copied().filter(move |&dtype| op.domain().contains(dtype));
             dtypes.map(move |dtype| Module { op, dtype })
         })
     }
@@ -100,7 +101,8 @@ pub(super) struct Kernels {
 
 impl Kernels {
     pub(super) fn new() -> Kernels {
-        let modules = (0..ElementOp::ALL.len() * DType::ALL.len()).map(|_| OnceCell::new()).collect();
+        let modules =
+            (0..ElementOp::ALL.len() * DType::ALL.len()).map(|_| OnceCell::new()).collect();
         Kernels { modules, generated: RwLock::default(), wants_cubin: AtomicBool::new(false) }
     }
 
@@ -111,15 +113,22 @@ impl Kernels {
 
     /// A hand-written kernel, compiled and loaded at the first call. The context is current.
     #[inline]
-    pub(super) fn shape(&self, context: &Context, module: Module, shape: Shape) -> Result<Function> {
+    pub(super) fn shape(
+        &self,
+        context: &Context,
+        module: Module,
+        shape: Shape,
+    ) -> Result<Function> {
         let cell = &self.modules[module.index()];
         if let Some(loaded) = cell.get() {
             statistics::count(Event::Hit);
             return Ok(loaded.functions[shape as usize]);
         }
         let names = || Shape::ALL.iter().map(|&shape| module.kernel(shape)).collect::<Vec<_>>();
-        let source = Source { name: &module.to_string(), text: nvrtc::SOURCE, defines: &module.defines() };
-        let loaded = cell.get_or_try_init(|| self.load(context, &source, &names()).map(Box::new))?;
+        let source =
+            Source { name: &module.to_string(), text: nvrtc::SOURCE, defines: &module.defines() };
+        let loaded =
+            cell.get_or_try_init(|| self.load(context, &source, &names()).map(Box::new))?;
         Ok(loaded.functions[shape as usize])
     }
 
@@ -141,7 +150,13 @@ impl Kernels {
     }
 
     #[cold]
-    fn generate(&self, context: &Context, form: &Form<'_>, key: Key, known: Option<Cell>) -> Result<Function> {
+    fn generate(
+        &self,
+        context: &Context,
+        form: &Form<'_>,
+        key: Key,
+        known: Option<Cell>,
+    ) -> Result<Function> {
         let cell = known.unwrap_or_else(|| {
             let mut generated = self.generated.write().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(generated.entry(key).or_default())
@@ -183,7 +198,9 @@ impl Kernels {
     pub(super) fn unload(&mut self) {
         let generated = self.generated.get_mut().unwrap_or_else(PoisonError::into_inner);
         let modules = self.modules.iter().filter_map(OnceCell::get).map(|loaded| loaded.module);
-        for module in modules.chain(generated.values().filter_map(|cell| cell.get()).map(|loaded| loaded.module)) {
+        for module in modules
+            .chain(generated.values().filter_map(|cell| cell.get()).map(|loaded| loaded.module))
+        {
             unload(module);
         }
         generated.clear();

@@ -6,8 +6,9 @@ use std::ptr;
 use super::driver::driver;
 use super::kernels::Function;
 use super::params::{
-    BL_COL_VECTORS, BL_CONTIG_VECTORS, BL_GEN_VECTORS, BL_ROW_ROWS, BL_SCALAR_VECTORS, BL_SCALAR_VECTORS_WIDE,
-    BL_THREADS, BlDivisor, BlLinear, BlMatrix, BlStrided, BlStridedDim, BlValue,
+    BL_COL_VECTORS, BL_CONTIG_VECTORS, BL_GEN_VECTORS, BL_ROW_ROWS, BL_SCALAR_VECTORS,
+    BL_SCALAR_VECTORS_WIDE, BL_THREADS, BlDivisor, BlLinear, BlMatrix, BlStrided, BlStridedDim,
+    BlValue,
 };
 use super::shapes::{Pair, Shape, Side, tile_log2};
 use super::stream::Stream;
@@ -70,7 +71,8 @@ fn linear(pair: &Pair<'_>, kept: Option<usize>) -> Result<(Parameters, [usize; 2
     let head = head(pair);
     let vectors = (pair.plan.len - head) / pair.lanes;
     let tail = pair.plan.len - head - vectors * pair.lanes;
-    let skipped = |side: usize| if kept == Some(side) { 0 } else { (head * pair.element_size) as u64 };
+    let skipped =
+        |side: usize| if kept == Some(side) { 0 } else { (head * pair.element_size) as u64 };
     let (value, kept_in_memory) = match kept.map(|side| pair.sides[side]) {
         None => (BlValue::default(), false),
         Some(Side::Number(value)) => (value, false),
@@ -114,7 +116,8 @@ fn row(pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
     params.rows_apart = BL_THREADS >> params.tile_log2;
     params.block_rows_log2 = (BL_ROW_ROWS * params.rows_apart).ilog2();
     params.full_rows = params.rows.saturating_sub((BL_ROW_ROWS - 1) * params.rows_apart);
-    let grid = [rows.div_ceil(1 << params.block_rows_log2), vectors.div_ceil(1 << params.tile_log2)];
+    let grid =
+        [rows.div_ceil(1 << params.block_rows_log2), vectors.div_ceil(1 << params.tile_log2)];
     Ok((Parameters::Matrix(params), grid))
 }
 
@@ -164,7 +167,11 @@ fn gather(pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
         tail: count(plan.len - head - vectors * lanes)?,
         inner_size: count(plan.sizes[0])?,
         inner_starts: count((plan.sizes[0] + 1).saturating_sub(lanes))?,
-        dims: dims(0..plan.rank, |level| plan.sizes[level], |side, level| stride(pair, side, level))?,
+        dims: dims(
+            0..plan.rank,
+            |level| plan.sizes[level],
+            |side, level| stride(pair, side, level),
+        )?,
         ..BlStrided::default()
     };
     Ok((Parameters::Strided(params), [(vectors + 2).div_ceil(THREADS), 1]))
@@ -192,7 +199,8 @@ fn dims(
             // Steps wrap, as the kernels' sums do; the offsets that come out fit.
             stride_of(side, level).wrapping_sub(inner) as i32
         };
-        *dim = BlStridedDim { size: divisor(size_of(level))?, lhs_step: step(0), rhs_step: step(1) };
+        *dim =
+            BlStridedDim { size: divisor(size_of(level))?, lhs_step: step(0), rhs_step: step(1) };
     }
     Ok(dims)
 }
@@ -203,7 +211,12 @@ fn dims(
 ///
 /// The struct is the one that the kernel takes, and what it says keeps the kernel inside memory that is alive, in order
 /// for this stream, and locked until this returns. The stream's context is current.
-pub(super) unsafe fn launch(stream: &Stream, function: Function, grid: [u32; 2], parameters: *const c_void) -> Result<()> {
+pub(super) unsafe fn launch(
+    stream: &Stream,
+    function: Function,
+    grid: [u32; 2],
+    parameters: *const c_void,
+) -> Result<()> {
     let mut arguments = [parameters.cast_mut()];
     // SAFETY: the caller's promise; the driver copies the parameters before it returns, and writes to none of them.
     unsafe {

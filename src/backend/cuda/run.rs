@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use smallvec::SmallVec;
 
+use super::CudaDevice;
 use super::force::{self, Force};
 use super::generate::{self, Job, Operand};
 use super::kernels::Function;
@@ -12,7 +13,6 @@ use super::launch::{Parameters, count, launch};
 use super::memory::CudaMemory;
 use super::shapes::{Pair, Shape};
 use super::trace::trace_launch;
-use super::CudaDevice;
 use crate::backend::Memory;
 use crate::introspect::Generated;
 use crate::plan::OUT;
@@ -112,7 +112,9 @@ impl CudaDevice {
         for slot in 0..access.slots() {
             match access.memory(slot) {
                 Memory::Cuda(memory) if slot == OUT => memory.before_write(&self.stream)?,
-                Memory::Cuda(memory) if !access.is_written(slot) => memory.before_read(&self.stream)?,
+                Memory::Cuda(memory) if !access.is_written(slot) => {
+                    memory.before_read(&self.stream)?
+                }
                 _ => {}
             }
         }
@@ -128,10 +130,13 @@ pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Generated>> {
     });
     let mask = request.masked.then_some(DType::Bool);
     let dtypes = std::iter::once(request.out).chain(dtypes).chain(mask);
-    let operands: Vec<_> = dtypes.map(|dtype| Operand { address: 1 << 32, size: dtype.size() }).collect();
+    let operands: Vec<_> =
+        dtypes.map(|dtype| Operand { address: 1 << 32, size: dtype.size() }).collect();
     let jobs = match &request.reduction {
         None => SmallVec::from_iter([generate::map(request, &operands, Force::NOTHING)?]),
-        Some(reduction) => generate::sum(request, reduction, &operands, Force::NOTHING, |_| Ok(1 << 32))?,
+        Some(reduction) => {
+            generate::sum(request, reduction, &operands, Force::NOTHING, |_| Ok(1 << 32))?
+        }
     };
     Ok(jobs.iter().map(generated).collect())
 }
@@ -149,9 +154,11 @@ fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Oper
                 Ok(())
             }
             #[cfg(feature = "cpu")]
-            Memory::Cpu(_) => {
-                Err(crate::Error::DeviceMismatch { op: request.op, lhs: "cuda".into(), rhs: "cpu".into() })
-            }
+            Memory::Cpu(_) => Err(crate::Error::DeviceMismatch {
+                op: request.op,
+                lhs: "cuda".into(),
+                rhs: "cpu".into(),
+            }),
         }
     };
     push(OUT, request.out)?;

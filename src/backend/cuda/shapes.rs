@@ -129,7 +129,9 @@ impl<'a> Pair<'a> {
         let slots = match self.sides {
             [Side::Memory(lhs), Side::Memory(rhs)] => [lhs, rhs],
             [Side::Memory(lhs), Side::Number(_)] => return self.runs(lhs).then_some(Shape::Scalar),
-            [Side::Number(_), Side::Memory(rhs)] => return self.runs(rhs).then_some(Shape::Lscalar),
+            [Side::Number(_), Side::Memory(rhs)] => {
+                return self.runs(rhs).then_some(Shape::Lscalar);
+            }
             [Side::Number(_), Side::Number(_)] => return None,
         };
         let runs = slots.map(|slot| self.runs(slot));
@@ -171,10 +173,12 @@ impl<'a> Pair<'a> {
             return None;
         }
         let strides = |slot: usize| [plan.slots[slot].strides[0], plan.slots[slot].strides[1]];
-        let is_matrix = |slot: usize| strides(slot) == [1, columns as isize] && self.place(slot) == 0;
+        let is_matrix =
+            |slot: usize| strides(slot) == [1, columns as isize] && self.place(slot) == 0;
         let is_row = |slot: usize| strides(slot) == [1, 0] && self.place(slot) == 0;
         let is_column = |slot: usize| strides(slot) == [0, 1];
-        let (kept, moving, right) = if is_matrix(lhs) { (rhs, lhs, true) } else { (lhs, rhs, false) };
+        let (kept, moving, right) =
+            if is_matrix(lhs) { (rhs, lhs, true) } else { (lhs, rhs, false) };
         if !is_matrix(moving) {
             return None;
         }

@@ -39,6 +39,7 @@ pub(super) fn count(event: Event) {
 }
 
 pub(crate) fn read() -> CacheStatistics {
-    let [memory_hits, disk_hits, compilations] = [0, 1, 2].map(|k| COUNTS[k].load(Ordering::Relaxed));
+    let [memory_hits, disk_hits, compilations] =
+        [0, 1, 2].map(|k| COUNTS[k].load(Ordering::Relaxed));
     CacheStatistics { memory_hits, disk_hits, compilations }
 }

@@ -52,7 +52,10 @@ const REGISTERS: u32 = 64;
 pub fn violations(title: &str, figures: &Figures) -> Vec<String> {
     let mut missed = Vec::new();
     if figures.local != 0 || figures.stack != 0 {
-        missed.push(format!("{} local memory accesses, {} bytes of stack", figures.local, figures.stack));
+        missed.push(format!(
+            "{} local memory accesses, {} bytes of stack",
+            figures.local, figures.stack
+        ));
     }
     let Some(bound) = BOUNDS.iter().find(|bound| bound.title == title) else { return missed };
     if figures.instructions_per_element > bound.instructions {
@@ -84,9 +87,14 @@ pub fn table(measured: &[Measured]) -> String {
         let Some(bound) = BOUNDS.iter().find(|bound| bound.title == title) else { continue };
         let _ = write!(text, "| {title} | {} |", bound.instructions);
         for measured in measured {
-            let figures = measured.kernels.iter().find(|figures| figures.title.as_deref() == Some(title));
+            let figures =
+                measured.kernels.iter().find(|figures| figures.title.as_deref() == Some(title));
             if let Some(figures) = figures {
-                let _ = write!(text, " {:.2} | {} |", figures.instructions_per_element, figures.registers);
+                let _ = write!(
+                    text,
+                    " {:.2} | {} |",
+                    figures.instructions_per_element, figures.registers
+                );
             }
         }
         text += "\n";

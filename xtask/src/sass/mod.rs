@@ -52,7 +52,8 @@ fn run(mut arguments: Arguments) -> Outcome {
             let file = folder.join(format!("{}.{arch}.ptx", unit.name));
             fs::write(&file, unit.ptx(&nvrtc, architecture)?)?;
             let figures = tools.measure(&file, &arch)?;
-            let titled = figures.into_iter().map(|figures| Figures { title: unit.title.clone(), ..figures });
+            let titled =
+                figures.into_iter().map(|figures| Figures { title: unit.title.clone(), ..figures });
             Ok(titled.collect::<Vec<_>>())
         });
         let mut kernels = Vec::new();
@@ -76,7 +77,10 @@ fn run(mut arguments: Arguments) -> Outcome {
             };
             for violation in violations {
                 missed += 1;
-                eprintln!("{arch} {}: {violation}", figures.title.as_ref().unwrap_or(&figures.kernel));
+                eprintln!(
+                    "{arch} {}: {violation}",
+                    figures.title.as_ref().unwrap_or(&figures.kernel)
+                );
             }
         }
     }

@@ -70,7 +70,14 @@ impl Operand {
     }
 
     /// The class in a nest that is walked by its own loops.
-    pub(super) fn class(&self, plan: &Plan, slot: usize, walk: Walk, group: usize, head: usize) -> Class {
+    pub(super) fn class(
+        &self,
+        plan: &Plan,
+        slot: usize,
+        walk: Walk,
+        group: usize,
+        head: usize,
+    ) -> Class {
         if plan.is_dense(slot) {
             return if self.is_aligned(group, head) { Class::DenseAligned } else { Class::Dense };
         }
@@ -80,7 +87,10 @@ impl Operand {
         let strides = &plan.slots[slot].strides[..plan.rank];
         match strides[0] {
             0 => Class::Column,
-            1 if walk == Walk::Groups && self.is_aligned(group, 0) && self.keeps_alignment(&strides[1..], group) => {
+            1 if walk == Walk::Groups
+                && self.is_aligned(group, 0)
+                && self.keeps_alignment(&strides[1..], group) =>
+            {
                 Class::RunAligned
             }
             1 => Class::Run,

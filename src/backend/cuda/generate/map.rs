@@ -25,7 +25,9 @@ pub(in crate::backend::cuda) fn map<'a>(
     let plan = request.plan;
     let slots = 0..plan.slots.len();
     let slow = is_slow(request.program);
-    let moves = |slot: usize| plan.is_dense(slot) || !plan.is_constant(slot) && plan.slots[slot].strides[0] != 0;
+    let moves = |slot: usize| {
+        plan.is_dense(slot) || !plan.is_constant(slot) && plan.slots[slot].strides[0] != 0
+    };
     let is_linear = plan.is_dense(OUT)
         && slots.clone().all(|slot| plan.is_dense(slot) || plan.is_constant(slot))
         && !force.has(Force::ELEMENTS);
@@ -47,7 +49,8 @@ pub(in crate::backend::cuda) fn map<'a>(
     };
     let class = |slot: usize| operands[slot].class(plan, slot, walk, group, head);
     let classes: SmallVec<[Class; 8]> = slots.clone().map(class).collect();
-    let located: SmallVec<[usize; 8]> = slots.clone().filter(|&slot| classes[slot].is_located()).collect();
+    let located: SmallVec<[usize; 8]> =
+        slots.clone().filter(|&slot| classes[slot].is_located()).collect();
     let unit = if walk == Walk::Groups { group } else { 1 };
     let groups = (plan.len - head) / group;
     let wide = force.has(Force::WIDE)
@@ -57,7 +60,16 @@ pub(in crate::backend::cuda) fn map<'a>(
                 plan.len >= NARROW || !located.iter().all(|&slot| is_near(plan, &plan.slots[slot]))
             }
         };
-    let loops = Loops::new(plan, unit, if located.is_empty() { 0 } else { rank_bucket(plan.rank - usize::from(walk == Walk::Groups && plan.sizes[0] == group)) }, wide);
+    let loops = Loops::new(
+        plan,
+        unit,
+        if located.is_empty() {
+            0
+        } else {
+            rank_bucket(plan.rank - usize::from(walk == Walk::Groups && plan.sizes[0] == group))
+        },
+        wide,
+    );
     let depth = match walk {
         Walk::Elements => 1,
         _ if slow => 1,
@@ -101,9 +113,13 @@ pub(in crate::backend::cuda) fn map<'a>(
     }
     let (inner_size, inner_starts) = (plan.sizes[0], (plan.sizes[0] + 1).saturating_sub(group));
     let full_blocks = groups / per_block;
-    words.extend([groups, full_blocks, head, tail, inner_size, inner_starts].map(|count| count as u64));
+    words.extend(
+        [groups, full_blocks, head, tail, inner_size, inner_starts].map(|count| count as u64),
+    );
     for slot in slots.filter(|&slot| form.classes[slot] == Class::Strided) {
-        words.push((plan.slots[slot].strides[0] as i64).wrapping_mul(operands[slot].size as i64) as u64);
+        words
+            .push((plan.slots[slot].strides[0] as i64).wrapping_mul(operands[slot].size as i64)
+                as u64);
     }
     push_numbers(&mut words, request.program);
     if !located.is_empty() {
@@ -124,7 +140,8 @@ fn best_head(plan: &Plan, operands: &[Operand], group: usize) -> usize {
     let all = (0..operands.len()).filter(|&slot| runs(slot)).count();
     if aligned(best) < all {
         let heads = (best + 1..group).filter(|&head| operands[OUT].is_aligned(group, head));
-        best = heads.fold(best, |best, head| if aligned(head) > aligned(best) { head } else { best });
+        best =
+            heads.fold(best, |best, head| if aligned(head) > aligned(best) { head } else { best });
     }
     best.min(plan.len)
 }
@@ -136,7 +153,10 @@ fn depth(group: usize, inputs: usize, out: usize, in_flight: usize) -> usize {
         return (2 * out).clamp(4, 16);
     }
     let mut depth = 1;
-    while depth < 4 && depth * group * inputs < in_flight && 2 * depth * group * inputs + group * out <= GROUP_BYTES {
+    while depth < 4
+        && depth * group * inputs < in_flight
+        && 2 * depth * group * inputs + group * out <= GROUP_BYTES
+    {
         depth *= 2;
     }
     depth

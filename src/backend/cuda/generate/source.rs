@@ -107,8 +107,13 @@ impl Text<'_> {
 
     /// The operands that groups hold, as (what they are called, their dtype, slot and class): all that do not stand still.
     fn grouped(&self) -> Vec<(String, DType, usize, Class)> {
-        let inputs = self.in_memory().map(|(index, slot, class)| (format!("x{index}"), self.dtype(slot), slot, class));
-        let mask = self.form.mask().map(|slot| ("mask".into(), DType::Bool, slot, self.form.classes[slot]));
+        let inputs = self
+            .in_memory()
+            .map(|(index, slot, class)| (format!("x{index}"), self.dtype(slot), slot, class));
+        let mask = self
+            .form
+            .mask()
+            .map(|slot| ("mask".into(), DType::Bool, slot, self.form.classes[slot]));
         inputs.chain(mask).filter(|(.., class)| *class != Class::Still).collect()
     }
 
@@ -149,7 +154,8 @@ impl Text<'_> {
         if strided > 0 {
             self.member(&format!("    i64 inner[{strided}];"));
         }
-        let numbers = form.program.inputs().iter().filter(|input| matches!(input, Input::Number(..)));
+        let numbers =
+            form.program.inputs().iter().filter(|input| matches!(input, Input::Number(..)));
         let numbers = numbers.count();
         if numbers > 0 {
             self.member(&format!("    BlValue number[{numbers}];"));
@@ -162,8 +168,12 @@ impl Text<'_> {
             self.member(&format!("    Loops<{}, SLOTS> outer;", form.outer_rank));
         }
         self.member("};");
-        self.member("static BL_FN Index inner_size(const Params& p) { return Index(p.inner_size); }");
-        self.member("static BL_FN Index inner_starts(const Params& p) { return Index(p.inner_starts); }");
+        self.member(
+            "static BL_FN Index inner_size(const Params& p) { return Index(p.inner_size); }",
+        );
+        self.member(
+            "static BL_FN Index inner_starts(const Params& p) { return Index(p.inner_starts); }",
+        );
     }
 
     fn kept(&mut self) {
@@ -235,7 +245,9 @@ impl Text<'_> {
     /// Where the groups are that a thread takes after its first one: runs go on at a distance that is known beforehand.
     fn later(&mut self) {
         let form = self.form;
-        self.member("static BL_FN Places later(const Params& p, Index n, const Places& first, int k) {");
+        self.member(
+            "static BL_FN Places later(const Params& p, Index n, const Places& first, int k) {",
+        );
         if form.classes.iter().any(|class| class.is_located()) {
             self.member("    Places places = k == 0 ? first : bl::K::places<GROUP>(p, p.at, Index(n + k * BL_THREADS));");
         } else {
@@ -272,7 +284,9 @@ impl Text<'_> {
             loads.push(format!("{held}::load(at.address[{slot}]{step})"));
         }
         self.member(&format!("template <int N> struct Group {{ {fields}}};"));
-        self.member("template <int N> static BL_FN Group<N> load(const Params& p, const Places& at) {");
+        self.member(
+            "template <int N> static BL_FN Group<N> load(const Params& p, const Places& at) {",
+        );
         self.member(&format!("    return Group<N>{{{}}};", loads.join(", ")));
         self.member("}");
     }
@@ -282,7 +296,9 @@ impl Text<'_> {
         match value {
             Value::Step(index) => format!("t{index}"),
             Value::Input(index) => match self.form.program.inputs()[usize::from(index)] {
-                Input::Memory(_, slot) if self.form.classes[slot] != Class::Still => format!("group.x{index}.get(k)"),
+                Input::Memory(_, slot) if self.form.classes[slot] != Class::Still => {
+                    format!("group.x{index}.get(k)")
+                }
                 Input::Memory(..) | Input::Number(..) => format!("kept.x{index}"),
             },
         }
@@ -301,7 +317,9 @@ impl Text<'_> {
             && matches!(form.classes[OUT], Class::DenseAligned | Class::RunAligned);
         match last.action {
             Action::Cast if possible && last.dtype == DType::F32 => Some(Rounding::OfCast),
-            Action::Apply(Add | Subtract | Multiply | Divide) if possible => Some(Rounding::OfArithmetic),
+            Action::Apply(Add | Subtract | Multiply | Divide) if possible => {
+                Some(Rounding::OfArithmetic)
+            }
             _ => None,
         }
     }
@@ -311,12 +329,15 @@ impl Text<'_> {
         let steps = self.form.program.steps();
         let rounding = self.last_rounding();
         for (index, step) in steps.iter().enumerate() {
-            let mut arguments: Vec<_> = step.arguments().iter().map(|&argument| self.value(argument)).collect();
+            let mut arguments: Vec<_> =
+                step.arguments().iter().map(|&argument| self.value(argument)).collect();
             let mut result = step.result;
             if rounding.is_some() && index + 1 == steps.len() {
                 result = DType::F32;
                 if rounding == Some(Rounding::OfArithmetic) {
-                    arguments.iter_mut().for_each(|argument| *argument = format!("widen({argument})"));
+                    arguments
+                        .iter_mut()
+                        .for_each(|argument| *argument = format!("widen({argument})"));
                 }
             }
             let arguments = arguments.join(", ");
@@ -351,7 +372,9 @@ impl Text<'_> {
         };
         let step = step.map_or(String::new(), |step| format!(", {step}"));
         self.member("template <int N> static BL_FN void store(const Params& p, const Kept& kept, const Group<N>& group,");
-        self.member("                                         u64 address, const Result (&result)[N]) {");
+        self.member(
+            "                                         u64 address, const Result (&result)[N]) {",
+        );
         self.member(&format!("    {function}(address, result{mask}{step});"));
         self.member("}");
     }
@@ -364,15 +387,22 @@ impl Text<'_> {
         self.member("    places.outer = locate(p.outer, output, offset);");
         for slot in 0..form.classes.len() {
             let size = self.dtype(slot).size();
-            self.member(&format!("    places.address[{slot}] = displace<{size}>(p.at[{slot}], offset[{slot}]);"));
+            self.member(&format!(
+                "    places.address[{slot}] = displace<{size}>(p.at[{slot}], offset[{slot}]);"
+            ));
         }
         self.member("    return places;\n    }");
         self.member("static BL_FN void finish(const Params& p, const Places& at, Index output, Index segment, Sum sum) {");
         let out = form.out;
         self.member(&match finish {
-            Finish::Part => "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(Sum), sum);".to_owned(),
+            Finish::Part => {
+                "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(Sum), sum);"
+                    .to_owned()
+            }
             Finish::Sum => format!("    bl::store(at.address[0], convert<dtype_{out}>(sum));"),
-            Finish::Mean => format!("    bl::store(at.address[0], convert<dtype_{out}>(quotient(sum, p.divisor)));"),
+            Finish::Mean => format!(
+                "    bl::store(at.address[0], convert<dtype_{out}>(quotient(sum, p.divisor)));"
+            ),
         });
         self.member("}");
     }

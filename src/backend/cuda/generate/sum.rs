@@ -37,7 +37,14 @@ pub(in crate::backend::cuda) fn sum<'a>(
     let sums = sum_dtype(request.program.dtype(request.program.result()));
     let terms = reduction.terms.len;
     let mut jobs = SmallVec::new();
-    let first = Stage { op: request.op, program: request.program, plan: request.plan, terms: reduction.terms, operands, count: terms };
+    let first = Stage {
+        op: request.op,
+        program: request.program,
+        plan: request.plan,
+        terms: reduction.terms,
+        operands,
+        count: terms,
+    };
     let mut choice = first.choose(force);
     if choice.segments == 1 {
         jobs.push(first.job(&choice, request.out, reduction.fold.into(), force)?);
@@ -49,9 +56,17 @@ pub(in crate::backend::cuda) fn sum<'a>(
     into_part[OUT] = Operand { address: part, size: sums.size() };
     jobs.push(Stage { operands: &into_part, ..first }.job(&choice, sums, Finish::Part, force)?);
     loop {
-        let (plan, parts) = (plan_of_parts(request.plan, choice.segments), terms_of_parts(choice.segments));
+        let (plan, parts) =
+            (plan_of_parts(request.plan, choice.segments), terms_of_parts(choice.segments));
         let mut operands = [operands[OUT], Operand { address: part, size: sums.size() }];
-        let stage = Stage { op: request.op, program: sum_of_parts(sums), plan: &plan, terms: &parts, operands: &operands, count: terms };
+        let stage = Stage {
+            op: request.op,
+            program: sum_of_parts(sums),
+            plan: &plan,
+            terms: &parts,
+            operands: &operands,
+            count: terms,
+        };
         choice = stage.choose(force);
         if choice.segments == 1 {
             jobs.push(stage.job(&choice, request.out, reduction.fold.into(), force)?);
@@ -59,7 +74,14 @@ pub(in crate::backend::cuda) fn sum<'a>(
         }
         part = allocate(bytes_of(request, outputs, choice.segments, sums)?)?;
         operands[OUT] = Operand { address: part, size: sums.size() };
-        let stage = Stage { op: request.op, program: sum_of_parts(sums), plan: &plan, terms: &parts, operands: &operands, count: terms };
+        let stage = Stage {
+            op: request.op,
+            program: sum_of_parts(sums),
+            plan: &plan,
+            terms: &parts,
+            operands: &operands,
+            count: terms,
+        };
         jobs.push(stage.job(&choice, sums, Finish::Part, force)?);
     }
 }
@@ -67,7 +89,10 @@ pub(in crate::backend::cuda) fn sum<'a>(
 /// The memory that the parts of all sums take.
 fn bytes_of(request: &Request<'_>, outputs: usize, segments: usize, sums: DType) -> Result<usize> {
     let parts = outputs.checked_mul(segments).and_then(|parts| parts.checked_mul(sums.size()));
-    parts.ok_or_else(|| Error::InvalidArgument { op: request.op, reason: "a sum has too many parts".into() })
+    parts.ok_or_else(|| Error::InvalidArgument {
+        op: request.op,
+        reason: "a sum has too many parts".into(),
+    })
 }
 
 /// One launch of a sum.
@@ -100,11 +125,21 @@ impl<'p> Stage<'p, '_> {
         let is_still = |slot: usize| terms.rank > 0 && terms.is_constant(slot);
         let is_linear = slots.clone().all(|slot| terms.is_dense(slot) || is_still(slot));
         let inner = (!is_linear && terms.rank > 1).then_some(terms.sizes[0]);
-        let moving = slots.filter(|&slot| !is_still(slot) && (terms.rank == 0 || terms.slots[slot].strides[0] != 0));
+        let moving = slots.filter(|&slot| {
+            !is_still(slot) && (terms.rank == 0 || terms.slots[slot].strides[0] != 0)
+        });
         let sums = sum_dtype(self.program.dtype(self.program.result())).size();
         // The terms as sums take registers, too, but need not be aligned: their size is not one of an operand.
-        let most = GROUP_BYTES.min(GROUP_BYTES / sums * moving.clone().map(|slot| self.operands[slot].size).sum::<usize>());
-        let mut group = group_size(moving.clone().map(|slot| self.operands[slot].size), VECTOR, most, slow, inner);
+        let most = GROUP_BYTES.min(
+            GROUP_BYTES / sums * moving.clone().map(|slot| self.operands[slot].size).sum::<usize>(),
+        );
+        let mut group = group_size(
+            moving.clone().map(|slot| self.operands[slot].size),
+            VECTOR,
+            most,
+            slow,
+            inner,
+        );
         let by_threads = if force.has(Force::THREAD_SUMS) {
             true
         } else if force.has(Force::BLOCK_SUMS) {
@@ -122,18 +157,30 @@ impl<'p> Stage<'p, '_> {
         };
         let groups = terms.len.div_ceil(group);
         let (outputs, small) = (self.plan.len, force.has(Force::SMALL_SEGMENTS));
-        let mut choice = Choice { adders: Adders::Lanes, group, walk, groups, segment_groups: groups, segments: 1, lanes_log2: 0 };
+        let mut choice = Choice {
+            adders: Adders::Lanes,
+            group,
+            walk,
+            groups,
+            segment_groups: groups,
+            segments: 1,
+            lanes_log2: 0,
+        };
         if by_threads {
             let least = if small { 1 } else { 16 };
-            let few = |segment: usize| outputs.saturating_mul(groups.div_ceil(segment)) < MANY_THREADS;
+            let few =
+                |segment: usize| outputs.saturating_mul(groups.div_ceil(segment)) < MANY_THREADS;
             choice.adders = Adders::Thread;
-            choice.segment_groups = halve(1 << BL_SUM_LEVELS, least, |segment| small || few(segment));
+            choice.segment_groups =
+                halve(1 << BL_SUM_LEVELS, least, |segment| small || few(segment));
         } else if groups <= BL_WARP as usize && !(small && groups > 1) {
             choice.lanes_log2 = groups.next_power_of_two().ilog2();
         } else {
-            let few = |segment: usize| outputs.saturating_mul(groups.div_ceil(segment)) < MANY_BLOCKS;
+            let few =
+                |segment: usize| outputs.saturating_mul(groups.div_ceil(segment)) < MANY_BLOCKS;
             choice.adders = Adders::Block;
-            choice.segment_groups = halve(THREADS << BL_SUM_CHUNKS_LOG2, THREADS, |segment| small || few(segment));
+            choice.segment_groups =
+                halve(THREADS << BL_SUM_CHUNKS_LOG2, THREADS, |segment| small || few(segment));
         }
         if choice.adders != Adders::Lanes {
             choice.segments = groups.div_ceil(choice.segment_groups);
@@ -165,7 +212,8 @@ impl<'p> Stage<'p, '_> {
             slot => self.class(slot, walk, group),
         };
         let classes: SmallVec<[Class; 8]> = slots.clone().map(class).collect();
-        let located: SmallVec<[usize; 8]> = slots.clone().filter(|&slot| classes[slot].is_located()).collect();
+        let located: SmallVec<[usize; 8]> =
+            slots.clone().filter(|&slot| classes[slot].is_located()).collect();
         let outputs = plan.len;
         let tiles = outputs.div_ceil(THREADS);
         let blocks = match choice.adders {
@@ -173,7 +221,8 @@ impl<'p> Stage<'p, '_> {
             Adders::Lanes => outputs.div_ceil(THREADS >> choice.lanes_log2),
             Adders::Block => outputs.saturating_mul(choice.segments),
         };
-        let near = |plan: &Plan| plan.len < NARROW && plan.slots.iter().all(|slot| is_near(plan, slot));
+        let near =
+            |plan: &Plan| plan.len < NARROW && plan.slots.iter().all(|slot| is_near(plan, slot));
         let wide = force.has(Force::WIDE) || blocks >= NARROW || !near(plan) || !near(terms);
         let unit = if walk == Walk::Groups { group } else { 1 };
         let dropped = usize::from(walk == Walk::Groups && terms.sizes[0] == group);
@@ -192,15 +241,18 @@ impl<'p> Stage<'p, '_> {
             depth: 1,
         };
         let mut words: Words = self.operands.iter().map(|operand| operand.address).collect();
-        let (inner_size, inner_starts) = (terms.sizes[0], (terms.sizes[0] + 1).saturating_sub(group));
+        let (inner_size, inner_starts) =
+            (terms.sizes[0], (terms.sizes[0] + 1).saturating_sub(group));
         let counts = [choice.groups, 0, 0, 0, inner_size, inner_starts];
         words.extend(counts.map(|count| count as u64));
         let lanes_log2 = choice.lanes_log2 as usize;
-        let counts = [terms.len, outputs, tiles, choice.segments, choice.segment_groups, lanes_log2];
+        let counts =
+            [terms.len, outputs, tiles, choice.segments, choice.segment_groups, lanes_log2];
         words.extend(counts.map(|count| count as u64));
         words.push((self.count as f64).to_bits());
         for slot in slots.filter(|&slot| form.classes[slot] == Class::Strided) {
-            let bytes = terms.slots[slot].strides[0].wrapping_mul(self.operands[slot].size as isize);
+            let bytes =
+                terms.slots[slot].strides[0].wrapping_mul(self.operands[slot].size as isize);
             words.push(bytes as u64);
         }
         push_numbers(&mut words, self.program);
