@@ -319,6 +319,12 @@ BL_FN Vector load_vector(u64 address) {
     if (address % sizeof(Vector) != 0) __builtin_trap();
     return load<Vector>(address);
 }
+template <int BYTES> BL_FN Bundle<BYTES> load_bundle(u64 address) {
+    if (address % BYTES != 0) __builtin_trap();
+    Bundle<BYTES> v = {};
+    __builtin_memcpy(&v, reinterpret_cast<const void*>(address), BYTES);
+    return v;
+}
 template <int BYTES> BL_FN void store_bundle(u64 address, const Bundle<BYTES>& v) {
     if (address % BYTES != 0) __builtin_trap();
     __builtin_memcpy(reinterpret_cast<void*>(address), &v, BYTES);

@@ -345,7 +345,8 @@ mod tests {
             hasher.write(bytes);
             hasher.finish()
         };
-        let keys: Vec<Vec<u8>> = (0..64).map(|n| (0..n).map(|k| k * 7).collect()).collect();
+        let keys: Vec<Vec<u8>> =
+            (0..64).map(|n| (0..n).map(|k: u8| k.wrapping_mul(7)).collect()).collect();
         let mut hashes: Vec<u64> = keys.iter().map(|key| hash(key)).collect();
         hashes.sort_unstable();
         hashes.dedup();

@@ -242,3 +242,140 @@ pub(super) fn tile_log2(row_vectors: usize) -> u32 {
     let threads = |log2: u32| row_vectors.next_multiple_of(1 << log2);
     (0..=BL_THREADS.ilog2()).rev().find(|&log2| threads(log2) * 3 <= row_vectors * 4).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+    use crate::layout::Layout;
+    use crate::op::ElementOp;
+    use crate::program::Program;
+    use crate::scalar::ElementBytes;
+
+    const LANES: usize = 4;
+
+    /// The kernel that adds two operands of `i32`, whose first elements have these places in a vector, into fresh memory.
+    fn shape_at(shape: &[usize], lhs: &Layout, rhs: &Layout, places: [u64; 3]) -> Option<Shape> {
+        let mut program = Program::new();
+        let (x, y) = (program.memory(DType::I32), program.memory(DType::I32));
+        program.apply(ElementOp::Add, [x, y]);
+        let [lhs, rhs] = [lhs, rhs].map(|layout| layout.broadcast_to("test", shape).unwrap());
+        let plan = Plan::new(shape, [&Layout::row_major(shape), &lhs, &rhs]);
+        chosen(&program, &plan, places.as_slice(), Force::NOTHING)
+    }
+
+    fn chosen(program: &Program, plan: &Plan, places: &[u64], force: Force) -> Option<Shape> {
+        let out = program.dtype(program.result());
+        let request = Request { op: "test", program, plan, out, masked: false, reduction: None };
+        let operand = |&place: &u64| Operand { address: 4096 + place * 4, size: 4 };
+        let operands: Vec<_> = places.iter().map(operand).collect();
+        Pair::of(&request, &operands)?.shape(force)
+    }
+
+    fn dense(shape: &[usize], rhs: &[usize]) -> Option<Shape> {
+        shape_at(shape, &Layout::row_major(shape), &Layout::row_major(rhs), [0; 3])
+    }
+
+    #[test]
+    fn one_run_is_contiguous() {
+        assert_eq!(dense(&[3, 5], &[3, 5]), Some(Shape::Contig));
+        assert_eq!(dense(&[], &[]), Some(Shape::Contig));
+        // Further than one launch of 32-bit vectors counts.
+        assert_eq!(dense(&[1 << 40], &[1 << 40]), None);
+    }
+
+    #[test]
+    fn operands_need_the_same_place_in_a_vector() {
+        let run = Layout::row_major(&[100]);
+        assert_eq!(shape_at(&[100], &run, &run, [3, 3, 3]), Some(Shape::Contig));
+        assert_eq!(shape_at(&[100], &run, &run, [0, 1, 0]), Some(Shape::Gath2));
+    }
+
+    #[test]
+    fn a_number_or_a_constant_is_a_scalar() {
+        let run = Layout::row_major(&[100]);
+        for (number_first, expected) in [(false, Shape::Scalar), (true, Shape::Lscalar)] {
+            let mut program = Program::new();
+            let x = program.memory(DType::I32);
+            let number = program.number(DType::I32, ElementBytes([0; 16]));
+            let arguments = if number_first { [number, x] } else { [x, number] };
+            program.apply(ElementOp::Add, arguments);
+            let plan = Plan::new(&[100], [&run, &run]);
+            assert_eq!(chosen(&program, &plan, &[0, 0], Force::NOTHING), Some(expected));
+            assert_eq!(chosen(&program, &plan, &[0, 0], Force::GATHER), Some(expected));
+            assert_eq!(chosen(&program, &plan, &[0, 1], Force::NOTHING), None);
+        }
+        assert_eq!(dense(&[10, 10], &[]), Some(Shape::Scalar));
+    }
+
+    #[test]
+    fn rows_and_columns_of_whole_vectors() {
+        assert_eq!(dense(&[5, 8], &[8]), Some(Shape::Row));
+        assert_eq!(dense(&[5, 7], &[7]), Some(Shape::Gath2));
+        assert_eq!(dense(&[5, 4096], &[5, 1]), Some(Shape::Col));
+        assert_eq!(dense(&[5, 8], &[5, 1]), Some(Shape::Gen2));
+        let matrix = Layout::row_major(&[5, 4096]);
+        let mirrored =
+            |kept: &[usize]| shape_at(&[5, 4096], &Layout::row_major(kept), &matrix, [0; 3]);
+        assert_eq!(mirrored(&[4096]), Some(Shape::Lrow));
+        assert_eq!(mirrored(&[5, 1]), Some(Shape::Lcol));
+        // Too large for narrow indices, but not for columns.
+        assert_eq!(dense(&[1 << 30, 4], &[1 << 30, 1]), Some(Shape::Col));
+    }
+
+    #[test]
+    fn more_loops_are_general_or_gathered() {
+        assert_eq!(dense(&[3, 5, 8], &[3, 1, 8]), Some(Shape::Gen4));
+        assert_eq!(dense(&[2, 2, 2, 2, 8], &[2, 1, 2, 1, 8]), Some(Shape::Gen8));
+        assert_eq!(dense(&[3, 5, 7], &[3, 1, 7]), Some(Shape::Gath4));
+        // An inner loop of one vector is no loop.
+        assert_eq!(dense(&[3, 5, LANES], &[3, 1, LANES]), Some(Shape::Gen2));
+        let turned = Layout::row_major(&[8, 6]).permute(&[1, 0]).unwrap();
+        let flipped = turned.flip(0).unwrap();
+        assert_eq!(shape_at(&[6, 8], &turned, &flipped, [0; 3]), Some(Shape::Gath2));
+    }
+
+    #[test]
+    fn offsets_beyond_31_bits_have_no_kernel() {
+        let column = |rows: usize| {
+            shape_at(&[rows, 3], &Layout::row_major(&[rows, 1]), &Layout::row_major(&[3]), [0; 3])
+        };
+        assert_eq!(column((1 << 31) / 3), Some(Shape::Gath2));
+        assert_eq!(column((1 << 31) / 3 + 1), None);
+        let far = Layout::strided("test", &[2], &[1 << 31], 0, 1 << 40).unwrap();
+        assert_eq!(shape_at(&[2], &far, &far, [0; 3]), None);
+        let back = Layout::strided("test", &[2], &[-(1 << 31)], 1 << 31, 1 << 40).unwrap();
+        assert_eq!(shape_at(&[2], &back, &back, [0; 3]), None);
+    }
+
+    #[test]
+    fn everything_but_one_plain_binary_step_is_generated() {
+        let run = Layout::row_major(&[10]);
+        let mut unary = Program::new();
+        let x = unary.memory(DType::I32);
+        unary.apply(ElementOp::Negative, [x]);
+        assert_eq!(chosen(&unary, &Plan::new(&[10], [&run, &run]), &[0, 0], Force::NOTHING), None);
+        let mut large = Program::new();
+        let (x, y) = (large.memory(DType::I32), large.memory(DType::I32));
+        large.apply(ElementOp::Pow, [x, y]);
+        let plan = Plan::new(&[10], [&run, &run, &run]);
+        assert_eq!(chosen(&large, &plan, &[0, 0, 0], Force::NOTHING), None);
+        let gaps = Layout::strided("test", &[10], &[2], 0, 20).unwrap();
+        let mut sum = Program::new();
+        let (x, y) = (sum.memory(DType::I32), sum.memory(DType::I32));
+        sum.apply(ElementOp::Add, [x, y]);
+        assert_eq!(
+            chosen(&sum, &Plan::new(&[10], [&gaps, &run, &run]), &[0; 3], Force::NOTHING),
+            None
+        );
+    }
+
+    #[test]
+    fn tiles_waste_at_most_a_quarter() {
+        for (vectors, log2) in
+            [(1, 0), (2, 1), (3, 2), (5, 1), (9, 2), (255, 8), (256, 8), (10_000, 8)]
+        {
+            assert_eq!(tile_log2(vectors), log2, "{vectors} vectors");
+        }
+    }
+}
