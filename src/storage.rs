@@ -60,7 +60,7 @@ impl Storage {
     /// Whether borrowed memory is kept by its owner for as long as the storage lives.
     #[cfg(all(feature = "dlpack", feature = "cuda"))]
     pub(crate) fn has_owner(&self) -> bool {
-        self.owner.is_some()
+        self._owner.is_some()
     }
 
     #[cfg(feature = "cuda")]
