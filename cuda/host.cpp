@@ -1,13 +1,14 @@
-// The device functions on the host, for tests: the same functions and words, with PTX instructions replaced by their models. Nothing here is part of the library.
+// The device functions on the host, for tests: the same functions, words and conversions, with PTX instructions replaced
+// by their models. Nothing here is part of the library.
 
 #include "params.h"
 
 #include "prelude.cuh"
 
 #include "convert.cuh"
+#include "ops.cuh"
 #include "tables.cuh"
 #include "math.cuh"
-#include "ops.cuh"
 #include "functions.cuh"
 #include "vectors.cuh"
 #include "packed.cuh"

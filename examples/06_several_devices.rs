@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     for sum in sums {
         total += sum.to_vec::<u64>()?[0];
     }
-    assert_eq!(total, (0..1u64 << 20).map(|x| (x >> 3) & 0xff).sum());
+    assert_eq!(total, (0..1u64 << 20).map(|x| (x >> 3) & 0xff).sum::<u64>());
     println!("the sum of all shards is {total}");
     Ok(())
 }

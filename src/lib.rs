@@ -84,6 +84,11 @@
 //!   fails on the device is reported by the next call that waits for it, such as [`Tensor::to_vec`] or
 //!   [`Device::synchronize`]. The module `cuda` is for programs that use cudarc themselves.
 //! - `ndarray`: arrays as operands, and conversion from and to `ndarray`.
+//! - `npy`: the module `npy`, which loads and saves NumPy's `.npy` and `.npz` files.
+//! - `safetensors`: the module `safetensors`, which loads and saves models in that format.
+//! - `dlpack`: the module `dlpack`, which shares memory with PyTorch, NumPy, JAX and others.
+//! - `cli`: the program `bitlane` (`cargo install bitlane --features cli`), which runs operations on `.npy` files and says
+//!   with `bitlane doctor` what a machine lacks.
 //! - `tracing`: events when kernels are compiled, found in the cache, and launched.
 //!
 //! # How it is built

@@ -1,5 +1,7 @@
 //! Storage shared by tensors and their views, and the locks under which operations touch it.
 
+#[cfg(feature = "dlpack")]
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use smallvec::SmallVec;
@@ -13,9 +15,10 @@ pub(crate) struct Storage {
     device: Device,
     bytes: usize,
     memory: RwLock<Memory>,
-    /// Whoever frees the memory if it does not free itself. Dropped after it, as the fields stand here.
-    #[allow(dead_code, reason = "only kept")]
-    owner: Option<Box<dyn Send + Sync>>,
+    /// Whoever frees the memory if it does not free itself. Only kept, and dropped after the memory, as the fields
+    /// stand here; nothing of it can be seen after a panic.
+    #[cfg(feature = "dlpack")]
+    _owner: Option<AssertUnwindSafe<Box<dyn Send + Sync>>>,
 }
 
 impl Storage {
@@ -39,13 +42,25 @@ impl Storage {
     }
 
     pub(crate) fn new(device: &Device, bytes: usize, memory: Memory) -> Storage {
-        Storage { device: device.clone(), bytes, memory: RwLock::new(memory), owner: None }
+        Storage {
+            device: device.clone(),
+            bytes,
+            memory: RwLock::new(memory),
+            #[cfg(feature = "dlpack")]
+            _owner: None,
+        }
     }
 
     /// Keeps the owner of borrowed memory for as long as the storage lives.
     #[cfg(feature = "dlpack")]
     pub(crate) fn owned_by(self, owner: Box<dyn Send + Sync>) -> Storage {
-        Storage { owner: Some(owner), ..self }
+        Storage { _owner: Some(AssertUnwindSafe(owner)), ..self }
+    }
+
+    /// Whether borrowed memory is kept by its owner for as long as the storage lives.
+    #[cfg(all(feature = "dlpack", feature = "cuda"))]
+    pub(crate) fn has_owner(&self) -> bool {
+        self.owner.is_some()
     }
 
     #[cfg(feature = "cuda")]

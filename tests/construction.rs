@@ -127,7 +127,7 @@ fn views_are_filled_and_copied_into() {
         x.slice(1, Slice::from(..).step(-2)).unwrap().fill(2.5).unwrap();
         x.index_axis(0, 1)
             .unwrap()
-            .copy_from(&Tensor::from_nested([-0.0f32], &device).unwrap())
+            .copy_from(Tensor::from_nested([-0.0f32], &device).unwrap())
             .unwrap();
         let bits: Vec<u32> = x.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect();
         let (zero, filled, minus) = (0, 2.5f32.to_bits(), 1 << 31);
@@ -135,7 +135,7 @@ fn views_are_filled_and_copied_into() {
         assert_eq!(bits, [striped, [minus; 4], striped].concat());
         // A copy from a part of itself goes through a temporary.
         let y = Tensor::arange(5, DType::I32, &device).unwrap();
-        y.slice(0, 1..).unwrap().copy_from(&y.slice(0, ..4).unwrap()).unwrap();
+        y.slice(0, 1..).unwrap().copy_from(y.slice(0, ..4).unwrap()).unwrap();
         assert_eq!(ints(&y), [0, 0, 1, 2, 3]);
         let floats = Tensor::ones([5], DType::F32, &device).unwrap();
         let error = y.clone().copy_from(&floats).unwrap_err();

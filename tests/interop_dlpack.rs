@@ -12,9 +12,25 @@ use bitlane::dlpack::{
 use bitlane::{DType, Device, ErrorKind, Tensor};
 use devices::devices;
 
+/// Exports a tensor, and takes it for somebody else's on the way back.
 fn there_and_back<M: Managed>(tensor: &Tensor) -> Tensor {
     let capsule: Capsule<M> = dlpack::export(tensor).unwrap();
-    dlpack::import(capsule, tensor.device()).unwrap()
+    // SAFETY: the pointer was given up just now, and the tests use the memory on one thread.
+    let capsule = unsafe { Capsule::from_raw(capsule.into_raw()) }.unwrap();
+    let imported = dlpack::import(capsule, tensor.device()).unwrap();
+    assert!(!imported.shares_storage(tensor));
+    imported
+}
+
+#[test]
+fn a_capsule_that_never_left_is_the_tensor_itself() {
+    for device in devices() {
+        let x = Tensor::arange(6, DType::I32, &device).unwrap();
+        let capsule: Capsule<DLManagedTensor> = dlpack::export(&x.flip(0).unwrap()).unwrap();
+        let y = dlpack::import(capsule, &device).unwrap();
+        assert!(y.shares_storage(&x), "two locks for one memory");
+        assert_eq!(y.to_vec::<i32>().unwrap(), [5, 4, 3, 2, 1, 0]);
+    }
 }
 
 #[test]
@@ -48,6 +64,8 @@ fn the_memory_outlives_the_exporter() {
         let x = Tensor::arange(1000, DType::I64, &device).unwrap();
         let capsule: Capsule<DLManagedTensor> = dlpack::export(&x).unwrap();
         drop(x);
+        // SAFETY: the pointer was given up just now, and nobody else has the memory.
+        let capsule = unsafe { Capsule::from_raw(capsule.into_raw()) }.unwrap();
         let y = dlpack::import(capsule, &device).unwrap();
         assert_eq!((&y + 1).unwrap().sum(&[]).unwrap().item::<i64>().unwrap(), 500_500);
     }

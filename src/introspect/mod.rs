@@ -34,6 +34,16 @@ impl Module {
         self.0.dtype.name()
     }
 
+    /// The PTX of the kernels, for an architecture such as 80.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) without NVRTC, and what it says of the source.
+    pub fn ptx(&self, architecture: u32) -> Result<String> {
+        let name = format!("{}_{}", self.op(), self.dtype());
+        cuda::ptx(&name, source(), &self.defines(), architecture)
+    }
+
     /// The names of the kernels.
     pub fn kernels(&self) -> Vec<String> {
         cuda::Shape::ALL.iter().map(|&shape| self.0.kernel(shape)).collect()

@@ -2,11 +2,10 @@
 
 use bitlane::{BinaryOp, DType};
 
-use crate::cases::{Case, Destination, Operand};
+use crate::cases::{Case, Destination, GENERATED, Operand};
 use crate::data::{dense, lanes, strided, turned};
 use crate::model::ops::result_dtype;
 use crate::model::view::View;
-use crate::runner::GENERATED;
 
 fn into(shape: &'static str, lhs: View, rhs: View, to: Destination) -> Case {
     Case { to, ..Case::new(shape, lhs, rhs) }

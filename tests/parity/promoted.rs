@@ -1,27 +1,35 @@
 //! Operands of every pair of dtypes, under every rulebook, through the kernels that convert.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use bitlane::introspect::Force;
 use bitlane::promote::result_type;
 use bitlane::{BinaryOp, DType, Rules, Tensor, binary};
 
 use crate::data::{dense, strided};
 use crate::model::element::Nan;
-use crate::runner::{GENERATED, Runner};
+use crate::runner::{Kernel, Runner};
 
 const RULES: [Rules; 4] = [Rules::Paddle, Rules::Torch, Rules::NumPy, Rules::Jax];
 
-/// Pairs of dtypes for one operation, others for each: a kernel has to be compiled for every one of them.
-pub fn pairs(runner: &Runner, op: BinaryOp) {
-    let turn = BinaryOp::ALL.iter().position(|&other| other == op).unwrap();
-    for &lhs in DType::ALL {
-        for &rhs in DType::ALL.iter().filter(|&&rhs| rhs != lhs) {
-            let (place, mut seen) = (turn + lhs as usize + 4 * rhs as usize, BTreeSet::new());
-            if place % 11 == 0 {
-                for rules in RULES {
-                    pair(runner, op, [lhs, rhs], rules, place / 11, &mut seen);
-                }
+/// Pairs of dtypes for one operation. Every pair is a kernel to compile, so each operation takes its share of
+/// them, and another one in the next run.
+pub fn pairs(runner: &Runner, index: usize) {
+    static TURN: OnceLock<usize> = OnceLock::new();
+    let turn = *TURN.get_or_init(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let turn = std::env::var("BITLANE_TURN").ok().and_then(|turn| turn.parse().ok());
+        let turn = turn.unwrap_or(now.as_secs() as usize % BinaryOp::ALL.len());
+        super::say(&format!("BITLANE_TURN={turn} repeats these pairs of dtypes"));
+        turn
+    });
+    let all = DType::ALL.iter().flat_map(|&lhs| DType::ALL.iter().map(move |&rhs| (lhs, rhs)));
+    for (at, (lhs, rhs)) in all.filter(|(lhs, rhs)| lhs != rhs).enumerate() {
+        if (at + turn) % BinaryOp::ALL.len() == index {
+            let mut seen = BTreeSet::new();
+            for rules in RULES {
+                pair(runner, BinaryOp::ALL[index], [lhs, rhs], rules, &mut seen);
             }
         }
     }
@@ -32,7 +40,6 @@ fn pair(
     op: BinaryOp,
     [lhs, rhs]: [DType; 2],
     rules: Rules,
-    turn: usize,
     seen: &mut BTreeSet<String>,
 ) {
     let (x, y) = (&runner.data(lhs).lhs, &runner.data(rhs).rhs);
@@ -43,7 +50,7 @@ fn pair(
         (dense(&[37], 1), dense(&[], 2)),
         (dense(&[], 2), dense(&[37], 1)),
     ];
-    for (at, (l, r)) in layouts.iter().enumerate().skip(turn % 2).step_by(2) {
+    for (at, (l, r)) in layouts.iter().enumerate() {
         let views = |side: usize| (l.of(&x.0[side]), r.of(&y.0[side]));
         // Rules that agree on what is computed lead to the same launch.
         let general = |op: BinaryOp| {
@@ -64,23 +71,24 @@ fn pair(
 }
 
 /// The comparisons that are exact over all integers: an unsigned 64-bit one with a signed one.
-pub fn exact(runner: &Runner, op: BinaryOp, force: Force) {
-    let signed = [DType::I8, DType::I16, DType::I32, DType::I64];
-    for (lhs, rhs) in signed.iter().flat_map(|&s| [(DType::U64, s), (s, DType::U64)]) {
+pub const EXACT: [BinaryOp; 6] = [
+    BinaryOp::Equal,
+    BinaryOp::NotEqual,
+    BinaryOp::LessThan,
+    BinaryOp::LessEqual,
+    BinaryOp::GreaterThan,
+    BinaryOp::GreaterEqual,
+];
+
+pub fn exact(runner: &Runner, op: BinaryOp) {
+    for (lhs, rhs) in [(DType::U64, DType::I64), (DType::I64, DType::U64), (DType::I8, DType::U64)] {
         let (x, y) = (&runner.data(lhs).lhs, &runner.data(rhs).rhs);
         let n = if lhs == DType::I64 { 2055 } else { 300 };
-        let layouts = [
-            (dense(&[n], 0), dense(&[n], 0)),
-            (strided(&[5, 9, 4], &[-36, 1, -9]), dense(&[9, 1], 3)),
-        ];
-        let layouts =
-            layouts.iter().skip(lhs as usize % 2).take(if force == Force::NOTHING { 2 } else { 1 });
-        for (l, r) in layouts {
-            let what = || format!("{op} of {lhs} and {rhs}, {l:?} {r:?}, {force:?}");
-            runner.agree(Some(GENERATED), Nan::Exact, what, |side| {
-                let (x, y): (Tensor, Tensor) = (l.of(&x.0[side]), r.of(&y.0[side]));
-                binary(op, &x, &y).rules(Rules::NumPy).run()
-            });
-        }
+        let (l, r) = (dense(&[n], 0), dense(&[n], 0));
+        let what = || format!("{op} of {lhs} and {rhs}, {l:?} {r:?}");
+        runner.agree(Some(&Kernel::Generated), Nan::Exact, what, |side| {
+            let (x, y): (Tensor, Tensor) = (l.of(&x.0[side]), r.of(&y.0[side]));
+            binary(op, &x, &y).rules(Rules::NumPy).run()
+        });
     }
 }

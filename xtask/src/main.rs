@@ -11,6 +11,7 @@ mod nvrtc;
 mod overhead;
 mod parallel;
 mod parity;
+mod python;
 mod run;
 mod sass;
 mod test;

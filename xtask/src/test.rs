@@ -7,7 +7,8 @@ use std::time::Instant;
 use crate::arguments::Arguments;
 use crate::run::{cargo, finish, root};
 use crate::{
-    Command, Failure, Outcome, bindings, kernels, mutants, overhead, sass, virtual_cuda, wheels,
+    Command, Failure, Outcome, bindings, kernels, mutants, overhead, python, sass, virtual_cuda,
+    wheels,
 };
 
 pub const COMMAND: Command = Command { name: "test", usage: "[--full]", run };
@@ -19,6 +20,9 @@ const FEATURES: &[&str] = &[
     "--no-default-features --features cpu,ndarray",
     "--no-default-features --features cuda,ndarray",
     "--no-default-features --features cuda,tracing",
+    "--no-default-features --features cpu,npy,safetensors,dlpack",
+    "--no-default-features --features cuda,npy,safetensors,dlpack",
+    "--no-default-features --features cpu,cli",
     "--all-features",
 ];
 
@@ -46,6 +50,7 @@ fn run(mut arguments: Arguments) -> Outcome {
     steps.cargo("tests of the virtual driver and the tasks", "test -p vcuda -p xtask")?;
     steps.cargo("quickstart", "run --release --example quickstart")?;
 
+    steps.run("Python with NumPy and PyTorch", python::prepare)?;
     let cuda = VirtualCuda::new()?;
     steps.run("tests, all features, CPU and virtual CUDA, NVRTC 12", || {
         finish(&mut cuda.suite("test --all-features", Nvrtc::Twelve, (80, true))?)

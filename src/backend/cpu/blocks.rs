@@ -67,8 +67,9 @@ impl<'a> Frame<'a> {
     pub(super) unsafe fn begin(&self, phase: Phase, slots: &[*mut u8]) {
         let place = Place { slots, steps: &[], extent: Extent::row(1) };
         for instruction in self.script.phase(phase) {
-            // SAFETY: the caller's promise: nothing is read but first elements, numbers and registers, and nothing written
-            // but registers, of which these instructions fill one element, or all where they repeat one.
+            // SAFETY: the caller's promise: nothing is read but first elements, numbers and registers, and
+            // nothing written but registers, of which these instructions fill one element, or all where they
+            // repeat one.
             unsafe { self.execute(instruction, &place, std::ptr::null_mut()) };
         }
     }
@@ -114,8 +115,9 @@ impl<'a> Frame<'a> {
         match instruction.work {
             Work::Apply(kernel, sources) => {
                 let args = sources.map(|source| self.resolve(source, place.slots));
-                // SAFETY: the loop was chosen for the dtypes and for which arguments stand still; arguments and target have
-                // room for as many elements, and the target is a register apart from theirs, or apart from all slots.
+                // SAFETY: the loop was chosen for the dtypes and for which arguments stand still; arguments
+                // and target have room for as many elements, and the target is a register apart from theirs,
+                // or apart from all slots.
                 unsafe { kernel(&args, target, place.extent.count()) };
             }
             Work::Gather(slot) => {

@@ -4,6 +4,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use super::element::{CastTo, TruthOfComplex, TruthOfFloatBits, TruthOfIntegers};
+use super::halves;
 use super::loops::Kernels;
 use crate::DType;
 
@@ -48,13 +49,14 @@ pub(super) fn hop(from: DType, to: DType) -> Hop {
         (_, C64) => Hop::Through(F32),
         (_, C128) => Hop::Through(F64),
         // Whatever a half is converted to, an `f32` holds it.
-        (F16, F32) => from!(from to f32: F16 => f16),
+        (F16, F32) => Hop::Loop(const { &halves::widen() }),
         (BF16, F32) => from!(from to f32: BF16 => bf16),
         (F16 | BF16, _) => Hop::Through(F32),
         // Integers of up to 16 bits are exact in `f32`, those of 32 bits in `f64`.
         (Bool | U8 | I8 | U16 | I16, F16 | BF16) => Hop::Through(F32),
         (U32 | I32, F16 | BF16) => Hop::Through(F64),
-        (_, F16) => from!(from to f16: U64 => u64, I64 => i64, F32 => f32, F64 => f64),
+        (F32, F16) => Hop::Loop(const { &halves::narrow() }),
+        (_, F16) => from!(from to f16: U64 => u64, I64 => i64, F64 => f64),
         (_, BF16) => from!(from to bf16: U64 => u64, I64 => i64, F32 => f32, F64 => f64),
         (_, F32) => from!(from to f32: Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64,
             I8 => i8, I16 => i16, I32 => i32, I64 => i64, F64 => f64),

@@ -1,14 +1,14 @@
 //! The table of loops: which loop computes which operation in which dtype.
 //!
 //! Dtypes share a loop where the operation does the same to their bits: `i32` and `u32` add alike, `f16` and
-//! `bf16` change their signs alike, a choice only moves bits. That, and taking an operation apart into others where it
-//! costs little, keeps the number of loops and the time to compile them small.
+//! `bf16` change their signs alike, a choice only moves bits. That, and taking an operation apart into others
+//! where it costs little, keeps the number of loops and the time to compile them small.
 
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::element;
 use super::loops::Kernels;
+use super::{element, halves};
 use crate::DType;
 use crate::op::ElementOp;
 
@@ -48,6 +48,10 @@ macro_rules! table {
     };
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] floats $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F16: f16) (BF16: bf16) (F32: f32) (F64: f64)] $($rest)*)
+    };
+    // Floats but for `f16`, which has loops of its own.
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] other_floats $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (BF16: bf16) (F32: f32) (F64: f64)] $($rest)*)
     };
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] wide_floats $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F32: f32) (F64: f64)] $($rest)*)
@@ -93,6 +97,7 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
     let is_bool = dtype == DType::Bool;
     let is_unsigned = is_bool || dtype.is_unsigned_int();
     let is_int = dtype.is_int();
+    let is_f16 = dtype == DType::F16;
     let is_half = matches!(dtype, DType::F16 | DType::BF16);
     match op {
         Op::ShiftLeft => table!(dtype: of_two ShiftLeft wrapping).map(Loop),
@@ -102,18 +107,22 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::Copysign if is_int => table!(dtype: of_two Copysign signed).map(Loop),
         Op::Copysign => table!(dtype: of_two CopysignBits float_bits).map(Loop),
         Op::Add if is_bool => recipe(Op::BitwiseOr, dtype),
-        Op::Add => table!(dtype: symmetric Add wrapping floats complex).map(Loop),
-        Op::Subtract => table!(dtype: of_two Subtract wrapping floats complex).map(Loop),
+        Op::Add if is_f16 => Some(Loop(const { &halves::of_two::<element::Add>(true) })),
+        Op::Add => table!(dtype: symmetric Add wrapping other_floats complex).map(Loop),
+        Op::Subtract if is_f16 => Some(Loop(const { &halves::of_two::<element::Subtract>(false) })),
+        Op::Subtract => table!(dtype: of_two Subtract wrapping other_floats complex).map(Loop),
         Op::Multiply if is_bool => recipe(Op::BitwiseAnd, dtype),
-        Op::Multiply => table!(dtype: symmetric Multiply wrapping floats complex).map(Loop),
+        Op::Multiply if is_f16 => Some(Loop(const { &halves::of_two::<element::Multiply>(true) })),
+        Op::Multiply => table!(dtype: symmetric Multiply wrapping other_floats complex).map(Loop),
         Op::Divide if dtype.is_complex() => table!(dtype: heavy Divide complex).map(Loop),
-        Op::Divide => table!(dtype: of_two Divide floats).map(Loop),
+        Op::Divide if is_f16 => Some(Loop(const { &halves::of_two::<element::Divide>(false) })),
+        Op::Divide => table!(dtype: of_two Divide other_floats).map(Loop),
         Op::FloorDivide if is_int => table!(dtype: scalar FloorDivide signed unsigned).map(Loop),
         Op::FloorDivide if is_half => recipe(op, DType::F32).map(through_f32),
-        Op::FloorDivide => table!(dtype: heavy FloorDivide wide_floats).map(Loop),
+        Op::FloorDivide => table!(dtype: near FloorDivide wide_floats).map(Loop),
         Op::Remainder if is_int => table!(dtype: scalar Remainder signed unsigned).map(Loop),
         Op::Remainder if is_half => recipe(op, DType::F32).map(through_f32),
-        Op::Remainder => table!(dtype: heavy Remainder wide_floats).map(Loop),
+        Op::Remainder => table!(dtype: near Remainder wide_floats).map(Loop),
         Op::Pow if is_int => table!(dtype: heavy Pow signed unsigned).map(Loop),
         Op::Pow => function!(dtype: heavy FloatPow NarrowPow),
         Op::Equal => table!(dtype: symmetric Equal bool wrapping floats complex).map(Loop),

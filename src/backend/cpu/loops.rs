@@ -1,13 +1,13 @@
 //! The inner loops: one function of elements over elements that lie side by side.
 //!
 //! Every loop is a plain walk over slices, which the compiler turns into vector code, once for each set of
-//! instructions. What lies otherwise in memory, or stands still where a loop wants elements, is brought into this form by
-//! `transfer`; so there is one loop per function and type, not one per layout.
+//! instructions. What lies otherwise in memory, or stands still where a loop wants elements, is brought into
+//! this form by `transfer`; so there is one loop per function and type, not one per layout.
 
 use std::mem::MaybeUninit;
 use std::slice;
 
-use super::element::{Apply, Map};
+use super::element::{Apply, ApplyNear, Map};
 use super::settings::Level;
 
 /// A loop over `len` elements: reads its arguments, writes `out`. Arguments beyond its arity are not looked at.
@@ -73,6 +73,11 @@ impl Kernels {
         Kernels::only(versions!(both::<T, F>))
     }
 
+    /// Two arguments of a function with a short way for most of them.
+    pub(super) const fn near<T: Copy, F: ApplyNear<T>>() -> Kernels {
+        Kernels::only(versions!(both_near::<T, F>))
+    }
+
     /// Two arguments of a function that no vector instructions help.
     pub(super) const fn scalar<T: Copy, F: Apply<T>>() -> Kernels {
         Kernels::only([baseline::both::<T, F>; Level::COUNT])
@@ -93,7 +98,7 @@ impl Kernels {
         versions!(halve::<T, F>)
     }
 
-    const fn only(all: Versions) -> Kernels {
+    pub(super) const fn only(all: Versions) -> Kernels {
         Kernels { all, constant_lhs: None, constant_rhs: None, commutes: false }
     }
 }
@@ -102,14 +107,14 @@ impl Kernels {
 /// each set gets vector code of its own from the same text.
 macro_rules! loops_for {
     ($name:ident $(#[$feature:meta])?) => {
-        mod $name {
-            use super::{Apply, Map, read, write};
+        pub(super) mod $name {
+            use super::{Apply, ApplyNear, Map, read, write};
 
             /// # Safety
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
-            pub(super) unsafe fn each<T: Copy, F: Map<T>>(
+            pub(in super::super) unsafe fn each<T: Copy, F: Map<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -125,14 +130,15 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
-            pub(super) unsafe fn both<T: Copy, F: Apply<T>>(
+            pub(in super::super) unsafe fn both<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
             ) {
                 // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
-                let (x, y, out) =
-                    unsafe { (read(args[0], len), read(args[1], len), write(out, len)) };
+                let (x, y) = unsafe { (read(args[0], len), read(args[1], len)) };
+                // SAFETY: the same.
+                let out = unsafe { write(out, len) };
                 for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
                     out.write(F::apply(x, y));
                 }
@@ -142,14 +148,48 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
-            pub(super) unsafe fn constant_lhs<T: Copy, F: Apply<T>>(
+            pub(in super::super) unsafe fn both_near<T: Copy, F: ApplyNear<T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                const PIECE: usize = 64;
+                // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+                let (x, y) = unsafe { (read::<T>(args[0], len), read::<T>(args[1], len)) };
+                // SAFETY: the same.
+                let out = unsafe { write(out, len) };
+                for ((out, x), y) in out.chunks_mut(PIECE).zip(x.chunks(PIECE)).zip(y.chunks(PIECE)) {
+                    // Looked at as a whole, so that this is vector code too.
+                    let mut is_far = false;
+                    for (&x, &y) in x.iter().zip(y) {
+                        is_far |= F::is_far(x, y);
+                    }
+                    let all = out.iter_mut().zip(x).zip(y);
+                    if is_far {
+                        for ((out, &x), &y) in all {
+                            out.write(F::apply(x, y));
+                        }
+                    } else {
+                        for ((out, &x), &y) in all {
+                            out.write(F::apply_near(x, y));
+                        }
+                    }
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`].
+            $(#[$feature])?
+            pub(in super::super) unsafe fn constant_lhs<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
             ) {
                 // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
-                let (x, y, out) =
-                    unsafe { (args[0].cast::<T>().read(), read(args[1], len), write(out, len)) };
+                let (x, y) = unsafe { (args[0].cast::<T>().read(), read(args[1], len)) };
+                // SAFETY: the same.
+                let out = unsafe { write(out, len) };
                 for (out, &y) in out.iter_mut().zip(y) {
                     out.write(F::apply(x, y));
                 }
@@ -159,14 +199,15 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
-            pub(super) unsafe fn constant_rhs<T: Copy, F: Apply<T>>(
+            pub(in super::super) unsafe fn constant_rhs<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
             ) {
                 // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
-                let (x, y, out) =
-                    unsafe { (read(args[0], len), args[1].cast::<T>().read(), write(out, len)) };
+                let (x, y) = unsafe { (read(args[0], len), args[1].cast::<T>().read()) };
+                // SAFETY: the same.
+                let out = unsafe { write(out, len) };
                 for (out, &x) in out.iter_mut().zip(x) {
                     out.write(F::apply(x, y));
                 }
@@ -176,7 +217,7 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`]; the argument has twice as many elements as there are results.
             $(#[$feature])?
-            pub(super) unsafe fn halve<T: Copy, F: Apply<T>>(
+            pub(in super::super) unsafe fn halve<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -192,7 +233,7 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
-            pub(super) unsafe fn select<T: Copy>(
+            pub(in super::super) unsafe fn select<T: Copy>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -215,6 +256,7 @@ macro_rules! loops_for {
 }
 
 loops_for!(baseline);
+pub(super) use baseline as plain;
 #[cfg(target_arch = "x86_64")]
 loops_for!(avx2 #[target_feature(enable = "avx2,f16c,fma")]);
 #[cfg(target_arch = "x86_64")]

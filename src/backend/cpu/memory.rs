@@ -44,8 +44,8 @@ impl CpuMemory {
     ///
     /// # Safety
     ///
-    /// So many initialised bytes must be there until this is dropped, and nobody else may use them otherwise than under
-    /// the lock of the storage.
+    /// So many initialised bytes must be there until this is dropped, and nobody else may use them otherwise
+    /// than under the lock of the storage.
     #[cfg(feature = "dlpack")]
     pub(crate) unsafe fn borrowed(start: NonNull<u8>, bytes: usize) -> CpuMemory {
         CpuMemory { start, bytes, owned: false }

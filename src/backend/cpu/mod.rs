@@ -2,17 +2,21 @@
 //!
 //! From a request to the machine, in this order:
 //!
-//! - [`run`] looks up the memory of every slot and hands the request to one of two walks:
-//! - `walk`, element by element, or `sum`, which adds the results up in a fixed tree;
+//! - [`run`] looks up the memory of every slot. A single loop over memory is run at once by `direct`; anything
+//!   else goes to `walk`, element by element, or to `sum`, which adds the results up in a fixed tree;
 //! - `script` translates the program to instructions on registers, by the tables of `kernels` and `convert`;
 //! - `nest` goes over the plan's loops, a row or a rectangle of two loops at a time;
-//! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and memory;
-//! - `loops` are the vector loops that do the work, over the functions of `element`;
-//! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`, `memory` is where elements live.
+//! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and
+//!   memory;
+//! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`;
+//! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`;
+//! - `memory` is where elements live, and `pool` keeps what was freed.
 
 mod blocks;
 mod convert;
+mod direct;
 mod element;
+mod halves;
 mod kernels;
 mod loops;
 mod memory;
@@ -42,6 +46,9 @@ use crate::{Error, Result};
 /// Runs a request on memory that the caller has locked.
 pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
     let settings = Settings::get();
+    if direct::run(request, access, &settings) {
+        return Ok(());
+    }
     let call = Call::new(request, access);
     let ready = match &request.reduction {
         None => walk::run(&call, &settings),
@@ -75,12 +82,8 @@ impl<'a> Call<'a> {
             .chain(inputs)
             .chain(request.masked.then_some(1))
             .collect();
-        let base = |(slot, size): (usize, &usize)| match access.memory(slot) {
-            Memory::Cpu(memory) => {
-                memory.as_ptr().wrapping_add(request.plan.slots[slot].offset * size)
-            }
-            #[cfg(feature = "cuda")]
-            Memory::Cuda(_) => std::ptr::null_mut(),
+        let base = |(slot, size): (usize, &usize)| {
+            address(access, slot, request.plan.slots[slot].offset * size)
         };
         let bases = sizes.iter().enumerate().map(base).collect();
         let is_written = (0..sizes.len()).map(|slot| access.is_written(slot)).collect();
@@ -89,6 +92,15 @@ impl<'a> Call<'a> {
 
     fn mask(&self) -> Option<usize> {
         self.request.masked.then(|| self.sizes.len() - 1)
+    }
+}
+
+/// The address so many bytes into the memory of a slot.
+fn address(access: &Access<'_>, slot: usize, offset: usize) -> *mut u8 {
+    match access.memory(slot) {
+        Memory::Cpu(memory) => memory.as_ptr().wrapping_add(offset),
+        #[cfg(feature = "cuda")]
+        Memory::Cuda(_) => std::ptr::null_mut(),
     }
 }
 

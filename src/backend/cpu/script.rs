@@ -1,8 +1,10 @@
 //! From a program to instructions: which loop runs on what, and in which registers values stay.
 //!
-//! A register is a piece of a block of memory that stays in the L1 cache. It holds as many elements as are computed at a
-//! time, or one if the value is the same for all of them. Values are read where they are if they lie side by side in
-//! memory, and are brought into a register otherwise.
+//! A register is a piece of a block of memory that stays in the L1 cache. It holds as many elements as are
+//! computed at a time, or one if the value is the same for all of them. Values are read where they are if
+//! they lie side by side in memory, and are brought into a register otherwise.
+
+mod registers;
 
 use smallvec::SmallVec;
 
@@ -103,7 +105,8 @@ pub(super) struct Memory<'a> {
 }
 
 impl Script {
-    /// Translates a program; its result is converted to another dtype if one is given. Fails if a step has no meaning.
+    /// Translates a program; its result is converted to another dtype if one is given. Fails if a step has no
+    /// meaning.
     pub(super) fn new(
         program: &Program,
         convert_to: Option<DType>,
@@ -340,7 +343,8 @@ impl<'a> Builder<'a> {
         let start =
             |phase| self.instructions.partition_point(|instruction| instruction.phase < phase);
         let starts = [start(Phase::Span), start(Phase::Block)];
-        let written = |source: &Source| matches!(source, Source::Slot(slot) if self.memory.is_written[usize::from(*slot)]);
+        let is_written = self.memory.is_written;
+        let written = |source: &Source| matches!(source, Source::Slot(slot) if is_written[usize::from(*slot)]);
         if self.memory.writes_directly
             && let Some(last) = self.instructions.last_mut()
             && let (Work::Apply(_, sources), Target::Register(register), Phase::Block) =
@@ -357,78 +361,5 @@ impl<'a> Builder<'a> {
             self.instructions.iter().filter(in_register).map(|instruction| instruction.size);
         let widest = sizes.max().unwrap_or(0);
         Script { instructions: self.instructions, starts, result, mask, registers, widest }
-    }
-
-    /// Lets registers whose values are not needed at the same time be one; gives their number.
-    fn share_registers(&mut self, result: &mut Option<Source>, mask: &mut Option<Source>) -> usize {
-        let count = usize::from(self.registers);
-        // The instruction that looks at a register last; the one that writes it, if nobody looks.
-        let mut last_use: SmallVec<[usize; 8]> = SmallVec::from_elem(0, count);
-        for (index, instruction) in self.instructions.iter_mut().enumerate() {
-            if let Target::Register(register) = instruction.target {
-                // What is computed before the blocks is there for all of them.
-                let is_kept = instruction.phase != Phase::Block;
-                last_use[usize::from(register)] = if is_kept { usize::MAX } else { index };
-            }
-            for register in instruction.work.registers() {
-                let last = &mut last_use[usize::from(*register)];
-                *last = index.max(*last);
-            }
-        }
-        for source in [&*result, &*mask] {
-            if let Some(Source::Register(register)) = source {
-                last_use[usize::from(*register)] = usize::MAX;
-            }
-        }
-        let mut places: SmallVec<[u16; 8]> = SmallVec::from_elem(0, count);
-        let mut free: SmallVec<[u16; 8]> = SmallVec::new();
-        let mut used = 0;
-        for (index, instruction) in self.instructions.iter_mut().enumerate() {
-            let target = match &mut instruction.target {
-                Target::Destination => None,
-                Target::Register(register) => {
-                    let place = free.pop().unwrap_or_else(|| {
-                        used += 1;
-                        used - 1
-                    });
-                    places[usize::from(*register)] = place;
-                    Some((std::mem::replace(register, place), place))
-                }
-            };
-            // Registers are free again after the result has its place, which must be apart from the arguments.
-            let mut end = |register: u16, place: u16| {
-                if last_use[usize::from(register)] == index && !free.contains(&place) {
-                    free.push(place);
-                }
-            };
-            for register in instruction.work.registers() {
-                let place = places[usize::from(*register)];
-                end(std::mem::replace(register, place), place);
-            }
-            if let Some((register, place)) = target {
-                end(register, place);
-            }
-        }
-        for source in [result, mask] {
-            if let Some(Source::Register(register)) = source {
-                *register = places[usize::from(*register)];
-            }
-        }
-        usize::from(used)
-    }
-}
-
-impl Work {
-    /// The registers that are read.
-    fn registers(&mut self) -> impl Iterator<Item = &mut u16> {
-        let sources = match self {
-            Work::Apply(_, sources) => &mut sources[..],
-            Work::Gather(_) => &mut [],
-            Work::Splat(source) => std::slice::from_mut(source),
-        };
-        sources.iter_mut().filter_map(|source| match source {
-            Source::Register(register) => Some(register),
-            _ => None,
-        })
     }
 }

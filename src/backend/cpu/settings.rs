@@ -90,7 +90,7 @@ impl Settings {
             level: Level::detect(),
             block_bytes: MAX_BLOCK_BYTES,
             parallel_bytes: 1024 * 1024,
-            stream_bytes: 16 * 1024 * 1024,
+            stream_bytes: 24 * 1024 * 1024,
             threads: None,
         };
         for part in text.split(',') {

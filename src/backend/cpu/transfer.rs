@@ -89,6 +89,49 @@ pub(super) unsafe fn scatter(
     unsafe { by_size!(size, scatter_sized(from, to, steps, extent)) }
 }
 
+/// Copies bytes past the caches, for whoever will not look at them soon. See [`finish_streams`].
+///
+/// # Safety
+///
+/// `from` must be valid for reads of so many bytes, `to` for writes, and they must be apart.
+pub(super) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+        const LINE: usize = 64;
+        // Whole lines are written at once; what is left at both ends is copied.
+        let head = to.align_offset(LINE).min(bytes);
+        let lines = (bytes - head) / LINE;
+        let tail = head + lines * LINE;
+        // SAFETY: the ranges lie inside those that the caller vouches for, and lines are aligned in `to`.
+        unsafe {
+            to.copy_from_nonoverlapping(from, head);
+            for line in 0..lines {
+                let from = from.add(head + line * LINE).cast::<__m128i>();
+                let to = to.add(head + line * LINE).cast::<__m128i>();
+                for part in 0..LINE / size_of::<__m128i>() {
+                    _mm_stream_si128(to.add(part), _mm_loadu_si128(from.add(part)));
+                }
+            }
+            to.add(tail).copy_from_nonoverlapping(from.add(tail), bytes - tail);
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        to.copy_from_nonoverlapping(from, bytes)
+    }
+}
+
+/// Makes what this thread has streamed visible to others before anything that it writes later.
+pub(super) fn finish_streams() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every machine of the architecture has the instruction.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
 /// As [`scatter`], but elements whose mask is false are left alone. The mask lies side by side as the block does.
 ///
 /// # Safety
@@ -127,13 +170,13 @@ unsafe fn gather_sized<T: Copy>(from: *const u8, steps: Steps, extent: Extent, t
     // Where columns are closer together than rows, cache lines are used up before they are left.
     if steps.outer.unsigned_abs() < steps.inner.unsigned_abs() && extent.outer > 1 {
         for column in 0..extent.inner {
-            for row in 0..extent.outer {
-                let offset = column as isize * steps.inner + row as isize * steps.outer;
-                // SAFETY: the caller vouches for the element, and its place is in the room.
-                unsafe {
-                    let value = from.offset(offset).cast::<T>().read();
-                    to.get_unchecked_mut(row * extent.inner + column).write(value);
-                }
+            let start = from.wrapping_offset(column as isize * steps.inner);
+            // The next columns are far away, where no prefetcher of the machine looks for them.
+            prefetch(start.wrapping_offset(PREFETCHED * steps.inner), steps.outer, extent.outer);
+            let places = to[column..].iter_mut().step_by(extent.inner);
+            for (row, place) in places.enumerate() {
+                // SAFETY: the caller vouches for the element; there is one for each row.
+                place.write(unsafe { start.offset(row as isize * steps.outer).cast::<T>().read() });
             }
         }
         return;
@@ -145,6 +188,27 @@ unsafe fn gather_sized<T: Copy>(from: *const u8, steps: Steps, extent: Extent, t
             to.write(unsafe { from.offset(offset).cast::<T>().read() });
         }
     }
+}
+
+/// How many columns ahead memory is asked for.
+const PREFETCHED: isize = 8;
+
+/// Asks for the lines of elements that will be read soon; they need not exist.
+#[inline(always)]
+fn prefetch(start: *const u8, step: isize, count: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let bytes = count as isize * step;
+        let mut offset = 0isize;
+        while offset.unsigned_abs() < bytes.unsigned_abs() {
+            // SAFETY: a prefetch touches nothing, whatever the address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_offset(offset).cast()) };
+            offset += 64 * step.signum();
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (start, step, count);
 }
 
 /// # Safety

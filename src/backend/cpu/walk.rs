@@ -8,7 +8,7 @@ use super::nest::{Nest, Slots};
 use super::script::{Lie, Memory, Phase, Script};
 use super::settings::Settings;
 use super::sharing;
-use super::transfer::{Extent, Steps, scatter, scatter_masked};
+use super::transfer::{Extent, Steps, finish_streams, scatter, scatter_masked, stream};
 use crate::plan::{OUT, Plan};
 
 /// Rows below this length are not worth a loop of their own.
@@ -16,6 +16,9 @@ const SHORT_ROW: usize = 64;
 
 /// The shortest sides of a loop nest that is worth cutting into squares.
 const SQUARE: usize = 8;
+
+/// Rows below this many bytes are not written past the caches.
+const STREAMED_ROW: usize = 4096;
 
 /// Runs a request without a reduction; none if a step has no meaning.
 pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
@@ -37,11 +40,17 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
     };
     let lies: SmallVec<[Lie; 4]> = (0..call.sizes.len()).map(lie).collect();
     let out_is_dense = plan.rank == 0 || (across.is_none() && step(OUT, 0) == 1);
+    // Whoever reads the destination too has it in the caches already.
+    let streams = out_is_dense
+        && !call.request.masked
+        && plan.len.saturating_mul(call.sizes[OUT]) >= settings.stream_bytes
+        && plan.sizes[0] * call.sizes[OUT] >= STREAMED_ROW
+        && !call.is_written[1..].contains(&true);
     let memory = Memory {
         lies: &lies,
         is_written: &call.is_written,
         mask: call.mask(),
-        writes_directly: out_is_dense && !call.request.masked,
+        writes_directly: out_is_dense && !call.request.masked && !streams,
     };
     let script = Script::new(call.request.program, None, &memory, settings.level)?;
 
@@ -60,11 +69,12 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
         Some((level, is_square)) => {
             let side = if is_square { square_side(block_len) } else { plan.sizes[0] };
             let inner = side.min(plan.sizes[0]).min(block_len);
-            let outer = (block_len / inner).min(plan.sizes[level]);
+            // A power of two, so that the pieces of a row in memory begin and end with a cache line.
+            let outer = previous_power_of_two(block_len / inner).min(plan.sizes[level]);
             Nest::new(plan, &call.sizes, inner, Some((level, outer)))
         }
     };
-    let walk = Walk { call, settings, script, steps: nest.steps(), nest };
+    let walk = Walk { call, settings, script, steps: nest.steps(), nest, streams };
     let share = walk.nest.units.div_ceil(parts);
     let work = |part: usize| {
         let start = part * share;
@@ -72,8 +82,8 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
         if start < end {
             // SAFETY: the plan was made from layouts that lie inside their storages, whose locks are held;
             // storages are written in full before they are shared, and hold elements of the dtypes that the
-            // program names; the destination's elements were checked to be distinct, inputs that share its storage are
-            // the same view or apart; parts write disjoint elements.
+            // program names; the destination's elements were checked to be distinct, inputs that share its
+            // storage are the same view or apart; parts write disjoint elements.
             unsafe { walk.units(start, end) };
         }
     };
@@ -113,12 +123,18 @@ fn square_side(count: usize) -> usize {
     1 << (count.max(1).ilog2() / 2)
 }
 
+fn previous_power_of_two(count: usize) -> usize {
+    1 << count.max(1).ilog2()
+}
+
 struct Walk<'a> {
     call: &'a Call<'a>,
     settings: &'a Settings,
     script: Script,
     nest: Nest<'a>,
     steps: SmallVec<[Steps; 4]>,
+    /// Whether results are written past the caches.
+    streams: bool,
 }
 
 impl Walk<'_> {
@@ -138,6 +154,9 @@ impl Walk<'_> {
             // SAFETY: the caller's promise, for the elements of this unit.
             unsafe { self.unit(&frame, slots, extent) };
         });
+        if self.streams {
+            finish_streams();
+        }
     }
 
     /// # Safety
@@ -179,6 +198,7 @@ impl Walk<'_> {
         // or apart from it.
         unsafe {
             match self.script.mask {
+                None if self.streams => stream(from, to, place.extent.inner * size),
                 None => scatter(size, from, to, steps, place.extent),
                 Some(mask) => {
                     let mask = frame.resolve(mask, place.slots);

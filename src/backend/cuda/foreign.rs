@@ -84,7 +84,7 @@ pub(crate) fn adopt<T: Element>(slice: CudaSlice<T>) -> Result<Storage> {
 /// The address of memory, with all work on it so far before later work on a device's stream.
 #[cfg(feature = "dlpack")]
 pub(crate) fn address_on(memory: &CudaMemory, device: &CudaDevice) -> Result<CUdeviceptr> {
-    memory.before_write(&device.lane)?;
+    memory.before_write(&device.stream)?;
     Ok(memory.address())
 }
 
@@ -100,7 +100,7 @@ pub(crate) unsafe fn borrowed(
     bytes: usize,
 ) -> CudaMemory {
     // SAFETY: the caller's own promise.
-    unsafe { CudaMemory::from_raw(&device.lane, address, bytes, Tenure::LentForWriting) }
+    unsafe { CudaMemory::from_raw(&device.stream, address, bytes, Ownership::LentForWriting) }
 }
 
 /// Makes memory that holds `len` elements a slice, in order for its stream.

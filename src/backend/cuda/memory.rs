@@ -62,6 +62,12 @@ impl CudaMemory {
         Ok(unsafe { CudaMemory::from_raw(stream, address, bytes, Ownership::Owned) })
     }
 
+    /// Whether the block is freed with this value, and not somebody else's.
+    #[cfg(feature = "dlpack")]
+    pub(crate) fn is_owned(&self) -> bool {
+        self.ownership == Ownership::Owned
+    }
+
     /// A block that comes from elsewhere.
     ///
     /// # Safety

@@ -67,7 +67,20 @@ pub(crate) fn device_count() -> usize {
     if nvrtc::library().is_err() { 0 } else { probe::device_count().unwrap_or(0) }
 }
 
+/// The PTX of a source for an architecture such as 80.
+pub(crate) fn ptx(
+    name: &str,
+    source: &str,
+    defines: &[String],
+    architecture: u32,
+) -> Result<String> {
+    let target = Target::Ptx(architecture);
+    let code = nvrtc::library()?.compile(name, source, &options(target, defines), target)?;
+    Ok(String::from_utf8_lossy(&code).trim_end_matches('\0').to_owned())
+}
+
 /// Whether there is no device to speak of: no driver, or one that finds none.
+#[cfg(feature = "cpu")]
 pub(crate) fn is_absent() -> bool {
     probe::is_absent()
 }

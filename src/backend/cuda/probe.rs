@@ -44,6 +44,7 @@ const DRIVER: [&str; 2] =
     if cfg!(windows) { ["nvcuda.dll"; 2] } else { ["libcuda.so", "libcuda.so.1"] };
 
 /// Whether the machine has no driver, or one that finds no device. A driver that is too old or broken is not absent.
+#[cfg(feature = "cpu")]
 pub(super) fn is_absent() -> bool {
     match device_count() {
         Ok(count) => count == 0,

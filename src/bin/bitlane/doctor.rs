@@ -90,11 +90,10 @@ fn instructions() -> Vec<&'static str> {
 /// Where a library has been loaded from, on systems that tell.
 fn loaded(library: &str) -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let path = maps.lines().find_map(|line| {
+    maps.lines().find_map(|line| {
         let path = &line[line.find('/')?..];
         path.rsplit('/').next()?.starts_with(library).then(|| path.to_owned())
-    });
-    path
+    })
 }
 
 #[cfg(feature = "cuda")]

@@ -40,14 +40,17 @@ const ARRANGEMENTS: [Arrangement; 6] = [
 ];
 
 /// The sizes of the operands: no multiple of any vector.
-const ROWS: usize = 67;
-const COLUMNS: usize = 131;
+const ROWS: usize = 23;
+const COLUMNS: usize = 61;
 
 /// A comparison that is to be made.
 struct Case {
     name: String,
-    run: Box<dyn Fn(&Device) -> Result<Tensor, Error>>,
+    run: Computation,
 }
+
+/// What is computed on either device.
+type Computation = Box<dyn Fn(&Device) -> Result<Tensor, Error>>;
 
 /// Runs the command. It fails if anything differs.
 pub fn run(options: &Options) -> Outcome {

@@ -9,7 +9,9 @@
 //! - [`import`] makes a tensor of a capsule. The producer's memory is given back when the last view of the tensor is
 //!   gone and, on CUDA, the work on it is done. The device that is given says on which stream the data is ready.
 //!
-//! Nobody locks the memory for both sides: a program must not write it on one side while the other uses it.
+//! Nobody locks the memory for both sides: a program must not write it on one side while the other uses it, which is
+//! what [`Capsule::from_raw`] asks to be promised. A capsule that never left bitlane is imported as the very tensor that
+//! was exported, and needs no promise.
 //!
 //! ```
 //! use bitlane::dlpack::{self, Capsule, DLManagedTensorVersioned};
@@ -39,7 +41,11 @@ use crate::storage::Storage;
 use crate::{DType, Device, Error, Result, Tensor};
 
 /// A managed tensor that is owned: dropping it tells its producer.
-pub struct Capsule<M: Managed>(NonNull<M>);
+pub struct Capsule<M: Managed> {
+    managed: NonNull<M>,
+    /// Whether [`export`] made it and nobody else has had it since.
+    own: bool,
+}
 
 // SAFETY: a managed tensor is not tied to a thread; its deleter may be called from any.
 unsafe impl<M: Managed> Send for Capsule<M> {}
@@ -55,19 +61,19 @@ impl<M: Managed> Capsule<M> {
     /// Its elements must be initialised, bools being 0 or 1. As long as this capsule or a tensor that is imported from it
     /// exists, nobody may write the elements while bitlane uses them, nor use them while bitlane writes.
     pub unsafe fn from_raw(managed: *mut M) -> Option<Capsule<M>> {
-        NonNull::new(managed).map(Capsule)
+        NonNull::new(managed).map(|managed| Capsule { managed, own: false })
     }
 
     /// Gives the managed tensor up, to a library that will call its deleter.
     pub fn into_raw(self) -> *mut M {
-        let managed = self.0.as_ptr();
+        let managed = self.managed.as_ptr();
         std::mem::forget(self);
         managed
     }
 
     fn managed(&self) -> &M {
         // SAFETY: the structure is valid for as long as it is owned, and it is owned by `self`.
-        unsafe { self.0.as_ref() }
+        unsafe { self.managed.as_ref() }
     }
 }
 
@@ -75,7 +81,7 @@ impl<M: Managed> Drop for Capsule<M> {
     fn drop(&mut self) {
         if let Some(deleter) = self.managed().deleter() {
             // SAFETY: the structure is owned and not used after this; its deleter is called once.
-            unsafe { deleter(self.0.as_ptr()) }
+            unsafe { deleter(self.managed.as_ptr()) }
         }
     }
 }
@@ -89,7 +95,7 @@ impl<M: Managed> fmt::Debug for Capsule<M> {
 /// What an exported tensor needs to live.
 struct Exported {
     /// Keeps the memory.
-    _tensor: Tensor,
+    tensor: Tensor,
     shape: [i64; MAX_RANK],
     strides: [i64; MAX_RANK],
 }
@@ -110,13 +116,11 @@ unsafe extern "C" fn delete<M: Managed>(managed: *mut M) {
 ///
 /// # Errors
 ///
-/// On CUDA [`Error::Driver`] if streams cannot be put in order.
+/// On CUDA [`Error::Driver`] if streams cannot be put in order, and [`Error::InvalidArgument`] for memory that is only lent
+/// to a function (`cuda::with_view`), and would be gone after it.
 pub fn export<M: Managed>(tensor: &Tensor) -> Result<Capsule<M>> {
-    let mut exported = Box::new(Exported {
-        _tensor: tensor.clone(),
-        shape: [1; MAX_RANK],
-        strides: [0; MAX_RANK],
-    });
+    let mut exported =
+        Box::new(Exported { tensor: tensor.clone(), shape: [1; MAX_RANK], strides: [0; MAX_RANK] });
     for axis in 0..tensor.rank() {
         exported.shape[axis] = tensor.shape()[axis] as i64;
         exported.strides[axis] = tensor.strides()[axis] as i64;
@@ -133,7 +137,7 @@ pub fn export<M: Managed>(tensor: &Tensor) -> Result<Capsule<M>> {
         byte_offset: 0,
     };
     let managed = Box::new(M::new(dl_tensor, Box::into_raw(exported).cast()));
-    Ok(Capsule(NonNull::from(Box::leak(managed))))
+    Ok(Capsule { managed: NonNull::from(Box::leak(managed)), own: true })
 }
 
 /// The start of a tensor's storage, and what DLPack calls its device.
@@ -145,6 +149,9 @@ fn address(tensor: &Tensor) -> Result<(*mut u8, DLDevice)> {
         }
         #[cfg(feature = "cuda")]
         Memory::Cuda(memory) => match tensor.device().kind() {
+            Kind::Cuda(_) if !memory.is_owned() && !tensor.storage().has_owner() => {
+                Err(invalid("the memory is lent to a function; export a `copy`"))
+            }
             Kind::Cuda(device) => {
                 let address = crate::backend::cuda::foreign::address_on(memory, device)?;
                 let device_id = i32::try_from(device.ordinal()).unwrap_or(i32::MAX);
@@ -177,6 +184,12 @@ pub fn import<M: Managed>(capsule: Capsule<M>, device: &Device) -> Result<Tensor
     }
     let tensor = *managed.tensor();
     expect_device(op, tensor.device, device)?;
+    if capsule.own {
+        // Another storage over the same memory would have a lock of its own.
+        // SAFETY: `export` made the context, which lives as long as the capsule.
+        let exported = unsafe { &*managed.context().cast::<Exported>() };
+        return Ok(exported.tensor.with_device(device));
+    }
     let dtype = dtype_of(tensor.dtype)?;
     let (shape, strides) = sizes(&tensor)?;
     checked_len(op, &shape, dtype.size())?;

@@ -103,7 +103,7 @@ impl Progress {
         if self.is_terminal {
             eprint!("\r\x1b[K{line}");
             let _ = std::io::stderr().flush(); // a line that cannot be shown is no failure
-        } else if done.is_multiple_of(20) {
+        } else if done.is_multiple_of(self.all.div_ceil(20)) {
             eprintln!("{line}");
         }
     }

@@ -12,8 +12,9 @@ use crate::{Command, Outcome};
 
 pub const COMMAND: Command = Command { name: "small-call", usage: "", run };
 
-/// What is counted, and how many instructions it may take.
-const CALLS: &[(&str, u64)] = &[("out", 3_000), ("fresh", 3_500)];
+/// What is counted, and how many instructions it may take. The counts were 8,892 and 9,050 when this was set; lower the
+/// limits whenever a call gets cheaper.
+const CALLS: &[(&str, u64)] = &[("out", 9_300), ("fresh", 9_500)];
 
 fn run(arguments: Arguments) -> Outcome {
     arguments.finish()?;

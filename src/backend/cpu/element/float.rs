@@ -3,8 +3,9 @@
 
 use half::{bf16, f16};
 
-use super::{Modular, Number, Quotient};
+use super::{Modular, NearModular, Number, Quotient};
 use crate::cast::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
+use crate::math;
 
 /// The bits of a float, in an unsigned integer of its size.
 pub(crate) trait FloatBits: Copy {
@@ -105,17 +106,43 @@ floats! {
 }
 
 macro_rules! modular {
-    ($($float:ident, $fmod:path;)*) => {$(
-        // Floor division and the remainder as NumPy computes them.
+    ($($float:ident, $fmod:path, $fmod_near:path, $is_far:path;)*) => {$(
         impl Modular for $float {
             #[inline(always)]
             fn floor_divide(self, other: Self) -> Self {
-                let (x, y) = (self, other);
-                let ratio = x / y;
+                self.quotient(other, $fmod(self, other))
+            }
+
+            #[inline(always)]
+            fn remainder(self, other: Self) -> Self {
+                self.rest(other, $fmod(self, other))
+            }
+        }
+
+        impl NearModular for $float {
+            #[inline(always)]
+            fn is_far(self, other: Self) -> bool {
+                $is_far(self, other)
+            }
+
+            #[inline(always)]
+            fn floor_divide_near(self, other: Self) -> Self {
+                self.quotient(other, $fmod_near(self, other))
+            }
+
+            #[inline(always)]
+            fn remainder_near(self, other: Self) -> Self {
+                self.rest(other, $fmod_near(self, other))
+            }
+        }
+
+        impl FromRemainder for $float {
+            #[inline(always)]
+            fn quotient(self, y: Self, remainder: Self) -> Self {
+                let ratio = self / y;
                 // The remainder is exact, so the quotient is all but an integer already.
-                let remainder = $fmod(x, y);
                 let differs = (remainder != 0.0) & ((y < 0.0) != (remainder < 0.0));
-                let quotient = (x - remainder) / y - if differs { 1.0 } else { 0.0 };
+                let quotient = (self - remainder) / y - if differs { 1.0 } else { 0.0 };
                 let floor = quotient.floor();
                 let nearest = if quotient - floor > 0.5 { floor + 1.0 } else { floor };
                 let signed = if quotient == 0.0 { (0.0 as $float).copysign(ratio) } else { nearest };
@@ -123,9 +150,7 @@ macro_rules! modular {
             }
 
             #[inline(always)]
-            fn remainder(self, other: Self) -> Self {
-                let (x, y) = (self, other);
-                let remainder = $fmod(x, y);
+            fn rest(self, y: Self, remainder: Self) -> Self {
                 let differs = (y < 0.0) != (remainder < 0.0);
                 let moved = if differs { remainder + y } else { remainder };
                 if remainder == 0.0 { (0.0 as $float).copysign(y) } else { moved }
@@ -134,9 +159,15 @@ macro_rules! modular {
     )*};
 }
 
+/// Floor division and the remainder as NumPy computes them, from the remainder that has the sign of the dividend.
+trait FromRemainder: Copy {
+    fn quotient(self, y: Self, remainder: Self) -> Self;
+    fn rest(self, y: Self, remainder: Self) -> Self;
+}
+
 modular! {
-    f32, crate::math::fmod_f32;
-    f64, crate::math::fmod_f64;
+    f32, math::fmod_f32, math::fmod_step_f32, math::is_far_f32;
+    f64, math::fmod_f64, math::fmod_step_f64, math::is_far_f64;
 }
 
 #[cfg(test)]

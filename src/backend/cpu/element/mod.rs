@@ -25,6 +25,14 @@ pub(super) trait Map<T> {
     fn map(x: T) -> Self::Output;
 }
 
+/// A function of two elements that has a short way for most of them, without branches.
+pub(super) trait ApplyNear<T>: Apply<T> {
+    /// Whether only the long way will do.
+    fn is_far(x: T, y: T) -> bool;
+    /// The short way.
+    fn apply_near(x: T, y: T) -> Self::Output;
+}
+
 /// A function of two elements.
 pub(super) trait Apply<T> {
     type Output;
@@ -79,6 +87,13 @@ pub(super) trait Modular: Copy {
     fn remainder(self, other: Self) -> Self;
 }
 
+/// As [`Modular`], for operands that are not too far apart.
+pub(super) trait NearModular: Modular {
+    fn is_far(self, other: Self) -> bool;
+    fn floor_divide_near(self, other: Self) -> Self;
+    fn remainder_near(self, other: Self) -> Self;
+}
+
 /// Equality.
 pub(super) trait Comparable: Copy {
     fn equals(self, other: Self) -> bool;
@@ -121,12 +136,30 @@ functions_of_two! {
     BitwiseAnd: [BitAnd<Output = T>] T, |x, y| x & y;
     BitwiseOr: [BitOr<Output = T>] T, |x, y| x | y;
     BitwiseXor: [BitXor<Output = T>] T, |x, y| x ^ y;
-    Maximum: [Ordered] T, |x, y| x.maximum(y);
-    Minimum: [Ordered] T, |x, y| x.minimum(y);
+    Maximum: [Ordered] T, |x, y| x.larger(y);
+    Minimum: [Ordered] T, |x, y| x.smaller(y);
     Fmax: [Ordered] T, |x, y| x.fmax(y);
     Fmin: [Ordered] T, |x, y| x.fmin(y);
     NextAfter: [Float] T, |x, y| x.nextafter(y);
 }
+
+macro_rules! near_functions {
+    ($($function:ident: $near:ident;)*) => {$(
+        impl<T: NearModular> ApplyNear<T> for $function {
+            #[inline(always)]
+            fn is_far(x: T, y: T) -> bool {
+                x.is_far(y)
+            }
+
+            #[inline(always)]
+            fn apply_near(x: T, y: T) -> T {
+                x.$near(y)
+            }
+        }
+    )*};
+}
+
+near_functions! { FloorDivide: floor_divide_near; Remainder: remainder_near; }
 
 /// The conversion to `T`, as a function of one element.
 pub(super) struct CastTo<T>(std::marker::PhantomData<T>);

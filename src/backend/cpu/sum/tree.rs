@@ -157,8 +157,8 @@ impl<A: Total> Forest<A> {
     ///
     /// # Safety
     ///
-    /// They must have been, for the same number of sums, at most the width, since the forest was empty; and there must
-    /// not be more of them than the forest was made for.
+    /// They must have been, for the same number of sums, at most the width, since the forest was empty; and
+    /// there must not be more of them than the forest was made for.
     pub(super) unsafe fn push(&mut self, count: usize) {
         let mut right = self.next();
         let mut level = 0;
