@@ -1,13 +1,21 @@
+<<<<<<< HEAD
 // The device functions on the host, for tests: the same functions and words, with PTX instructions replaced by their models. Nothing here is part of the library.
+=======
+// The device functions on the host, for tests: the same functions, words and conversions, with PTX instructions replaced
+// by their models. Nothing here is part of the library.
+>>>>>>> gpu
 
 #include "params.h"
 
 #include "prelude.cuh"
 
 #include "convert.cuh"
+#include "ops.cuh"
+<<<<<<< HEAD
+=======
 #include "tables.cuh"
 #include "math.cuh"
-#include "ops.cuh"
+>>>>>>> gpu
 #include "functions.cuh"
 #include "vectors.cuh"
 #include "packed.cuh"

@@ -4,7 +4,6 @@ use bitlane::{BinaryOp, Complex, DType, Scalar};
 
 use crate::data::{dense, lanes, strided, turned};
 use crate::model::view::View;
-use crate::runner::GENERATED;
 
 /// What one side of an operation is.
 #[derive(Clone, Debug)]

@@ -6,7 +6,6 @@ use crate::cases::{Case, Destination, Operand};
 use crate::data::{dense, lanes, strided, turned};
 use crate::model::ops::result_dtype;
 use crate::model::view::View;
-use crate::runner::GENERATED;
 
 fn into(shape: &'static str, lhs: View, rhs: View, to: Destination) -> Case {
     Case { to, ..Case::new(shape, lhs, rhs) }

@@ -8,6 +8,7 @@ use bitlane::{BinaryOp, DType, Rules, Tensor, binary};
 
 use crate::data::{dense, strided};
 use crate::model::element::Nan;
+<<<<<<< HEAD
 use crate::runner::{GENERATED, Runner};
 
 const RULES: [Rules; 4] = [Rules::Paddle, Rules::Torch, Rules::NumPy, Rules::Jax];
@@ -22,6 +23,29 @@ pub fn pairs(runner: &Runner, op: BinaryOp) {
                 for rules in RULES {
                     pair(runner, op, [lhs, rhs], rules, place / 11, &mut seen);
                 }
+=======
+use crate::runner::{Kernel, Runner};
+
+const RULES: [Rules; 4] = [Rules::Paddle, Rules::Torch, Rules::NumPy, Rules::Jax];
+
+/// Pairs of dtypes for one operation. Every pair is a kernel to compile, so each operation takes its share of
+/// them, and another one in the next run.
+pub fn pairs(runner: &Runner, index: usize) {
+    static TURN: OnceLock<usize> = OnceLock::new();
+    let turn = *TURN.get_or_init(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let turn = std::env::var("BITLANE_TURN").ok().and_then(|turn| turn.parse().ok());
+        let turn = turn.unwrap_or(now.as_secs() as usize % BinaryOp::ALL.len());
+        super::say(&format!("BITLANE_TURN={turn} repeats these pairs of dtypes"));
+        turn
+    });
+    let all = DType::ALL.iter().flat_map(|&lhs| DType::ALL.iter().map(move |&rhs| (lhs, rhs)));
+    for (at, (lhs, rhs)) in all.filter(|(lhs, rhs)| lhs != rhs).enumerate() {
+        if (at + turn) % BinaryOp::ALL.len() == index {
+            let mut seen = BTreeSet::new();
+            for rules in RULES {
+                pair(runner, BinaryOp::ALL[index], [lhs, rhs], rules, &mut seen);
+>>>>>>> gpu
             }
         }
     }
@@ -32,7 +56,6 @@ fn pair(
     op: BinaryOp,
     [lhs, rhs]: [DType; 2],
     rules: Rules,
-    turn: usize,
     seen: &mut BTreeSet<String>,
 ) {
     let (x, y) = (&runner.data(lhs).lhs, &runner.data(rhs).rhs);
@@ -43,7 +66,7 @@ fn pair(
         (dense(&[37], 1), dense(&[], 2)),
         (dense(&[], 2), dense(&[37], 1)),
     ];
-    for (at, (l, r)) in layouts.iter().enumerate().skip(turn % 2).step_by(2) {
+    for (at, (l, r)) in layouts.iter().enumerate() {
         let views = |side: usize| (l.of(&x.0[side]), r.of(&y.0[side]));
         // Rules that agree on what is computed lead to the same launch.
         let general = |op: BinaryOp| {
@@ -64,6 +87,7 @@ fn pair(
 }
 
 /// The comparisons that are exact over all integers: an unsigned 64-bit one with a signed one.
+<<<<<<< HEAD
 pub fn exact(runner: &Runner, op: BinaryOp, force: Force) {
     let signed = [DType::I8, DType::I16, DType::I32, DType::I64];
     for (lhs, rhs) in signed.iter().flat_map(|&s| [(DType::U64, s), (s, DType::U64)]) {
@@ -82,5 +106,26 @@ pub fn exact(runner: &Runner, op: BinaryOp, force: Force) {
                 binary(op, &x, &y).rules(Rules::NumPy).run()
             });
         }
+=======
+pub const EXACT: [BinaryOp; 6] = [
+    BinaryOp::Equal,
+    BinaryOp::NotEqual,
+    BinaryOp::LessThan,
+    BinaryOp::LessEqual,
+    BinaryOp::GreaterThan,
+    BinaryOp::GreaterEqual,
+];
+
+pub fn exact(runner: &Runner, op: BinaryOp) {
+    for (lhs, rhs) in [(DType::U64, DType::I64), (DType::I64, DType::U64), (DType::I8, DType::U64)] {
+        let (x, y) = (&runner.data(lhs).lhs, &runner.data(rhs).rhs);
+        let n = if lhs == DType::I64 { 2055 } else { 300 };
+        let (l, r) = (dense(&[n], 0), dense(&[n], 0));
+        let what = || format!("{op} of {lhs} and {rhs}, {l:?} {r:?}");
+        runner.agree(Some(&Kernel::Generated), Nan::Exact, what, |side| {
+            let (x, y): (Tensor, Tensor) = (l.of(&x.0[side]), r.of(&y.0[side]));
+            binary(op, &x, &y).rules(Rules::NumPy).run()
+        });
+>>>>>>> gpu
     }
 }

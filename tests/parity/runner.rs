@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 
-use bitlane::introspect::{self, Force};
+use bitlane::introspect::{self, Force, Module};
 use bitlane::{BinaryOp, DType, Device, Result, Tensor, binary};
 
 use crate::cases::{Case, Destination, Operand};
@@ -74,7 +74,12 @@ impl Runner {
         let cpu = call(0);
         introspect::record();
         let cuda = call(1);
+<<<<<<< HEAD
         let ran = introspect::recorded().pop();
+=======
+        let all = introspect::recorded();
+        let ran = all.last();
+>>>>>>> gpu
         let complaint = match (&cpu, &cuda) {
             (Ok(cpu), Ok(cuda)) => difference(cpu, cuda, nan),
             (Err(cpu), Err(cuda)) if kernel.is_none() && cpu.kind() == cuda.kind() => None,
@@ -91,7 +96,13 @@ impl Runner {
                 ran.as_deref().unwrap_or("nothing")
             ));
         }
+<<<<<<< HEAD
         if kernel.is_some_and(|kernel| !ran.as_deref().is_some_and(|ran| is_kernel(kernel, ran))) {
+=======
+        if let Some(kernel) = kernel
+            && !self.is_kernel(kernel, ran)
+        {
+>>>>>>> gpu
             self.fail(format!("{} was to run on {kernel:?}, not {ran:?}", what()));
         }
         if cuda.is_ok() {
@@ -108,9 +119,15 @@ impl Runner {
             (_, nan) => nan,
         };
         let to = self.storages(data, &case.to);
+<<<<<<< HEAD
         let kernel = match shape_under(op, case, force) {
             GENERATED => GENERATED.into(),
             shape => format!("{shape}_{}_{dtype}", kernel_name(op)),
+=======
+        let kernel = match shape_under(case, force) {
+            GENERATED => Kernel::Generated,
+            shape => Kernel::Written(format!("{shape}_{}_{dtype}", kernel_name(op))),
+>>>>>>> gpu
         };
         let what = || format!("{op} of {dtype}, {case:?}, {force:?}");
         self.agree(Some(&kernel), nan, what, |side| {
@@ -164,6 +181,12 @@ impl Runner {
         }
     }
 
+    /// Runs a function for every module, on a few threads.
+    pub fn for_each_module(&self, run: impl Fn(&Module) + Sync) {
+        let modules = introspect::modules();
+        self.share(modules.len(), |at| run(&modules[at]));
+    }
+
     /// Runs a function for every number below `count`, on a few threads.
     pub fn share(&self, count: usize, run: impl Fn(usize) + Sync) {
         let next = AtomicUsize::new(0);
@@ -191,6 +214,7 @@ pub fn kernel_name(op: BinaryOp) -> &'static str {
     }
 }
 
+<<<<<<< HEAD
 /// What a case says of its kernel if that is a generated one.
 pub const GENERATED: &str = "generated";
 
@@ -225,5 +249,21 @@ pub fn shape_under(op: BinaryOp, case: &Case, force: Force) -> &'static str {
         "gen4" | "gath4" => "gath4",
         "gen8" | "gath8" => "gath8",
         _ => "gath2",
+=======
+/// The shape of the kernel that a case takes if it is made to take another one.
+pub fn shape_under(case: &Case, force: Force) -> &'static str {
+    let numbers = [&case.lhs, &case.rhs].iter().any(|o| matches!(o, Operand::Number(_)));
+    match force {
+        Force::NOTHING => case.shape,
+        Force::GATHER if numbers || case.shape == GENERATED => case.shape,
+        Force::GATHER => match case.shape {
+            // Five loops, the inner one of which is a single vector.
+            "gen4" if case.rank() == 5 => "gath8",
+            "gen4" | "gath4" => "gath4",
+            "gen8" | "gath8" => "gath8",
+            _ => "gath2",
+        },
+        _ => GENERATED,
+>>>>>>> gpu
     }
 }

@@ -1,11 +1,19 @@
+<<<<<<< HEAD
 //! Programs of one operand, and the gradient of copysign.
 
 use bitlane::introspect::Force;
 use bitlane::{BinaryOp, DType, Result, Tensor, binary};
+=======
+//! Operations on one operand, sums, and the gradient of copysign.
+
+use bitlane::introspect::Force;
+use bitlane::{DType, Result, Tensor};
+>>>>>>> gpu
 
 use crate::data::{Pair, dense, lanes, strided, turned};
 use crate::model::element::{Bits, Nan, Number, encode_float};
 use crate::model::view::View;
+<<<<<<< HEAD
 use crate::runner::{GENERATED, Runner};
 
 /// Views for one operand.
@@ -41,12 +49,54 @@ pub fn cast(runner: &Runner, to: DType, force: Force) {
         let storage = Pair::new(to, &data.elements[..n + 1], &runner.devices);
         let what = || format!("{n} elements of {to}, overlapping, {force:?}");
         runner.agree(Some(GENERATED), Nan::Any, what, |side| {
+=======
+use crate::runner::{Kernel, Runner};
+
+/// Views for one operand: whole blocks, odd places, turned round, standing still.
+fn views(dtype: DType) -> Vec<View> {
+    let l = lanes(dtype);
+    vec![
+        dense(&[1024 * l + l + 3], 0),
+        dense(&[700 * l + 5], 1),
+        strided(&[6, 4 * l], &[0, 1]),
+        turned(&[33, 2 * l + 1]),
+        turned(&[3, 5, 7]),
+        strided(&[2; 8], &[1, -2, 4, -8, 16, -32, 64, 128]),
+    ]
+}
+
+type Unary = fn(&Tensor) -> Result<Tensor>;
+
+const UNARY: [(&str, Unary); 5] = [
+    ("abs", Tensor::abs),
+    ("negative", Tensor::negative),
+    ("bitwise_not", Tensor::bitwise_not),
+    ("logical_not", Tensor::logical_not),
+    ("signbit", Tensor::signbit),
+];
+
+/// Copies, conversions, fills, and every unary operation.
+pub fn all(runner: &Runner, dtype: DType) {
+    let data = runner.data(dtype);
+    let generated = Some(&Kernel::Generated);
+    for view in views(dtype) {
+        let what = || format!("a copy of {dtype}, {view:?}");
+        runner.agree(generated, Nan::Exact, what, |side| view.of(&data.lhs.0[side]).copy());
+    }
+    // A destination that overlaps what is read is written by a copy from where it was computed.
+    let l = lanes(dtype);
+    for n in [2, l + 1, 1024 * l + l + 3] {
+        let storage = Pair::new(dtype, &data.elements[..n + 1], &runner.devices);
+        let what = || format!("{n} elements of {dtype}, overlapping");
+        runner.agree(generated, Nan::Any, what, |side| {
+>>>>>>> gpu
             let base = &storage.0[side];
             let later = dense(&[n], 1).of(base);
             binary(BinaryOp::Add, &later, &later).out(&mut dense(&[n], 0).of(base)).run()?;
             Ok(base.clone())
         });
     }
+<<<<<<< HEAD
     // Under a force, others for each dtype.
     let every = if force == Force::NOTHING { 1 } else { 5 };
     let is_due = |from: DType| from != to && (from as usize + to as usize) % every == 0;
@@ -105,6 +155,66 @@ pub fn of_one(runner: &Runner, dtype: DType, force: Force) {
 
 /// The gradient. Sums are of small whole numbers, so that they are exact in any order.
 pub fn copysign_grad(runner: &Runner, dtype: DType) {
+=======
+    for &to in DType::ALL.iter().filter(|&&to| to != dtype) {
+        let what = || format!("{dtype} cast to {to}");
+        runner.agree(generated, Nan::SameSign, what, |side| {
+            dense(&[1030], 0).of(&data.lhs.0[side]).cast(to)
+        });
+    }
+    let (a, b) = (turned(&[7, 9, 5]), DType::F64);
+    let what = || format!("{dtype} turned and cast to {b}");
+    runner.agree(generated, Nan::SameSign, what, |side| {
+        let x = a.of(&data.lhs.0[side]);
+        if dtype == b { x.copy() } else { x.cast(b) }
+    });
+    runner.agree(
+        generated,
+        Nan::Exact,
+        || format!("{dtype} filled"),
+        |side| Tensor::ones([1030], dtype, &runner.devices[side]),
+    );
+    for (name, function) in UNARY {
+        for view in [dense(&[1024 * l + 3], 0), dense(&[300], 1), turned(&[3, 5, 7])] {
+            let what = || format!("{name} of {dtype}, {view:?}");
+            // A dtype without the operation is refused on both sides.
+            runner.agree(None, Nan::Exact, what, |side| function(&view.of(&data.lhs.0[side])));
+        }
+    }
+    if dtype.is_float() {
+        copysign_grad(runner, dtype);
+    }
+}
+
+/// What sums are made to do: nothing, one thread for each, many threads for each, more stages.
+pub const SUMS: [Force; 4] = [
+    Force::NOTHING,
+    Force::THREAD_SUMS,
+    Force::BLOCK_SUMS,
+    Force::SMALL_SEGMENTS,
+];
+
+/// Sums over rows, columns and everything, of any elements at all.
+pub fn sums(runner: &Runner, dtype: DType, force: Force) {
+    let data = runner.data(dtype);
+    let cases: [(View, &[usize]); 6] = [
+        (dense(&[1], 0), &[]),
+        (dense(&[4099], 1), &[]),
+        (dense(&[37, 65], 0), &[0]),
+        (dense(&[37, 65], 0), &[1]),
+        (turned(&[9, 33, 5]), &[0, 2]),
+        (strided(&[257, 3], &[-1, 0]), &[0]),
+    ];
+    for (view, axes) in cases {
+        let what = || format!("the sum of {dtype}, {view:?} over {axes:?}, {force:?}");
+        let generated = Some(&Kernel::Generated);
+        runner.agree(generated, Nan::Any, what, |side| view.of(&data.lhs.0[side]).sum(axes));
+    }
+}
+
+/// The gradient, of small whole numbers where it is summed.
+fn copysign_grad(runner: &Runner, dtype: DType) {
+>>>>>>> gpu
     let whole = |at: usize| -> Bits {
         let value = (at * 7 % 23) as i128 - 11;
         let (negative, mantissa) = (value < 0, value.unsigned_abs());
@@ -131,7 +241,11 @@ pub fn copysign_grad(runner: &Runner, dtype: DType) {
     for (x, y, g) in cases {
         let what = || format!("the gradient of {dtype}, {x:?} {y:?} {g:?}");
         let is_summed = x.shape != g.shape;
+<<<<<<< HEAD
         runner.agree(Some(GENERATED), Nan::Exact, what, |side| {
+=======
+        runner.agree(Some(&Kernel::Generated), Nan::Exact, what, |side| {
+>>>>>>> gpu
             let from = if is_summed { &numbers } else { &data.rhs };
             let (x, y) = (x.of(&data.lhs.0[side]), y.of(&data.rhs.0[side]));
             let (gx, gy) = x.copysign_grad(&y, &g.of(&from.0[side]))?;
