@@ -1,9 +1,5 @@
-<<<<<<< HEAD
-// The device functions on the host, for tests: the same functions and words, with PTX instructions replaced by their models. Nothing here is part of the library.
-=======
 // The device functions on the host, for tests: the same functions, words and conversions, with PTX instructions replaced
 // by their models. Nothing here is part of the library.
->>>>>>> gpu
 
 #include "params.h"
 
@@ -11,11 +7,8 @@
 
 #include "convert.cuh"
 #include "ops.cuh"
-<<<<<<< HEAD
-=======
 #include "tables.cuh"
 #include "math.cuh"
->>>>>>> gpu
 #include "functions.cuh"
 #include "vectors.cuh"
 #include "packed.cuh"

@@ -5,6 +5,9 @@ use bitlane::{BinaryOp, Complex, DType, Scalar};
 use crate::data::{dense, lanes, strided, turned};
 use crate::model::view::View;
 
+/// The shape of a case that no kernel written by hand takes.
+pub const GENERATED: &str = "generated";
+
 /// What one side of an operation is.
 #[derive(Clone, Debug)]
 pub enum Operand {

@@ -2,7 +2,7 @@
 
 use bitlane::{BinaryOp, DType};
 
-use crate::cases::{Case, Destination, Operand};
+use crate::cases::{Case, Destination, GENERATED, Operand};
 use crate::data::{dense, lanes, strided, turned};
 use crate::model::ops::result_dtype;
 use crate::model::view::View;

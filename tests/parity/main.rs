@@ -67,26 +67,6 @@ fn expect_nothing_found(device: &Device) {
 /// The largest call, in elements, that runs on kernels it would not take by itself.
 const FORCED_LEN: usize = 2100;
 
-<<<<<<< HEAD
-/// Everything that one operation computes in one dtype.
-fn operation(runner: &Runner, op: BinaryOp, dtype: DType, force: Force) {
-    let cases = cases::fresh(op, dtype).into_iter().chain(destinations::given(op, dtype));
-    // Nothing is forced on large calls, nor on those that would run as they have already.
-    let is_new = |case: &Case| {
-        force == Force::NOTHING
-            || case.len() <= FORCED_LEN
-                && (force == Force::WIDE
-                    || shape_under(op, case, force) != shape_under(op, case, Force::NOTHING))
-    };
-    // A hand-written kernel is there for all cases, but a generated one is to be compiled for each sort: every operation and
-    // dtype takes others of them.
-    let turn = number_of(op) + dtype as usize;
-    for (at, case) in cases.filter(is_new).enumerate() {
-        let every = if shape_under(op, &case, force) == GENERATED { 13 } else { 1 };
-        if (at + turn) % every == 0 {
-            runner.binary(op, dtype, &case, force);
-        }
-=======
 /// Everything that one module computes. Each case of a generated kernel is another kernel to compile, so of those
 /// there are two, and two that are forced; expressions and samples have more.
 fn module(runner: &Runner, module: &Module, force: Force) {
@@ -109,7 +89,6 @@ fn module(runner: &Runner, module: &Module, force: Force) {
     let count = if force == Force::NOTHING { 2 } else { 1 }.min(few.len());
     for at in 0..count {
         runner.binary(op, dtype, few[(turn + at * 7) % few.len()], force);
->>>>>>> gpu
     }
 }
 
@@ -119,19 +98,19 @@ fn every_kernel_computes_what_the_cpu_does() {
     let _alone = alone();
     let driver = Driver::in_use();
     let runner = Runner::new(device.clone());
-<<<<<<< HEAD
-    let forced = [Force::GATHER, Force::GENERATED, Force::WIDE, Force::ELEMENTS];
-    for force in [Force::NOTHING].into_iter().chain(forced) {
-        introspect::force(force);
-        everything(&runner, force);
-=======
     for force in [Force::NOTHING, Force::GATHER, Force::ELEMENTS, Force::WIDE] {
         introspect::force(force);
         runner.for_each_module(|one| module(&runner, one, force));
->>>>>>> gpu
         introspect::force(Force::NOTHING);
     }
-    runner.share(BinaryOp::ALL.len(), |at| promoted::pairs(&runner, BinaryOp::ALL[at]));
+    runner.share(DType::ALL.len(), |at| unary::all(&runner, DType::ALL[at]));
+    for force in unary::SUMS {
+        introspect::force(force);
+        runner.share(DType::ALL.len(), |at| unary::sums(&runner, DType::ALL[at], force));
+        introspect::force(Force::NOTHING);
+    }
+    runner.share(BinaryOp::ALL.len(), |at| promoted::pairs(&runner, at));
+    runner.share(promoted::EXACT.len(), |at| promoted::exact(&runner, promoted::EXACT[at]));
     let failures = runner.failures();
     assert!(failures.is_empty(), "CPU and CUDA disagree:\n{}", failures.join("\n"));
     match &driver {
@@ -161,11 +140,7 @@ fn report(runner: &Runner, driver: Option<&Driver>) {
     };
     let (device, name) = (&runner.devices[1], if driver.is_some() { "virtual" } else { "system" });
     say(&format!(
-<<<<<<< HEAD
-        "{} of {} hand-written kernels and {} generated ones executed on {device} ({name} driver), {} calls equal to \
-=======
         "{} of {} written kernels and {} generated ones executed on {device} ({name} driver), {} calls equal to \
->>>>>>> gpu
          the CPU's",
         all.intersection(&executed).count(),
         all.len(),

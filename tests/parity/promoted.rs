@@ -1,29 +1,14 @@
 //! Operands of every pair of dtypes, under every rulebook, through the kernels that convert.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use bitlane::introspect::Force;
 use bitlane::promote::result_type;
 use bitlane::{BinaryOp, DType, Rules, Tensor, binary};
 
 use crate::data::{dense, strided};
 use crate::model::element::Nan;
-<<<<<<< HEAD
-use crate::runner::{GENERATED, Runner};
-
-const RULES: [Rules; 4] = [Rules::Paddle, Rules::Torch, Rules::NumPy, Rules::Jax];
-
-/// Pairs of dtypes for one operation, others for each: a kernel has to be compiled for every one of them.
-pub fn pairs(runner: &Runner, op: BinaryOp) {
-    let turn = BinaryOp::ALL.iter().position(|&other| other == op).unwrap();
-    for &lhs in DType::ALL {
-        for &rhs in DType::ALL.iter().filter(|&&rhs| rhs != lhs) {
-            let (place, mut seen) = (turn + lhs as usize + 4 * rhs as usize, BTreeSet::new());
-            if place % 11 == 0 {
-                for rules in RULES {
-                    pair(runner, op, [lhs, rhs], rules, place / 11, &mut seen);
-                }
-=======
 use crate::runner::{Kernel, Runner};
 
 const RULES: [Rules; 4] = [Rules::Paddle, Rules::Torch, Rules::NumPy, Rules::Jax];
@@ -45,7 +30,6 @@ pub fn pairs(runner: &Runner, index: usize) {
             let mut seen = BTreeSet::new();
             for rules in RULES {
                 pair(runner, BinaryOp::ALL[index], [lhs, rhs], rules, &mut seen);
->>>>>>> gpu
             }
         }
     }
@@ -87,26 +71,6 @@ fn pair(
 }
 
 /// The comparisons that are exact over all integers: an unsigned 64-bit one with a signed one.
-<<<<<<< HEAD
-pub fn exact(runner: &Runner, op: BinaryOp, force: Force) {
-    let signed = [DType::I8, DType::I16, DType::I32, DType::I64];
-    for (lhs, rhs) in signed.iter().flat_map(|&s| [(DType::U64, s), (s, DType::U64)]) {
-        let (x, y) = (&runner.data(lhs).lhs, &runner.data(rhs).rhs);
-        let n = if lhs == DType::I64 { 2055 } else { 300 };
-        let layouts = [
-            (dense(&[n], 0), dense(&[n], 0)),
-            (strided(&[5, 9, 4], &[-36, 1, -9]), dense(&[9, 1], 3)),
-        ];
-        let layouts =
-            layouts.iter().skip(lhs as usize % 2).take(if force == Force::NOTHING { 2 } else { 1 });
-        for (l, r) in layouts {
-            let what = || format!("{op} of {lhs} and {rhs}, {l:?} {r:?}, {force:?}");
-            runner.agree(Some(GENERATED), Nan::Exact, what, |side| {
-                let (x, y): (Tensor, Tensor) = (l.of(&x.0[side]), r.of(&y.0[side]));
-                binary(op, &x, &y).rules(Rules::NumPy).run()
-            });
-        }
-=======
 pub const EXACT: [BinaryOp; 6] = [
     BinaryOp::Equal,
     BinaryOp::NotEqual,
@@ -126,6 +90,5 @@ pub fn exact(runner: &Runner, op: BinaryOp) {
             let (x, y): (Tensor, Tensor) = (l.of(&x.0[side]), r.of(&y.0[side]));
             binary(op, &x, &y).rules(Rules::NumPy).run()
         });
->>>>>>> gpu
     }
 }

@@ -8,7 +8,7 @@ use std::thread;
 use bitlane::introspect::{self, Force, Module};
 use bitlane::{BinaryOp, DType, Device, Result, Tensor, binary};
 
-use crate::cases::{Case, Destination, Operand};
+use crate::cases::{Case, Destination, GENERATED, Operand};
 use crate::data::{Data, Pair, difference};
 use crate::model::element::Nan;
 use crate::model::ops::{nan_freedom, result_dtype};
@@ -17,9 +17,20 @@ use crate::model::random::Random;
 /// Disagreements beyond this many are not kept.
 const ENOUGH: usize = 20;
 
+/// The kernel that a call must take.
+#[derive(Debug)]
+pub enum Kernel {
+    /// One that is written by hand, by name.
+    Written(String),
+    /// Any that is generated.
+    Generated,
+}
+
 /// The two sides, their data, and what has come out so far.
 pub struct Runner {
     pub devices: [Device; 2],
+    /// The names of all kernels that are written by hand.
+    written: BTreeSet<String>,
     data: Vec<OnceLock<Data>>,
     launched: Mutex<BTreeSet<String>>,
     failures: Mutex<Vec<String>>,
@@ -30,6 +41,7 @@ impl Runner {
     pub fn new(cuda: Device) -> Runner {
         Runner {
             devices: [Device::cpu(), cuda],
+            written: introspect::modules().iter().flat_map(Module::kernels).collect(),
             data: DType::ALL.iter().map(|_| OnceLock::new()).collect(),
             launched: Mutex::default(),
             failures: Mutex::default(),
@@ -62,10 +74,10 @@ impl Runner {
         }
     }
 
-    /// Runs a call on both sides. The kernel, if one is named, is the one that must have run last.
+    /// Runs a call on both sides. If a kernel is expected, it must be the one that ran last.
     pub fn agree(
         &self,
-        kernel: Option<&str>,
+        kernel: Option<&Kernel>,
         nan: Nan,
         what: impl Fn() -> String,
         call: impl Fn(usize) -> Result<Tensor>,
@@ -74,12 +86,8 @@ impl Runner {
         let cpu = call(0);
         introspect::record();
         let cuda = call(1);
-<<<<<<< HEAD
-        let ran = introspect::recorded().pop();
-=======
         let all = introspect::recorded();
         let ran = all.last();
->>>>>>> gpu
         let complaint = match (&cpu, &cuda) {
             (Ok(cpu), Ok(cuda)) => difference(cpu, cuda, nan),
             (Err(cpu), Err(cuda)) if kernel.is_none() && cpu.kind() == cuda.kind() => None,
@@ -93,20 +101,24 @@ impl Runner {
             self.fail(format!(
                 "{} by {}: {complaint}",
                 what(),
-                ran.as_deref().unwrap_or("nothing")
+                ran.map_or("nothing", String::as_str)
             ));
         }
-<<<<<<< HEAD
-        if kernel.is_some_and(|kernel| !ran.as_deref().is_some_and(|ran| is_kernel(kernel, ran))) {
-=======
         if let Some(kernel) = kernel
             && !self.is_kernel(kernel, ran)
         {
->>>>>>> gpu
             self.fail(format!("{} was to run on {kernel:?}, not {ran:?}", what()));
         }
         if cuda.is_ok() {
-            self.launched.lock().unwrap().extend(ran);
+            self.launched.lock().unwrap().extend(all);
+        }
+    }
+
+    fn is_kernel(&self, expected: &Kernel, ran: Option<&String>) -> bool {
+        match (expected, ran) {
+            (Kernel::Written(name), Some(ran)) => name == ran,
+            (Kernel::Generated, Some(ran)) => !self.written.contains(ran),
+            (_, None) => false,
         }
     }
 
@@ -119,15 +131,9 @@ impl Runner {
             (_, nan) => nan,
         };
         let to = self.storages(data, &case.to);
-<<<<<<< HEAD
-        let kernel = match shape_under(op, case, force) {
-            GENERATED => GENERATED.into(),
-            shape => format!("{shape}_{}_{dtype}", kernel_name(op)),
-=======
         let kernel = match shape_under(case, force) {
             GENERATED => Kernel::Generated,
             shape => Kernel::Written(format!("{shape}_{}_{dtype}", kernel_name(op))),
->>>>>>> gpu
         };
         let what = || format!("{op} of {dtype}, {case:?}, {force:?}");
         self.agree(Some(&kernel), nan, what, |side| {
@@ -214,42 +220,6 @@ pub fn kernel_name(op: BinaryOp) -> &'static str {
     }
 }
 
-<<<<<<< HEAD
-/// What a case says of its kernel if that is a generated one.
-pub const GENERATED: &str = "generated";
-
-/// Whether the kernel that ran is the one expected.
-pub fn is_kernel(expected: &str, ran: &str) -> bool {
-    let generated = ["linear", "groups", "elements", "thread_sum", "lanes_sum", "block_sum"];
-    if expected == GENERATED {
-        generated.iter().any(|walk| ran.starts_with(walk))
-    } else {
-        expected == ran
-    }
-}
-
-/// Whether an operation has no hand-written kernels.
-pub fn is_large(op: BinaryOp) -> bool {
-    use BinaryOp::{Atan2, FloorDivide, LogAddExp, Pow, Remainder};
-    matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2)
-}
-
-/// The shape of the kernel that a case takes if it is made to take another one.
-pub fn shape_under(op: BinaryOp, case: &Case, force: Force) -> &'static str {
-    let numbers = [&case.lhs, &case.rhs].iter().any(|o| matches!(o, Operand::Number(_)));
-    if is_large(op) || ![Force::NOTHING, Force::GATHER].contains(&force) {
-        return GENERATED;
-    }
-    if force == Force::NOTHING || numbers || case.shape == GENERATED {
-        return case.shape;
-    }
-    match case.shape {
-        // Five loops, the inner one of which is a single vector.
-        "gen4" if case.rank() == 5 => "gath8",
-        "gen4" | "gath4" => "gath4",
-        "gen8" | "gath8" => "gath8",
-        _ => "gath2",
-=======
 /// The shape of the kernel that a case takes if it is made to take another one.
 pub fn shape_under(case: &Case, force: Force) -> &'static str {
     let numbers = [&case.lhs, &case.rhs].iter().any(|o| matches!(o, Operand::Number(_)));
@@ -264,6 +234,5 @@ pub fn shape_under(case: &Case, force: Force) -> &'static str {
             _ => "gath2",
         },
         _ => GENERATED,
->>>>>>> gpu
     }
 }

@@ -1,55 +1,11 @@
-<<<<<<< HEAD
-//! Programs of one operand, and the gradient of copysign.
-
-use bitlane::introspect::Force;
-use bitlane::{BinaryOp, DType, Result, Tensor, binary};
-=======
 //! Operations on one operand, sums, and the gradient of copysign.
 
 use bitlane::introspect::Force;
 use bitlane::{DType, Result, Tensor};
->>>>>>> gpu
 
 use crate::data::{Pair, dense, lanes, strided, turned};
 use crate::model::element::{Bits, Nan, Number, encode_float};
 use crate::model::view::View;
-<<<<<<< HEAD
-use crate::runner::{GENERATED, Runner};
-
-/// Views for one operand.
-fn views(dtype: DType) -> Vec<View> {
-    let l = lanes(dtype);
-    let mut views = vec![
-        turned(&[3, 5, 7]),
-        turned(&[2, 3, 4, 5]),
-        turned(&[2, 3, 2, 3, 4]),
-        strided(&[2; 8], &[1, -2, 4, -8, 16, -32, 64, 128]),
-        turned(&[33, 2 * l + 1]),
-        strided(&[6, 4 * l], &[0, 1]),
-    ];
-    for n in [2, l + 1, 254 * l + 1, 255 * l, 255 * l + 1, 700 * l + 5] {
-        views.push(strided(&[n], &[-1]));
-    }
-    views
-}
-
-/// Copies and conversions to a dtype.
-pub fn cast(runner: &Runner, to: DType, force: Force) {
-    let data = runner.data(to);
-    for view in views(to) {
-        let what = || format!("a copy of {to}, {view:?}, {force:?}");
-        runner.agree(Some(GENERATED), Nan::Exact, what, |side| {
-            view.of(&data.lhs.0[side]).contiguous()
-        });
-    }
-    // A destination that overlaps what is read is written by a copy from where it was computed.
-    let l = lanes(to);
-    let block = if to.size() < 8 { 1024 * l } else { 2048 * l };
-    for n in [2, l + 1, block - 1, block, block + 1, block + l + 3] {
-        let storage = Pair::new(to, &data.elements[..n + 1], &runner.devices);
-        let what = || format!("{n} elements of {to}, overlapping, {force:?}");
-        runner.agree(Some(GENERATED), Nan::Any, what, |side| {
-=======
 use crate::runner::{Kernel, Runner};
 
 /// Views for one operand: whole blocks, odd places, turned round, standing still.
@@ -89,73 +45,12 @@ pub fn all(runner: &Runner, dtype: DType) {
         let storage = Pair::new(dtype, &data.elements[..n + 1], &runner.devices);
         let what = || format!("{n} elements of {dtype}, overlapping");
         runner.agree(generated, Nan::Any, what, |side| {
->>>>>>> gpu
             let base = &storage.0[side];
             let later = dense(&[n], 1).of(base);
-            binary(BinaryOp::Add, &later, &later).out(&mut dense(&[n], 0).of(base)).run()?;
+            (later.expr() + &later).out(&mut dense(&[n], 0).of(base)).run()?;
             Ok(base.clone())
         });
     }
-<<<<<<< HEAD
-    // Under a force, others for each dtype.
-    let every = if force == Force::NOTHING { 1 } else { 5 };
-    let is_due = |from: DType| from != to && (from as usize + to as usize) % every == 0;
-    for &from in DType::ALL.iter().filter(|&&from| is_due(from)) {
-        let data = runner.data(from);
-        for view in [dense(&[1030], 1), turned(&[7, 9, 5])] {
-            let what = || format!("{from} cast to {to}, {view:?}, {force:?}");
-            runner.agree(Some(GENERATED), Nan::SameSign, what, |side| {
-                view.of(&data.lhs.0[side]).cast(to)
-            });
-        }
-    }
-    runner.agree(
-        Some(GENERATED),
-        Nan::Exact,
-        || format!("{to} filled"),
-        |side| Tensor::ones([1030], to, &runner.devices[side]),
-    );
-}
-
-/// Every operation of one operand that the dtype has.
-pub fn of_one(runner: &Runner, dtype: DType, force: Force) {
-    let l = lanes(dtype);
-    let mut all = views(dtype);
-    for n in [1, l + 1, 1024 * l - 1, 1024 * l, 1024 * l + 1, 1024 * l + l + 3] {
-        all.push(dense(&[n], 0));
-        // Places differ by one, so that a result in order cannot be had from vectors.
-        all.extend((l > 1 && n > 1).then(|| dense(&[n], 1)));
-    }
-    type Function = fn(&Tensor) -> Result<Tensor>;
-    let mut functions: Vec<(&str, Function)> = vec![("logical_not", Tensor::logical_not)];
-    if !dtype.is_complex() {
-        functions.push(("signbit", Tensor::signbit));
-    }
-    if dtype != DType::Bool {
-        functions.push(("negative", Tensor::negative));
-    }
-    if dtype.is_int() || dtype.is_float() {
-        functions.push(("abs", Tensor::abs));
-    }
-    if dtype.is_int() || dtype == DType::Bool {
-        functions.push(("bitwise_not", Tensor::bitwise_not));
-    }
-    let data = runner.data(dtype);
-    for (at, view) in all.iter().enumerate() {
-        // One function for all views, and all functions for a few.
-        for (name, function) in functions.iter().take(if at % 5 == 0 { functions.len() } else { 1 })
-        {
-            let what = || format!("{name} of {dtype}, {view:?}, {force:?}");
-            runner.agree(Some(GENERATED), Nan::Exact, what, |side| {
-                function(&view.of(&data.lhs.0[side]))
-            });
-        }
-    }
-}
-
-/// The gradient. Sums are of small whole numbers, so that they are exact in any order.
-pub fn copysign_grad(runner: &Runner, dtype: DType) {
-=======
     for &to in DType::ALL.iter().filter(|&&to| to != dtype) {
         let what = || format!("{dtype} cast to {to}");
         runner.agree(generated, Nan::SameSign, what, |side| {
@@ -214,7 +109,6 @@ pub fn sums(runner: &Runner, dtype: DType, force: Force) {
 
 /// The gradient, of small whole numbers where it is summed.
 fn copysign_grad(runner: &Runner, dtype: DType) {
->>>>>>> gpu
     let whole = |at: usize| -> Bits {
         let value = (at * 7 % 23) as i128 - 11;
         let (negative, mantissa) = (value < 0, value.unsigned_abs());
@@ -241,11 +135,7 @@ fn copysign_grad(runner: &Runner, dtype: DType) {
     for (x, y, g) in cases {
         let what = || format!("the gradient of {dtype}, {x:?} {y:?} {g:?}");
         let is_summed = x.shape != g.shape;
-<<<<<<< HEAD
-        runner.agree(Some(GENERATED), Nan::Exact, what, |side| {
-=======
         runner.agree(Some(&Kernel::Generated), Nan::Exact, what, |side| {
->>>>>>> gpu
             let from = if is_summed { &numbers } else { &data.rhs };
             let (x, y) = (x.of(&data.lhs.0[side]), y.of(&data.rhs.0[side]));
             let (gx, gy) = x.copysign_grad(&y, &g.of(&from.0[side]))?;
