@@ -114,19 +114,18 @@ impl Report<'_> {
             })
             .collect();
         let gigabytes = 12.0 * (16 << 20) as f64 / triad / 1e3;
-        let _ = writeln!(
-            text,
-            "\nA streaming triad by hand moves {gigabytes:.1} GB/s. Of that, contiguous 16 M reach:"
-        );
+        let _ = writeln!(text, "\nA streaming triad by hand moves {gigabytes:.1} GB/s.");
         let all: Vec<String> =
             shares.iter().map(|(name, share)| format!("{name} {:.0} %", share * 100.0)).collect();
-        let mean = geometric_mean(&shares.iter().map(|(_, share)| *share).collect::<Vec<_>>());
-        let _ = writeln!(
-            text,
-            "{}; geometric mean {:.0} %.",
-            all.join(", "),
-            mean.unwrap_or(0.0) * 100.0
-        );
+        let numbers: Vec<f64> = shares.iter().map(|(_, share)| *share).collect();
+        if let Some(mean) = geometric_mean(&numbers) {
+            let _ = writeln!(
+                text,
+                "Of that, contiguous 16 M reach {:.0} % (geometric mean): {}.",
+                mean * 100.0,
+                all.join(", ")
+            );
+        }
     }
 
     /// The cases that are slower, the slowest first.
