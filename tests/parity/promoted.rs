@@ -81,7 +81,8 @@ pub const EXACT: [BinaryOp; 6] = [
 ];
 
 pub fn exact(runner: &Runner, op: BinaryOp) {
-    for (lhs, rhs) in [(DType::U64, DType::I64), (DType::I64, DType::U64), (DType::I8, DType::U64)] {
+    for (lhs, rhs) in [(DType::U64, DType::I64), (DType::I64, DType::U64), (DType::I8, DType::U64)]
+    {
         let (x, y) = (&runner.data(lhs).lhs, &runner.data(rhs).rhs);
         let n = if lhs == DType::I64 { 2055 } else { 300 };
         let (l, r) = (dense(&[n], 0), dense(&[n], 0));

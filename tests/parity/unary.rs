@@ -82,12 +82,8 @@ pub fn all(runner: &Runner, dtype: DType) {
 }
 
 /// What sums are made to do: nothing, one thread for each, many threads for each, more stages.
-pub const SUMS: [Force; 4] = [
-    Force::NOTHING,
-    Force::THREAD_SUMS,
-    Force::BLOCK_SUMS,
-    Force::SMALL_SEGMENTS,
-];
+pub const SUMS: [Force; 4] =
+    [Force::NOTHING, Force::THREAD_SUMS, Force::BLOCK_SUMS, Force::SMALL_SEGMENTS];
 
 /// Sums over rows, columns and everything, of any elements at all.
 pub fn sums(runner: &Runner, dtype: DType, force: Force) {
