@@ -90,6 +90,6 @@ fn streamed(a: &mut [Line], b: &[Line], c: &[Line]) {
             }
         }
     }
-    // SAFETY: puts the stores above in order before what other threads are told.
-    unsafe { _mm_sfence() }
+    // Puts the stores above in order before what other threads are told.
+    _mm_sfence();
 }

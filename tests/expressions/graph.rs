@@ -235,6 +235,7 @@ pub struct Outcome {
 }
 
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "there are a handful at a time")]
 enum Value {
     Number(Scalar),
     Tensor(Outcome),
@@ -351,7 +352,7 @@ fn tensor(random: &mut Random, dtype: DType, shape: &[usize], device: &Device) -
     let mut tensor = Tensor::from_bytes(dtype, &bytes, stored, device).unwrap();
     let rank = own.len();
     if is_reversed {
-        tensor = tensor.permute(&(0..rank).rev().collect::<Vec<_>>()).unwrap();
+        tensor = tensor.permute((0..rank).rev().collect::<Vec<_>>()).unwrap();
     }
     if rank > 0 {
         if step > 1 {

@@ -20,6 +20,9 @@ use crate::program::{Input, Request};
 use crate::storage::Access;
 use crate::{DType, Result};
 
+/// The loaded kernels of some launches, with their grids.
+type Loaded = SmallVec<[(Function, [u32; 2]); 2]>;
+
 impl CudaDevice {
     /// Queues what a request asks for. Everything that can be refused is asked for before the first launch, and
     /// there is but one launch unless the request is a sum, so an error leaves the destination as it was. The last
@@ -98,7 +101,7 @@ impl CudaDevice {
     }
 
     /// The kernels of jobs, compiled and loaded, and their grids. The context is current.
-    fn ready(&self, jobs: &[Job<'_>]) -> Result<SmallVec<[(Function, [u32; 2]); 2]>> {
+    fn ready(&self, jobs: &[Job<'_>]) -> Result<Loaded> {
         let context = self.stream.context();
         let ready = |job: &Job<'_>| {
             let grid = [count(job.grid[0])?, count(job.grid[1])?];

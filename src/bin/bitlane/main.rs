@@ -8,6 +8,7 @@
     clippy::todo,
     clippy::unimplemented
 )]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod answer;
 mod bench;
