@@ -1,8 +1,8 @@
 //! Files and memory shared with the real NumPy and PyTorch.
 //!
 //! These need a Python with the packages `numpy`, `ml_dtypes`, `torch` and `safetensors`: the one that
-//! `BITLANE_PYTHON` names, or the one in `target/python`, which `cargo xtask test` makes. Without it they are shown as
-//! ignored.
+//! `BITLANE_PYTHON` names, or the one in `target/python`, which `cargo xtask test --full` makes. Without it they are
+//! shown as ignored.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,7 @@ fn main() {
     if ignored {
         eprintln!(
             "interop_python: ignored; needs the features cpu, npy, safetensors and dlpack, and a Python \
-             with NumPy and PyTorch: run `cargo xtask test`, or name one in BITLANE_PYTHON"
+             with NumPy and PyTorch: run `cargo xtask test --full`, or name one in BITLANE_PYTHON"
         );
     }
     let python = python.unwrap_or_default();
