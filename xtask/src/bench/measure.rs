@@ -7,6 +7,13 @@ use super::cases::Case;
 use super::peers::{self, Library, Worker};
 use crate::Failure;
 
+/// What all cases take.
+pub struct Measured {
+    pub times: Vec<Times>,
+    /// How many threads of other programs wanted a core, on average; `None` if the system does not tell.
+    pub others: Option<f64>,
+}
+
 /// What one case takes.
 pub struct Times {
     pub case: Case,
@@ -40,7 +47,7 @@ pub fn take_turns(
     libraries: &[Library],
     rounds: usize,
     threads: usize,
-) -> Result<Vec<Times>, Failure> {
+) -> Result<Measured, Failure> {
     peers::prepare()?;
     let mut workers = Vec::new();
     for &library in libraries {
@@ -50,9 +57,10 @@ pub fn take_turns(
     let mut queue: Vec<Case> = cases.to_vec();
     queue.insert(cases.len() / 2, Case::triad());
     let progress = Progress::new(queue.len());
-    let mut all = Vec::new();
+    let (mut all, mut others) = (Vec::new(), Vec::new());
     for (done, case) in queue.into_iter().enumerate() {
         progress.show(done, &case);
+        others.extend(others_running());
         let id = case.id();
         let mut turns = vec![Vec::new(); workers.len()];
         for round in 0..rounds {
@@ -68,12 +76,23 @@ pub fn take_turns(
         all.push(Times { case, medians: turns.into_iter().map(median).collect() });
     }
     progress.end();
-    Ok(all)
+    let mean = others.iter().sum::<f64>() / others.len() as f64;
+    Ok(Measured { times: all, others: (!others.is_empty()).then_some(mean) })
 }
 
+/// The value in the middle, or halfway between the two that are.
 fn median(mut times: Vec<f64>) -> Option<f64> {
     times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied()
+    let upper = times.get(times.len() / 2)?;
+    let lower = times.get((times.len() - 1) / 2)?;
+    Some((lower + upper) / 2.0)
+}
+
+/// How many threads of others want a core right now, if the system tells. Ours are stopped, but for the one that asks.
+fn others_running() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let running: f64 = text.split(' ').nth(3)?.split_once('/')?.0.parse().ok()?;
+    Some((running - 1.0).max(0.0))
 }
 
 /// A line that says how far the measurement is, and how long it will take.
@@ -132,6 +151,7 @@ mod tests {
     #[test]
     fn medians_are_in_the_middle() {
         assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![4.0, 1.0]), Some(2.5), "neither the better nor the worse of two");
         assert_eq!(median(Vec::new()), None);
     }
 }

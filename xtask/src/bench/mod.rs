@@ -48,7 +48,8 @@ fn run(mut arguments: Arguments) -> Outcome {
         [] => Grid::ALL.to_vec(),
         names => names.iter().map(|name| Grid::named(name)).collect::<Result<Vec<_>, _>>()?,
     };
-    let folder = root().join("target/bench");
+    // A few cases must not replace the tables of all.
+    let folder = root().join(if only.is_some() { "target/bench/only" } else { "target/bench" });
     fs::create_dir_all(&folder)?;
     for grid in grids {
         let mut cases = grid.cases(quick);
@@ -56,8 +57,8 @@ fn run(mut arguments: Arguments) -> Outcome {
             cases.retain(|case| case.id().contains(word.as_str()));
         }
         let libraries = grid.libraries();
-        let times = measure::take_turns(&cases, libraries, rounds, threads)?;
-        write(grid, libraries, &times, threads, &folder)?;
+        let measured = measure::take_turns(&cases, libraries, rounds, threads)?;
+        write(grid, libraries, &measured, threads, &folder)?;
     }
     Ok(())
 }
@@ -66,12 +67,13 @@ fn run(mut arguments: Arguments) -> Outcome {
 fn write(
     grid: Grid,
     libraries: &[Library],
-    times: &[measure::Times],
+    measured: &measure::Measured,
     threads: usize,
     folder: &Path,
 ) -> Outcome {
     let path = |ending: &str| folder.join(format!("{}.{ending}", grid.name()));
-    let report = report::Report { grid, libraries, times, threads };
+    let measure::Measured { times, others } = measured;
+    let report = report::Report { grid, libraries, times, threads, others: *others };
     fs::write(path("csv"), report.csv())?;
     let summary = report.summary();
     fs::write(path("md"), format!("{summary}\n{}", report.table()))?;
@@ -80,16 +82,6 @@ fn write(
         _ => heat::plot(grid.title(), times),
     };
     fs::write(path("svg"), plot)?;
-    println!(
-        "{summary}\nmore in {}, {} and {}\n",
-        shown("md", grid),
-        shown("csv", grid),
-        shown("svg", grid)
-    );
+    println!("{summary}\nmore in {}, .csv and .svg\n", path("md").display());
     Ok(())
-}
-
-/// A file's name from the root of the workspace.
-fn shown(ending: &str, grid: Grid) -> String {
-    format!("target/bench/{}.{ending}", grid.name())
 }

@@ -9,11 +9,18 @@ use super::peers::{self, Library};
 /// Below this a case counts as slower: runs are noisy.
 const EQUAL: f64 = 0.95;
 
+/// With more threads of other programs than this, on average, ratios are worth nothing: where two threads wait for each
+/// other in a loop, as those of PyTorch do, and one of them has no core, 20 µs become 20 ms, and the fastest of the
+/// others is whichever has no threads.
+const QUIET: f64 = 0.2;
+
 pub struct Report<'a> {
     pub grid: Grid,
     pub libraries: &'a [Library],
     pub times: &'a [Times],
     pub threads: usize,
+    /// How many threads of other programs wanted a core, on average.
+    pub others: Option<f64>,
 }
 
 /// The cases of a table, without the triad.
@@ -42,6 +49,17 @@ impl Report<'_> {
             peers::versions(),
             self.threads,
         );
+        match self.others {
+            Some(others) if others > QUIET => {
+                let _ = writeln!(
+                    text,
+                    "**Not valid: {others:.1} threads of other programs wanted a core, on average. Libraries with threads \
+                     suffer most from that, so the ratios are too high. Measure again on a quiet machine.**\n"
+                );
+            }
+            Some(_) => {}
+            None => text.push_str("Whether the machine was quiet is not known.\n\n"),
+        }
         self.write_means(&mut text);
         let ratios: Vec<f64> = cases(self.times).filter_map(Times::ratio).collect();
         let slower: Vec<&Times> = self.slower();
@@ -213,7 +231,8 @@ mod tests {
             Times { case: Case::triad(), medians: vec![Some(9.0), None] },
         ];
         let libraries = &[Library::Bitlane, Library::NumPy];
-        let report = Report { grid: Grid::First, libraries, times: &all, threads: 2 };
+        let report =
+            Report { grid: Grid::First, libraries, times: &all, threads: 2, others: Some(0.1) };
         let text = report.summary();
         assert!(text.contains("| fresh | 4.00 (4.00) | 1.00 (1.00) | 0.50 (0.50) |"), "{text}");
         assert!(text.contains("All: 1.26 over 3 cases, 1 slower."), "{text}");
@@ -223,5 +242,8 @@ mod tests {
             "{text}"
         );
         assert!(report.csv().contains("right_shift i32,row,fresh,10.0000,5.0000\n"));
+        assert!(!text.contains("Not valid"), "{text}");
+        let busy = Report { others: Some(3.0), ..report };
+        assert!(busy.summary().contains("Not valid: 3.0 threads"), "{}", busy.summary());
     }
 }
