@@ -2,7 +2,7 @@
 
 mod devices;
 
-use bitlane::{DType, Device, ErrorKind, Slice, Tensor};
+use bitlane::{DType, ErrorKind, Slice, Tensor};
 use devices::devices;
 
 fn ints(tensor: &Tensor) -> Vec<i32> {
@@ -31,8 +31,8 @@ fn nesting_gives_the_shape() {
 
 #[test]
 fn shapes_as_tuples_and_with_a_size_left_out() {
-    let device = Device::cpu();
-    let x = Tensor::zeros((2, 3, 4), DType::U8, &device).unwrap();
+    let device = &devices()[0];
+    let x = Tensor::zeros((2, 3, 4), DType::U8, device).unwrap();
     let sizes = x.shape().to_vec();
     assert_eq!(x.reshape((4, ..)).unwrap().shape(), [4, 6]);
     assert_eq!(x.reshape((.., 2, 2)).unwrap().shape(), [6, 2, 2]);
@@ -49,7 +49,7 @@ fn shapes_as_tuples_and_with_a_size_left_out() {
         x.reshape((5, ..)).unwrap_err(),
         "reshape: shape [5, 1]: 24 elements are no multiple of the 5 that the given sizes make",
     );
-    let empty = Tensor::zeros((0, 3), DType::U8, &device).unwrap();
+    let empty = Tensor::zeros((0, 3), DType::U8, device).unwrap();
     refused(
         empty.reshape((0, ..)).unwrap_err(),
         "reshape: shape [0, 1]: with a size of 0, nothing follows for the size that is `..`",
@@ -59,7 +59,7 @@ fn shapes_as_tuples_and_with_a_size_left_out() {
 
 #[test]
 fn axes_count_from_the_back() {
-    let x = Tensor::zeros([2, 3, 4], DType::U8, &Device::cpu()).unwrap();
+    let x = Tensor::zeros([2, 3, 4], DType::U8, &devices()[0]).unwrap();
     assert_eq!(x.transpose(-1, 0).unwrap().shape(), [4, 3, 2]);
     assert_eq!(x.unsqueeze(-4).unwrap().shape(), [1, 2, 3, 4]);
     assert_eq!(x.slice(-1, 1..3).unwrap().shape(), [2, 3, 2]);
