@@ -62,15 +62,20 @@ impl Plan {
         layouts: impl IntoIterator<Item = &'a Layout>,
         order: Order,
     ) -> Plan {
-        let layouts: SmallVec<[&Layout; 4]> = layouts.into_iter().collect();
-        debug_assert!(layouts.iter().all(|layout| layout.shape() == shape));
-        let start = |layout: &&Layout| Slot { offset: layout.offset(), strides: [0; MAX_RANK] };
         let mut plan = Plan {
             len: shape.iter().product(),
             rank: 0,
             sizes: [1; MAX_RANK],
-            slots: layouts.iter().map(start).collect(),
+            slots: SmallVec::new(),
         };
+        // Pushed one by one, since a small call feels what `collect` costs.
+        let mut seen: SmallVec<[&Layout; 4]> = SmallVec::new();
+        for layout in layouts {
+            debug_assert_eq!(layout.shape(), shape);
+            plan.slots.push(Slot { offset: layout.offset(), strides: [0; MAX_RANK] });
+            seen.push(layout);
+        }
+        let layouts = seen;
         if plan.len == 0 {
             return plan;
         }

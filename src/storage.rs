@@ -115,21 +115,35 @@ pub(crate) enum Part<'a> {
 impl<'a> Access<'a> {
     /// Locks storages, one per slot; the first is the one written to.
     pub(crate) fn new(storages: impl IntoIterator<Item = &'a Arc<Storage>>) -> Access<'a> {
-        let storages: SmallVec<[&Arc<Storage>; 4]> = storages.into_iter().collect();
-        let mut order: SmallVec<[&Arc<Storage>; 4]> = storages.clone();
-        order.sort_unstable_by_key(|storage| Arc::as_ptr(storage).addr());
-        order.dedup_by(|second, first| Arc::ptr_eq(first, second));
-        let lock = |storage: &&'a Arc<Storage>| match storages.first() {
-            Some(written) if Arc::ptr_eq(written, storage) => Guard::Write(storage.write()),
-            _ => Guard::Read(storage.read()),
-        };
-        let place = |storage: &&Arc<Storage>| {
-            order.iter().position(|other| Arc::ptr_eq(other, storage)).unwrap_or(0) as u8
-        };
-        Access {
-            slots: storages.iter().map(place).collect(),
-            guards: order.iter().map(lock).collect(),
+        let mut all: SmallVec<[&'a Arc<Storage>; 4]> = SmallVec::new();
+        // The places of distinct storages in `all`, by address: there are few, so each is put in its place.
+        let mut order: SmallVec<[u8; 8]> = SmallVec::new();
+        let address = |storage: &Arc<Storage>| Arc::as_ptr(storage).addr();
+        for storage in storages {
+            let own = address(storage);
+            let place = order.iter().position(|&other| address(all[usize::from(other)]) >= own);
+            match place {
+                Some(place) if address(all[usize::from(order[place])]) == own => {}
+                Some(place) => order.insert(place, all.len() as u8),
+                None => order.push(all.len() as u8),
+            }
+            all.push(storage);
         }
+        let mut access = Access { guards: SmallVec::new(), slots: SmallVec::new() };
+        for &first in &order {
+            let storage = all[usize::from(first)];
+            access.guards.push(if address(storage) == address(all[OUT]) {
+                Guard::Write(storage.write())
+            } else {
+                Guard::Read(storage.read())
+            });
+        }
+        for storage in &all {
+            let own = address(storage);
+            let guard = order.iter().position(|&other| address(all[usize::from(other)]) == own);
+            access.slots.push(guard.unwrap_or(0) as u8);
+        }
+        access
     }
 
     /// An access for one of several calls that together are one step to everybody else: memory that

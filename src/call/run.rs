@@ -92,7 +92,7 @@ impl<'a> Call<'a> {
         root: Elements<'_>,
         over: Option<Over>,
         target: Target<'_>,
-        function: impl FnOnce(Ready<'_>) -> Result<T>,
+        function: impl FnOnce(&mut Ready<'_>) -> Result<T>,
     ) -> Result<T> {
         let Call { mut program, inputs: sources, .. } = self;
         program.finish(root.value);
@@ -132,7 +132,7 @@ impl<'a> Call<'a> {
             Some(over) => (root.shape.without(&over.axes), over.rounded),
             None => (root.shape, program.dtype(program.result())),
         };
-        function(Ready { op, device, program, shape: root.shape, over, result, inputs })
+        function(&mut Ready { op, device, program, shape: root.shape, over, result, inputs })
     }
 }
 
@@ -178,7 +178,7 @@ impl Ready<'_> {
 
     /// Writes a given tensor, through a temporary if it partly overlaps what is read, or if it is
     /// a sum that has to be converted or masked.
-    fn run_into(mut self, out: &Tensor, mask: Option<&Tensor>) -> Result<()> {
+    fn run_into(&mut self, out: &Tensor, mask: Option<&Tensor>) -> Result<()> {
         let mask_alias = match mask {
             Some(mask) if mask.shares_storage(out) => alias(out.layout(), mask.layout()),
             _ => Alias::Disjoint,

@@ -176,7 +176,7 @@ fn every_kernel_shape_can_be_forced() {
             (introspect::Force::GATHER, "gath2_add_u16"),
             (introspect::Force::GENERATED, "linear_add_"),
             (introspect::Force::ELEMENTS, "elements_add_"),
-            (introspect::Force::WIDE, "elementsw_add_"),
+            (introspect::Force::WIDE, "linearw_add_"),
             (introspect::Force::NOTHING, "contig_add_u16"),
         ] {
             introspect::force(force);

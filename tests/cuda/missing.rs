@@ -10,13 +10,24 @@ fn refused(words: &str) {
         assert_eq!(error.kind(), ErrorKind::CudaUnavailable);
         assert!(error.to_string().contains(words), "{error}");
     }
+}
+
+/// Where there is no device at all, the best one is the CPU.
+fn falls_to_the_cpu() {
     assert_eq!(Device::best().unwrap(), Device::cpu());
+}
+
+/// A device that is there but cannot be used is an error that names the way out.
+fn does_not_fall(words: &str) {
+    let error = Device::best().unwrap_err().to_string();
+    assert!(error.contains(words) && error.contains("Device::cpu()"), "{error}");
 }
 
 #[test]
 fn no_device() {
     isolated(module_path!(), "no_device", &[("VCUDA_DEVICES", "0")], |_| {
         refused("no CUDA device");
+        falls_to_the_cpu();
         assert_eq!(Device::cuda_count(), 0);
     });
 }
@@ -25,6 +36,7 @@ fn no_device() {
 fn a_device_that_is_too_old() {
     isolated(module_path!(), "a_device_that_is_too_old", &[("VCUDA_CC", "7.0")], |_| {
         refused("compute capability 7.0; use a device of 7.5 or later");
+        does_not_fall("compute capability 7.0");
     });
 }
 
@@ -41,6 +53,7 @@ fn a_device_that_is_not_there() {
 fn no_nvrtc() {
     isolated(module_path!(), "no_nvrtc", &[("BITLANE_NVRTC", "/no/such/library.so")], |_| {
         refused("BITLANE_NVRTC names /no/such/library.so");
+        does_not_fall("BITLANE_NVRTC names /no/such/library.so");
         assert_eq!(Device::cuda_count(), 0);
     });
 }
