@@ -69,15 +69,8 @@ mod tests {
     use crate::run::root;
 
     /// Tests that need neither a device nor a feature, and run with default features alone.
-    const PLAIN: &[&str] = &[
-        "cpu_pool",
-        "fork",
-        "goldens",
-        "math",
-        "printing",
-        "promotion",
-        "promotion_page",
-    ];
+    const PLAIN: &[&str] =
+        &["cpu_pool", "fork", "goldens", "math", "printing", "promotion", "promotion_page"];
 
     #[test]
     fn every_test_is_in_one_list() {
