@@ -131,7 +131,7 @@ fn write_node(
     }
     match &node.operation {
         Operation::Cast(dtype) => write!(f, ", {dtype})"),
-        Operation::Sum(_, axes) if !axes.is_empty() => write!(f, ", {axes:?})"),
+        Operation::Reduce(_, axes) if !axes.is_empty() => write!(f, ", {axes:?})"),
         _ => f.write_str(")"),
     }
 }

@@ -8,7 +8,7 @@ use num_complex::Complex;
 use super::{Expr, Operation};
 use crate::op::{BinaryOp, ElementOp, Shift, for_each_op};
 use crate::operand::for_each_number;
-use crate::ops::Sum;
+use crate::ops::Reduce;
 use crate::ops::operators::for_each_operator;
 use crate::{DType, Scalar};
 
@@ -93,13 +93,55 @@ impl<'a> Expr<'a> {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn sum(self, axes: &[usize]) -> Expr<'a> {
-        Expr::node(Operation::Sum(Sum::Sum, axes.into()), [self])
+        self.reduce(Reduce::Sum, axes)
     }
 
     /// The mean over some dimensions, or over all of them for an empty list, as the last step; see
     /// [`Tensor::mean`](crate::Tensor::mean).
     pub fn mean(self, axes: &[usize]) -> Expr<'a> {
-        Expr::node(Operation::Sum(Sum::Mean, axes.into()), [self])
+        self.reduce(Reduce::Mean, axes)
+    }
+
+    /// The largest element over some dimensions, or over all of them for an empty list, as the last step; see
+    /// [`Tensor::max`](crate::Tensor::max).
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1.0f32, -4.0, 3.0], [3], &Device::cpu())?;
+    /// assert_eq!(x.expr().abs().max(&[]).run()?.item::<f32>()?, 4.0);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn max(self, axes: &[usize]) -> Expr<'a> {
+        self.reduce(Reduce::Max, axes)
+    }
+
+    /// The smallest element over some dimensions, or over all of them for an empty list, as the last step; see
+    /// [`Tensor::min`](crate::Tensor::min).
+    pub fn min(self, axes: &[usize]) -> Expr<'a> {
+        self.reduce(Reduce::Min, axes)
+    }
+
+    /// Whether any element over some dimensions, or over all of them for an empty list, is true, as the last step; see
+    /// [`Tensor::any`](crate::Tensor::any).
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1.0f32, -4.0, 3.0], [3], &Device::cpu())?;
+    /// assert!(x.expr().less_than(0).any(&[]).run()?.item::<bool>()?);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn any(self, axes: &[usize]) -> Expr<'a> {
+        self.reduce(Reduce::Any, axes)
+    }
+
+    /// Whether all elements over some dimensions, or over all of them for an empty list, are true, as the last step;
+    /// see [`Tensor::all`](crate::Tensor::all).
+    pub fn all(self, axes: &[usize]) -> Expr<'a> {
+        self.reduce(Reduce::All, axes)
+    }
+
+    fn reduce(self, reduce: Reduce, axes: &[usize]) -> Expr<'a> {
+        Expr::node(Operation::Reduce(reduce, axes.into()), [self])
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::call::Target;
 use crate::op::ElementOp;
-use crate::ops::Sum;
+use crate::ops::Reduce;
 use crate::promote::Rules;
 use crate::{BinaryOp, DType, Operand, Result, Tensor};
 
@@ -72,7 +72,7 @@ enum Operation {
     Binary(BinaryOp),
     Select,
     /// Allowed at the root only.
-    Sum(Sum, Box<[usize]>),
+    Reduce(Reduce, Box<[usize]>),
 }
 
 impl<'a> Expr<'a> {

@@ -2,6 +2,7 @@
 
 mod atleast;
 mod binary;
+mod extremes;
 mod gradient;
 pub mod loss;
 mod methods;
@@ -12,4 +13,4 @@ mod sums;
 pub use self::atleast::{atleast_1d, atleast_2d, atleast_3d};
 pub use self::binary::{Binary, binary};
 pub use self::select::select;
-pub(crate) use self::sums::Sum;
+pub(crate) use self::sums::Reduce;
