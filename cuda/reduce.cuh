@@ -13,23 +13,20 @@
 
 namespace bl {
 
-// The largest value of a type: infinity, or all bits but the sign.
-template <class T> BL_FN T highest() {
-    if constexpr (is_float<T>()) return from_bits<T>(0x7ff0000000000000ull);
-    else return T(T(-1) < T(0) ? ~Bits<T>(0) >> 1 : ~Bits<T>(0));
-}
-
 // Totals of which two become the larger, or the smaller, instead of their sum; a NaN wins.
 template <class T> struct Largest {
     T value;
     static BL_FN Largest identity() {
-        if constexpr (is_float<T>()) return Largest{-highest<T>()};
-        else return Largest{T(~highest<T>())};
+        if constexpr (is_float<T>()) return Largest{from_bits<T>(0xfff0000000000000ull)};  // -infinity
+        else return Largest{lowest<T>()};
     }
 };
 template <class T> struct Smallest {
     T value;
-    static BL_FN Smallest identity() { return Smallest{highest<T>()}; }
+    static BL_FN Smallest identity() {
+        if constexpr (is_float<T>()) return Smallest{from_bits<T>(0x7ff0000000000000ull)};  // infinity
+        else return Smallest{highest<T>()};
+    }
 };
 template <class S> struct IsExtreme { enum { value = false }; };
 template <class T> struct IsExtreme<Largest<T>> { enum { value = true }; };
