@@ -1,8 +1,8 @@
-//! A candle model whose linear layers keep 4-bit weights, eight to a word, and unpack them with a shift.
-//!
-//! ```console
-//! cargo run -p bitlane-candle --example 08_quantized_linear
-//! ```
+// A candle model whose linear layers keep 4-bit weights, eight to a word, and unpack them with a shift.
+//
+// ```console
+// cargo run -p bitlane-candle --example 08_quantized_linear
+// ```
 
 use bitlane::DType as Lane;
 use bitlane_candle::Fused3;
