@@ -14,6 +14,8 @@ const MAX_PRINTED: usize = 256;
 /// Prints the expression with the dtype and shape of each tensor. A node that is used more than once is given a name
 /// first.
 ///
+/// # Examples
+///
 /// ```
 /// # use bitlane::{DType, Device, Tensor};
 /// let x = Tensor::zeros([2, 3], DType::I64, &Device::cpu())?;

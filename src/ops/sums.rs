@@ -92,7 +92,9 @@ impl Reduce {
     }
 }
 
-/// Sums over dimensions, which are dropped. An empty list of axes means all of them.
+/// # Sums over dimensions
+///
+/// The dimensions are dropped; an empty list of axes means all of them.
 ///
 /// Floats are added in `f64` and rounded once. The order of the additions depends on the number of terms alone: they
 /// are the leaves of a perfect binary tree in row-major order. So the result has the same bits on every device, with
@@ -102,10 +104,7 @@ impl Tensor {
     /// The sum over some dimensions. Floats and complex numbers keep their dtype, bools and signed integers give
     /// `i64` and unsigned ones `u64`, which wrap.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`] for an axis that the tensor does not have, [`Error::InvalidArgument`] for one that
-    /// is named twice, [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -114,6 +113,11 @@ impl Tensor {
     /// assert_eq!(x.sum(&[])?.to_vec::<i64>()?, [21]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] for an axis that the tensor does not have, [`Error::InvalidArgument`] for one that
+    /// is named twice, [`Error::OutOfMemory`].
     pub fn sum(&self, axes: &[usize]) -> Result<Tensor> {
         Reduce::Sum.run(self, axes)
     }
@@ -121,9 +125,7 @@ impl Tensor {
     /// The mean over some dimensions, of floats and complex numbers: the sum divided by the number of terms,
     /// rounded once. The mean of nothing is NaN.
     ///
-    /// # Errors
-    ///
-    /// As for [`Tensor::sum`], and [`Error::UnsupportedDType`] for bools and integers.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -131,6 +133,10 @@ impl Tensor {
     /// assert_eq!(x.mean(&[1])?.to_vec::<f32>()?, [1.5, 3.5]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::sum`], and [`Error::UnsupportedDType`] for bools and integers.
     pub fn mean(&self, axes: &[usize]) -> Result<Tensor> {
         Reduce::Mean.run(self, axes)
     }

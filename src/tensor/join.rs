@@ -12,10 +12,7 @@ impl Tensor {
     /// Tensors one after another along an axis that they have. All their other sizes, their dtypes and their devices
     /// must be the same.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] for no tensors or different dtypes, [`Error::InvalidShape`] if another size differs,
-    /// [`Error::OutOfBounds`] for an axis that does not exist, [`Error::DeviceMismatch`], [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -27,6 +24,11 @@ impl Tensor {
     /// assert_eq!(joined.to_vec::<i32>()?, [1, 2, 5, 3, 4, 6]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] for no tensors or different dtypes, [`Error::InvalidShape`] if another size differs,
+    /// [`Error::OutOfBounds`] for an axis that does not exist, [`Error::DeviceMismatch`], [`Error::OutOfMemory`].
     pub fn concatenate<T: Borrow<Tensor>>(
         tensors: impl IntoIterator<Item = T>,
         axis: impl IntoAxis,
@@ -60,9 +62,7 @@ impl Tensor {
     /// Tensors of the same shape along a new axis, which becomes dimension `axis` of the result. Their dtypes and
     /// devices must be the same.
     ///
-    /// # Errors
-    ///
-    /// As for [`Tensor::concatenate`], and [`Error::InvalidShape`] at rank 8.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -73,6 +73,10 @@ impl Tensor {
     /// assert_eq!(Tensor::stack([&x, &y], -1)?.to_vec::<i32>()?, [1, 4, 2, 5, 3, 6]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::concatenate`], and [`Error::InvalidShape`] at rank 8.
     pub fn stack<T: Borrow<Tensor>>(
         tensors: impl IntoIterator<Item = T>,
         axis: impl IntoAxis,

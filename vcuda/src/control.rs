@@ -87,7 +87,8 @@ fn last_error() -> String {
 /// The shared library that cargo has built beside a program: in one of the folders that the program is in, or in their
 /// `deps`. A dependency that does not come from a path has a hash in its name.
 fn built_beside(program: &Path) -> Option<PathBuf> {
-    let folders = program.ancestors().skip(1).take(3).flat_map(|dir| [dir.join("deps"), dir.into()]);
+    let folders =
+        program.ancestors().skip(1).take(3).flat_map(|dir| [dir.join("deps"), dir.into()]);
     let mut found: Vec<(SystemTime, PathBuf)> = folders
         .filter_map(|folder| folder.read_dir().ok())
         .flatten()
