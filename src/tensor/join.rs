@@ -1,7 +1,5 @@
 //! Tensors put together from others.
 
-use std::borrow::Borrow;
-
 use super::shape::place;
 use super::{IntoAxis, Tensor};
 use crate::layout::boxed;
@@ -29,13 +27,13 @@ impl Tensor {
     ///
     /// [`Error::InvalidArgument`] for no tensors or different dtypes, [`Error::InvalidShape`] if another size differs,
     /// [`Error::OutOfBounds`] for an axis that does not exist, [`Error::DeviceMismatch`], [`Error::OutOfMemory`].
-    pub fn concatenate<T: Borrow<Tensor>>(
+    pub fn concatenate<T: AsRef<Tensor>>(
         tensors: impl IntoIterator<Item = T>,
         axis: impl IntoAxis,
     ) -> Result<Tensor> {
         let op = "concatenate";
         let tensors: Vec<T> = tensors.into_iter().collect();
-        let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        let tensors: Vec<&Tensor> = tensors.iter().map(AsRef::as_ref).collect();
         let first = first(op, &tensors)?;
         let axis = first.axis(op, axis)?;
         let mut total = 0usize;
@@ -77,13 +75,13 @@ impl Tensor {
     /// # Errors
     ///
     /// As for [`Tensor::concatenate`], and [`Error::InvalidShape`] at rank 8.
-    pub fn stack<T: Borrow<Tensor>>(
+    pub fn stack<T: AsRef<Tensor>>(
         tensors: impl IntoIterator<Item = T>,
         axis: impl IntoAxis,
     ) -> Result<Tensor> {
         let op = "stack";
         let tensors: Vec<T> = tensors.into_iter().collect();
-        let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        let tensors: Vec<&Tensor> = tensors.iter().map(AsRef::as_ref).collect();
         let first = first(op, &tensors)?;
         if let Some(index) = tensors.iter().position(|tensor| tensor.shape() != first.shape()) {
             return Err(misfit(op, index, tensors[index], first, "throughout"));

@@ -135,3 +135,10 @@ impl Tensor {
         Arc::ptr_eq(&self.storage, &other.storage)
     }
 }
+
+/// So that functions can take tensors, references to them and lists of either.
+impl AsRef<Tensor> for Tensor {
+    fn as_ref(&self) -> &Tensor {
+        self
+    }
+}
