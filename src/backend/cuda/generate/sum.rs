@@ -174,7 +174,8 @@ impl<'p> Stage<'p, '_> {
             lanes_log2: 0,
         };
         if by_threads {
-            let least = if small { 1 } else { 16 };
+            // One would leave as many parts as there were terms, without end.
+            let least = if small { 2 } else { 16 };
             let few =
                 |segment: usize| outputs.saturating_mul(groups.div_ceil(segment)) < MANY_THREADS;
             choice.adders = Adders::Thread;
