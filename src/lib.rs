@@ -69,9 +69,6 @@
 //! crate's own. So every operation gives the same bits on the CPU and on CUDA, on its own or in an expression; only the
 //! sign and payload of a NaN made by arithmetic are free.
 //!
-//! `docs/semantics.md` in the repository defines every operation for every dtype and lists the differences from Paddle,
-//! Torch, NumPy and JAX; `docs/promotion.md` has the tables of the rulebooks, and `docs/porting.md` translates calls.
-//!
 //! # Threads
 //!
 //! Tensors are `Send` and `Sync`. An operation locks the storages it touches, the destination's for
@@ -100,6 +97,22 @@
 //! - `cli`: the program `bitlane` (`cargo install bitlane --features cli`), which runs operations on `.npy` files and says
 //!   with `bitlane doctor` what a machine lacks.
 //! - `tracing`: events when kernels are compiled, found in the cache, and launched.
+//!
+//! # Further pages
+//!
+//! - [Semantics]: what every operation computes for every dtype, and the differences from Paddle, Torch, NumPy and JAX.
+//! - [Promotion]: the tables of the rulebooks. [Porting]: calls of other libraries, and ours.
+//! - [GPU]: what running on CUDA needs. [Performance]: what makes it fast, and how to measure it.
+//! - [Proof]: how it is tested. [Architecture]: how it is built. [Contributing]: how to change it.
+//!
+//! [Semantics]: https://github.com/bitlane/bitlane/blob/main/docs/semantics.md
+//! [Promotion]: https://github.com/bitlane/bitlane/blob/main/docs/promotion.md
+//! [Porting]: https://github.com/bitlane/bitlane/blob/main/docs/porting.md
+//! [GPU]: https://github.com/bitlane/bitlane/blob/main/docs/gpu.md
+//! [Performance]: https://github.com/bitlane/bitlane/blob/main/docs/performance.md
+//! [Proof]: https://github.com/bitlane/bitlane/blob/main/docs/proof.md
+//! [Architecture]: https://github.com/bitlane/bitlane/blob/main/ARCHITECTURE.md
+//! [Contributing]: https://github.com/bitlane/bitlane/blob/main/CONTRIBUTING.md
 //!
 //! # How it is built
 //!
