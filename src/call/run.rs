@@ -342,6 +342,9 @@ impl Ready<'_> {
     fn empty_sum(&self, over: Over, out: &Tensor, access: &Access<'_>) -> Result<()> {
         let value = match over.fold {
             Fold::Sum => Scalar::Int(0),
+            // Only the extremes of bools come here: nothing is true, and nothing is false.
+            Fold::Max => Scalar::Bool(false),
+            Fold::Min => Scalar::Bool(true),
             Fold::Mean => Scalar::Complex(crate::Complex::new(f64::NAN, f64::NAN)),
         };
         let mut program = Program::new();

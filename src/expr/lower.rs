@@ -55,7 +55,7 @@ impl Operation {
             Operation::Cast(_) => "cast",
             Operation::Binary(op) => op.name(),
             Operation::Select => ElementOp::Select.name(),
-            Operation::Sum(sum, _) => sum.name(),
+            Operation::Reduce(reduce, _) => reduce.name(),
         }
     }
 }
@@ -64,9 +64,9 @@ impl<'a> Expr<'a> {
     /// Decides every dtype and shape, operands before operations and left before right.
     pub(super) fn lower(&self) -> Result<Lowered<'_>> {
         let mut lowering = Lowering { call: Call::new(), shared: SmallVec::new(), nodes: 0 };
-        let (body, sum) = match &self.root {
+        let (body, reduce) = match &self.root {
             Child::Node(node) => match (&node.operation, &node.children[0]) {
-                (Operation::Sum(sum, axes), Some(terms)) => (terms, Some((*sum, axes))),
+                (Operation::Reduce(reduce, axes), Some(terms)) => (terms, Some((*reduce, axes))),
                 _ => (&self.root, None),
             },
             Child::Input(_) => (&self.root, None),
@@ -77,10 +77,13 @@ impl<'a> Expr<'a> {
         };
         let root = lowering.graph(body, self.rules)?;
         let mut call = lowering.call;
-        op = sum.map_or(op, |(sum, _)| sum.name());
-        let root = elements(op, root)?;
-        let dtype = call.program.dtype(root.value);
-        let over = sum.map(|(sum, axes)| sum.over(dtype, &root.shape, axes)).transpose()?;
+        op = reduce.map_or(op, |(reduce, _)| reduce.name());
+        let mut root = elements(op, root)?;
+        let mut over = None;
+        if let Some((reduce, axes)) = reduce {
+            let (terms, axes) = reduce.of(&mut call, root, axes)?;
+            (root, over) = (terms, Some(axes));
+        }
         call.program.finish(root.value);
         Ok(Lowered { call, root, over, op })
     }
@@ -176,8 +179,8 @@ impl<'b> Lowering<'b> {
             (Operation::Cast(dtype), &[x]) => self.call.cast(elements(op, x)?, *dtype),
             (Operation::Binary(binary), &[x, y]) => self.call.binary(*binary, x, y, rules)?,
             (Operation::Select, &[condition, x, y]) => self.call.select(condition, x, y, rules)?,
-            (Operation::Sum(..), _) => {
-                let reason = "a sum must be the last step of an expression; run it first".into();
+            (Operation::Reduce(..), _) => {
+                let reason = format!("a {op} must be the last step of an expression; run it first");
                 return Err(Error::InvalidArgument { op, reason });
             }
             _ => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::call::Target;
 use crate::op::ElementOp;
-use crate::ops::Sum;
+use crate::ops::Reduce;
 use crate::promote::Rules;
 use crate::{BinaryOp, DType, Operand, Result, Tensor};
 
@@ -72,7 +72,7 @@ enum Operation {
     Binary(BinaryOp),
     Select,
     /// Allowed at the root only.
-    Sum(Sum, Box<[usize]>),
+    Reduce(Reduce, Box<[usize]>),
 }
 
 impl<'a> Expr<'a> {
@@ -87,6 +87,8 @@ impl<'a> Expr<'a> {
 
     /// Promotes by this rulebook instead of Paddle's, in the whole expression. On a part of a larger expression it has
     /// no effect.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Rules, Tensor};
@@ -113,9 +115,7 @@ impl<'a> Expr<'a> {
 
     /// The shape of the result, without computing it.
     ///
-    /// # Errors
-    ///
-    /// What [`run`](Expr::run) would say of the operands.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -126,6 +126,10 @@ impl<'a> Expr<'a> {
     /// assert_eq!(sum.sum(&[0]).shape()?, [3]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// What [`run`](Expr::run) would say of the operands.
     pub fn shape(&self) -> Result<Vec<usize>> {
         self.lower().map(|lowered| lowered.shape().to_vec())
     }
@@ -144,6 +148,8 @@ impl<'a> Expr<'a> {
     /// Writes the result to a tensor instead of a new one. It keeps its dtype and shape: the result must have that
     /// shape and a dtype of the same category or a lower one. It may be any view, and may share storage with what the
     /// expression reads.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -205,8 +211,11 @@ impl<'a> Evaluation<'a> {
     }
 }
 
+/// # Expressions
 impl Tensor {
     /// Starts an [expression](Expr) with this tensor.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};

@@ -92,6 +92,20 @@ pub fn recorded_sources() -> Vec<Generated> {
     cuda::recorded().into_iter().filter(|kernel| !kernel.source.is_empty()).collect()
 }
 
+/// The version of NVRTC, which needs no driver.
+///
+/// # Errors
+///
+/// What is missing.
+pub fn nvrtc_version() -> Result<(i32, i32)> {
+    cuda::nvrtc_version()
+}
+
+/// Where compiled kernels are kept, if they are.
+pub fn cache_folder() -> Option<&'static std::path::Path> {
+    cuda::cache_folder()
+}
+
 /// Makes calls take other kernels than they would, on every thread.
 pub fn force(force: Force) {
     cuda::force(force);

@@ -10,6 +10,7 @@ const ON_DEVICES: &[&str] = &[
     "destinations",
     "elements",
     "errors",
+    "examples",
     "exhaustive",
     "exhaustive16",
     "expressions",
