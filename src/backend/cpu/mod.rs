@@ -2,7 +2,8 @@
 //!
 //! From a request to the machine, in this order:
 //!
-//! - [`run`] looks up the memory of every slot. A single loop over memory is run at once by `direct`; anything
+//! - [`run`] looks up the memory of every slot. A single loop over memory is run at once by `direct` (and small calls
+//!   come to it without a request at all); anything
 //!   else goes to `walk`, element by element, or to `sum`, which adds the results up in a fixed tree;
 //! - `script` translates the program to instructions on registers, by the tables of `kernels` and `convert`;
 //! - `nest` goes over the plan's loops, a row or a rectangle of two loops at a time;
@@ -32,6 +33,7 @@ pub(crate) mod threads;
 mod transfer;
 mod walk;
 
+pub(crate) use direct::Dense;
 pub(crate) use memory::CpuMemory;
 
 use smallvec::SmallVec;
@@ -97,8 +99,13 @@ impl<'a> Call<'a> {
 
 /// The address so many bytes into the memory of a slot.
 fn address(access: &Access<'_>, slot: usize, offset: usize) -> *mut u8 {
-    match access.memory(slot) {
-        Memory::Cpu(memory) => memory.as_ptr().wrapping_add(offset),
+    start(access.memory(slot)).wrapping_add(offset)
+}
+
+/// The address of a block of memory.
+fn start(memory: &Memory) -> *mut u8 {
+    match memory {
+        Memory::Cpu(memory) => memory.as_ptr(),
         #[cfg(feature = "cuda")]
         Memory::Cuda(_) => std::ptr::null_mut(),
     }

@@ -89,7 +89,7 @@ impl Settings {
         let mut settings = Settings {
             level: Level::detect(),
             block_bytes: MAX_BLOCK_BYTES,
-            parallel_bytes: 1024 * 1024,
+            parallel_bytes: 512 * 1024,
             stream_bytes: 24 * 1024 * 1024,
             threads: None,
         };

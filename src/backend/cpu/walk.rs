@@ -7,7 +7,7 @@ use super::blocks::{Frame, Place, Scratch};
 use super::nest::{Nest, Slots};
 use super::script::{Lie, Memory, Phase, Script};
 use super::settings::Settings;
-use super::sharing;
+use super::sharing::Team;
 use super::transfer::{Extent, Steps, finish_streams, scatter, scatter_masked, stream};
 use crate::plan::{OUT, Plan};
 
@@ -55,15 +55,12 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
     let script = Script::new(call.request.program, None, &memory, settings.level)?;
 
     let bytes = plan.len.saturating_mul(call.sizes.iter().sum());
-    let parts = match bytes >= settings.parallel_bytes {
-        true => settings.threads.map_or_else(sharing::parts, |threads| threads * 8),
-        false => 1,
-    };
+    let team = Team::new(bytes, settings);
     let block_len = script.block_len(settings.block_bytes);
     let nest = match across {
         None => {
             let unit = block_len.min(1024);
-            let share = plan.len.div_ceil(parts).next_multiple_of(unit);
+            let share = plan.len.div_ceil(team.parts).next_multiple_of(unit);
             Nest::new(plan, &call.sizes, share, None)
         }
         Some((level, is_square)) => {
@@ -75,7 +72,7 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
         }
     };
     let walk = Walk { call, settings, script, steps: nest.steps(), nest, streams };
-    let share = walk.nest.units.div_ceil(parts);
+    let share = walk.nest.units.div_ceil(team.parts);
     let work = |part: usize| {
         let start = part * share;
         let end = walk.nest.units.min(start + share);
@@ -87,11 +84,7 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
             unsafe { walk.units(start, end) };
         }
     };
-    if parts == 1 {
-        work(0)
-    } else {
-        sharing::share(parts, &work)
-    }
+    team.share(team.parts, &work);
     Some(())
 }
 
