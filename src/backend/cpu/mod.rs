@@ -8,12 +8,14 @@
 //! - `script` translates the program to instructions on registers, by the tables of `kernels` and `convert`;
 //! - `nest` goes over the plan's loops, a row or a rectangle of two loops at a time;
 //! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and
-//!   memory;
-//! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`;
+//!   memory, in `vectors` where it can;
+//! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`,
+//!   `bytes` one of `i8`;
 //! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`;
 //! - `memory` is where elements live, and `pool` keeps what was freed.
 
 mod blocks;
+mod bytes;
 mod convert;
 mod direct;
 mod element;
@@ -31,6 +33,7 @@ mod sum;
 mod tests;
 pub(crate) mod threads;
 mod transfer;
+mod vectors;
 mod walk;
 
 pub(crate) use direct::Dense;

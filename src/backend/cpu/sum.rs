@@ -194,8 +194,8 @@ impl<'a, A: Total> Sums<'a, A> {
     fn along(&self, team: Team) {
         let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
         self.share(nest.units, team, &|range| {
-            let mut scratch = Scratch::new();
-            let frame = Frame::new(&self.script, &mut scratch, self.settings);
+            let mut scratch: Scratch = Scratch::new();
+            let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
             // SAFETY: this phase looks at numbers alone.
             unsafe { frame.begin(Phase::Once, &self.call.bases) };
             nest.walk(&self.call.bases, range, |slots, _| {
@@ -217,8 +217,8 @@ impl<'a, A: Total> Sums<'a, A> {
             let totals = Mutex::new(SmallVec::<[A; 16]>::from_elem(A::NOTHING, count));
             team.share(count, &|part| {
                 let slots = slots.get();
-                let mut scratch = Scratch::new();
-                let frame = Frame::new(&self.script, &mut scratch, self.settings);
+                let mut scratch: Scratch = Scratch::new();
+                let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
                 let start = part * share;
                 // SAFETY: as in `along`, for a run of the terms.
                 let total = unsafe {
@@ -281,8 +281,8 @@ impl<'a, A: Total> Sums<'a, A> {
         let each_term = Nest::new(self.terms, &self.call.sizes, 1, None);
         let steps = nest.steps();
         self.share(nest.units, team, &|range| {
-            let mut scratch = Scratch::new();
-            let frame = Frame::new(&self.script, &mut scratch, self.settings);
+            let mut scratch: Scratch = Scratch::new();
+            let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
             let mut forest = Forest::<A>::new(self.add, self.terms.len, width);
             // SAFETY: this phase looks at numbers alone.
             unsafe { frame.begin(Phase::Once, &self.call.bases) };
