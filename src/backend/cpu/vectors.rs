@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     fn every_second<T: Copy + PartialEq + std::fmt::Debug>(element: impl Fn(usize) -> T) {
-        for len in 0..70 {
+        for len in 0..70usize {
             let from: Vec<T> = (0..(2 * len).saturating_sub(1)).map(&element).collect();
             let mut to = vec![element(0); len];
             // SAFETY: there are so many elements.
