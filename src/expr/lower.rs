@@ -45,6 +45,11 @@ impl Lowered<'_> {
     pub(super) fn prepare(self) -> Result<()> {
         self.call.prepare(self.op, self.root, self.over)
     }
+
+    #[cfg(feature = "cuda")]
+    pub(super) fn kernels(self) -> Result<Vec<crate::introspect::Generated>> {
+        self.call.kernels(self.op, self.root, self.over)
+    }
 }
 
 impl Operation {

@@ -170,6 +170,12 @@ impl<'a> Expr<'a> {
     pub fn prepare(&self) -> Result<()> {
         self.lower()?.prepare()
     }
+
+    /// The kernels that [`run`](Expr::run) would launch on CUDA.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn kernels(&self) -> Result<Vec<crate::introspect::Generated>> {
+        self.lower()?.kernels()
+    }
 }
 
 /// An expression with a destination.
