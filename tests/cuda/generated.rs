@@ -109,6 +109,19 @@ fn another_dtype_class_or_step_is_another_kernel() {
         assert_eq!(compiled(|| sum().out(&mut narrow).run()), 1, "into a narrower destination");
         assert_eq!(compiled(|| sum().out(&mut out).mask(&mask).run()), 1, "under a mask");
         assert_eq!(compiled(|| sum().out(&mut out).run()), 0, "into a destination like a new one");
+        // Whether every row begins with a vector, or the first alone.
+        let rows = |room: usize| {
+            let all = Tensor::ones([8, room], DType::F32, &device).unwrap();
+            all.narrow(1, 0, 64).unwrap()
+        };
+        assert_eq!(compiled(|| chain(&rows(72), &row)), 1, "rows that begin with a vector");
+        assert_eq!(compiled(|| chain(&rows(65), &row)), 1, "rows that begin anywhere");
+        // A step takes an input, or what another step gives.
+        let shared = || x.expr() + &y;
+        assert_eq!(compiled(|| (shared() * (y.expr() - &x)).run()), 1, "of two steps");
+        let twice = shared();
+        assert_eq!(compiled(|| (twice.clone() * twice).run()), 1, "of one step, twice");
+        assert_eq!(compiled(|| (shared() * &x).run()), 1, "of a step and an input");
         // What is prepared need not be compiled again.
         let prepared = || (x.expr() / &y) * 3;
         assert_eq!(compiled(|| prepared().prepare()), 1);

@@ -6,7 +6,9 @@
 
 mod in_core;
 mod in_cuda_host;
+mod in_expressions;
 mod in_kernels;
+mod in_operations;
 mod journal;
 mod judge;
 mod list;
