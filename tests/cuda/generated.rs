@@ -5,7 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bitlane::{DType, Device, Error, ErrorKind, Expr, Result, Tensor, cuda};
+use bitlane::{DType, Device, Error, ErrorKind, Expr, Result, Tensor, cuda, introspect};
 use libloading::os::unix::Library;
 
 use crate::devices::libraries::libraries;
@@ -126,6 +126,27 @@ fn another_dtype_class_or_step_is_another_kernel() {
         let prepared = || (x.expr() / &y) * 3;
         assert_eq!(compiled(|| prepared().prepare()), 1);
         assert_eq!(compiled(|| prepared().run()), 0);
+    });
+}
+
+#[test]
+fn the_kernels_that_are_shown_are_those_that_run() {
+    isolated(module_path!(), "the_kernels_that_are_shown_are_those_that_run", &[NO_CACHE], |_| {
+        let [shown, ran] = [Device::cpu(), Device::cuda(0).unwrap()].map(|device| {
+            let x = Tensor::ones([40, 24], DType::F16, &device).unwrap();
+            let y = Tensor::ones([24], DType::F32, &device).unwrap();
+            [x.expr() + &y, (x.expr() * 3).sum(&[])].map(|expr| {
+                introspect::record();
+                expr.run().unwrap();
+                let ran = introspect::recorded_sources();
+                let is_cpu = device == Device::cpu();
+                let kernels = if is_cpu { introspect::kernels(&expr).unwrap() } else { ran };
+                kernels.into_iter().map(|kernel| (kernel.name, kernel.source)).collect::<Vec<_>>()
+            })
+        });
+        assert_eq!(shown, ran);
+        let [(name, source)] = &shown[0][..] else { panic!("{shown:?}") };
+        assert!(source.contains(name), "{source}");
     });
 }
 
