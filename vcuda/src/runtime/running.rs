@@ -263,7 +263,7 @@ impl State {
             config.workers
         };
         let began = Instant::now();
-        let outcome = exec::run(&run, workers);
+        let outcome = exec::run(&run, workers, config.ends);
         if let Some(entry) = self.launches.get_mut(&launch.program.name) {
             entry.1 += outcome.instructions;
         }
