@@ -1,4 +1,4 @@
-//! Every pair of 8-bit integers through the four shifts, against the definition in wide integers.
+//! Every pair of 8-bit integers through the four shifts, divisions and powers, against the definition in wide integers.
 //! The 16-bit pairs are in `exhaustive16.rs`.
 
 mod devices;
@@ -113,6 +113,42 @@ fn a_number_on_the_left_is_shifted_by_every_amount() {
                         result.to_bytes().unwrap().into_iter().eq(expected),
                         "{op} of {number} as {dtype} on {device}"
                     );
+                }
+            }
+        }
+    }
+}
+
+/// Division that rounds down, its remainder, and powers, of bytes as wide integers; the result is again a byte.
+fn divided(op: BinaryOp, x: i64, y: i64) -> u8 {
+    let result = match op {
+        BinaryOp::FloorDivide | BinaryOp::Remainder if y == 0 => 0,
+        BinaryOp::FloorDivide => (x as f64 / y as f64).floor() as i64,
+        BinaryOp::Remainder => x - y * (x as f64 / y as f64).floor() as i64,
+        // A power with a negative exponent is what is left of a reciprocal.
+        _ if y < 0 => match x {
+            1 => 1,
+            -1 => 1 - 2 * (y & 1),
+            _ => 0,
+        },
+        _ => (0..y).fold(1i64, |power, _| power.wrapping_mul(x)),
+    };
+    result as u8
+}
+
+#[test]
+fn every_pair_of_bytes_is_divided_as_defined() {
+    for device in devices() {
+        for dtype in [DType::U8, DType::I8] {
+            let signed = dtype == DType::I8;
+            let (column, row) =
+                (every_byte(dtype, &[256, 1], &device), every_byte(dtype, &[256], &device));
+            for op in [BinaryOp::FloorDivide, BinaryOp::Remainder, BinaryOp::Pow] {
+                let result = binary(op, &column, &row).run().unwrap().to_bytes().unwrap();
+                let pairs = (0..=u8::MAX).flat_map(|x| (0..=u8::MAX).map(move |y| (x, y)));
+                for ((x, y), given) in pairs.zip(result) {
+                    let expected = divided(op, amount_of(signed, x), amount_of(signed, y));
+                    assert_eq!(given, expected, "{op} of {dtype} {x} and {y} on {device}");
                 }
             }
         }

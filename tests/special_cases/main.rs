@@ -228,6 +228,46 @@ fn powers_angles_logarithms_and_neighbours() {
     check_all(functions::TABLES);
 }
 
+/// What IEEE 754 says of powers and the standard leaves open: whatever the other operand is, NaN too.
+fn check_ones<T: Float>(device: &Device) {
+    let values = values::<T>();
+    let tensor = |values: &[f64]| {
+        let elements: Vec<T> = values.iter().map(|&value| T::nearest(value)).collect();
+        Tensor::from_slice(&elements, [values.len()], device).unwrap()
+    };
+    let (all, one, zero) = (tensor(&values), tensor(&[1.0]), tensor(&[-0.0]));
+    for power in [one.pow(&all).unwrap(), all.pow(&zero).unwrap()] {
+        let ones: Vec<f64> = power.to_vec::<T>().unwrap().into_iter().map(T::value).collect();
+        assert_eq!(ones, vec![1.0; values.len()], "{} on {device}", T::DTYPE);
+    }
+}
+
+#[test]
+fn powers_of_one_and_with_nothing() {
+    for device in devices() {
+        check_ones::<f16>(&device);
+        check_ones::<bf16>(&device);
+        check_ones::<f32>(&device);
+        check_ones::<f64>(&device);
+    }
+}
+
+/// Squares of odd numbers with one bit more than a dtype has lie halfway between two of its numbers: only the exact power
+/// is rounded to the even one, as the product is.
+#[test]
+fn powers_that_are_ties_go_to_the_even_number() {
+    for device in devices() {
+        for (dtype, odd) in [(DType::BF16, 17..22), (DType::F16, 47..63), (DType::F32, 4097..5791)]
+        {
+            let odd: Vec<i32> = odd.step_by(2).collect();
+            let odd = Tensor::from_slice(&odd, [odd.len()], &device).unwrap();
+            let odd = odd.cast(dtype).unwrap();
+            let (power, product) = (odd.pow(2).unwrap(), odd.multiply(&odd).unwrap());
+            assert_eq!(power.to_bytes().unwrap(), product.to_bytes().unwrap(), "{dtype}");
+        }
+    }
+}
+
 #[test]
 fn signs() {
     check_all(signs::TABLES);

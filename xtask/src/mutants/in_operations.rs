@@ -9,7 +9,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "select((y == 0.0) | (x == 1.0), 1.0, power)",
         put: "select(y == 0.0, 1.0, power)",
         breaks: "1 to the power of NaN is NaN on the CPU",
-        tests: "--test special_cases",
+        tests: "--test special_cases powers_of_one",
     },
     Mutant {
         name: "power-of-one-on-cuda",
@@ -17,7 +17,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return y == 0.0 || x == 1.0 ? 1.0 : power;",
         put: "return y == 0.0 ? 1.0 : power;",
         breaks: "1 to the power of NaN is NaN on CUDA",
-        tests: "--test special_cases",
+        tests: "--test special_cases powers_of_one",
     },
     Mutant {
         name: "power-of-minus-infinity",
@@ -41,7 +41,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "select(is_near, f64::from_bits(raised & !BELOW), power)",
         put: "select(is_near & (power == 0.0), f64::from_bits(raised & !BELOW), power)",
         breaks: "powers that lie halfway between two numbers are rounded by what their computation lost",
-        tests: "--test math",
+        tests: "--test special_cases powers_that",
     },
     Mutant {
         name: "negative-integer-powers",
@@ -81,7 +81,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return rest != 0 && (rest < 0) != (y < 0) ? T(quotient - 1) : quotient;",
         put: "return quotient;",
         breaks: "integers are divided towards zero on CUDA",
-        tests: "--test goldens",
+        tests: "--test exhaustive every_pair_of_bytes_is_divided",
     },
     Mutant {
         name: "division-by-zero",
@@ -89,7 +89,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "template <class T> BL_FN T integer_remainder(T x, T y) {\n    if (y == 0) return 0;",
         put: "template <class T> BL_FN T integer_remainder(T x, T y) {\n    if (y == 0) return x;",
         breaks: "a remainder by zero is the dividend on CUDA",
-        tests: "--test goldens",
+        tests: "--test exhaustive every_pair_of_bytes_is_divided",
     },
     Mutant {
         name: "select-on-the-wrong-side",
