@@ -85,6 +85,10 @@ fn intermediates_are_rounded_to_their_dtype() {
         let lost = (x.expr() + 1) - 2048;
         assert_eq!(lost.dtype().unwrap(), DType::F16);
         assert_eq!(lost.run().unwrap().cast(DType::F32).unwrap().to_vec::<f32>().unwrap(), [0.0]);
+        // So it is by a conversion there and back.
+        let y = Tensor::from_slice(&[2049.0f32], [1], &device).unwrap();
+        let back = (y.expr().cast(DType::F16).cast(DType::F32) - 2048).run().unwrap();
+        assert_eq!(back.to_vec::<f32>().unwrap(), [0.0]);
     }
 }
 

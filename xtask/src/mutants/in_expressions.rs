@@ -77,10 +77,10 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "rounding-left-out",
-        file: "src/backend/cuda/generate/source.rs",
-        find: "if rounding.is_some() && index + 1 == steps.len() {",
-        put: "if rounding.is_some() {",
-        breaks: "intermediates of f16 keep the bits of f32",
+        file: "src/program.rs",
+        find: "        self.step(Action::Cast, dtype, to, [value; 3])\n",
+        put: "        if let Value::Step(index) = value {\n            let before = &self.steps[usize::from(index)];\n            if matches!(before.action, Action::Cast) && before.dtype == to {\n                self.result = before.arguments()[0];\n                return self.result;\n            }\n        }\n        self.step(Action::Cast, dtype, to, [value; 3])\n",
+        breaks: "what is converted there and back is not rounded",
         tests: "--test expressions intermediates",
     },
     Mutant {

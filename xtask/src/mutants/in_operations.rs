@@ -100,11 +100,11 @@ pub const MUTANTS: &[Mutant] = &[
         tests: "--test operations",
     },
     Mutant {
-        name: "huber-at-delta",
+        name: "huber-begins-elsewhere",
         file: "src/ops/loss.rs",
-        find: "loss.apply(ElementOp::LessEqual, [magnitude, delta])",
-        put: "loss.apply(ElementOp::LessThan, [magnitude, delta])",
-        breaks: "the Huber loss is linear at delta already, which rounds otherwise",
+        find: "let half_delta = loss.apply(ElementOp::Multiply, [half, delta]);",
+        put: "let half_delta = loss.apply(ElementOp::Multiply, [half, half]);",
+        breaks: "the linear part of the Huber loss does not meet the other",
         tests: "--test operations",
     },
     Mutant {
