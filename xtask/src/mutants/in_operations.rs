@@ -129,7 +129,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "jobs.push(stage.job(&choice, request.out, reduction.fold.into(), force)?);",
         put: "jobs.push(stage.job(&choice, request.out, Finish::Sum, force)?);",
         breaks: "a mean in several stages is not divided",
-        tests: "--test sums",
+        tests: "--test sums large_sums",
     },
     Mutant {
         name: "mean-by-the-parts",
@@ -137,7 +137,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "words.push((self.count as f64).to_bits());",
         put: "words.push((terms.len as f64).to_bits());",
         breaks: "a mean in several stages is divided by the number of parts",
-        tests: "--test sums",
+        tests: "--test sums large_sums",
     },
     Mutant {
         name: "segments-of-another-output",
@@ -145,7 +145,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let mut stride = segments as isize;",
         put: "let mut stride = 1;",
         breaks: "the parts of neighbouring sums are mixed up",
-        tests: "--test sums",
+        tests: "--test sums large_sums",
     },
     Mutant {
         name: "last-segment-left-out",
@@ -153,7 +153,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "choice.segments = groups.div_ceil(choice.segment_groups);",
         put: "choice.segments = (groups / choice.segment_groups).max(1);",
         breaks: "the terms of the last segment, which is not full, are not added",
-        tests: "--test sums",
+        tests: "--test sums large_sums",
     },
     Mutant {
         name: "lanes-from-the-far-end",
@@ -161,7 +161,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "for (u32 k = 0; k < log2; ++k) x = sum_of(x, exchange(x, 1u << k));",
         put: "for (u32 k = log2; k-- > 0;) x = sum_of(x, exchange(x, 1u << k));",
         breaks: "the lanes of a warp are added in another order",
-        tests: "--test sums",
+        tests: "--test sums large_sums",
     },
     Mutant {
         name: "warps-before-they-are-there",
@@ -169,7 +169,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "    __syncthreads();\n    Sum sum = threadIdx.x < count",
         put: "    Sum sum = threadIdx.x < count",
         breaks: "threads add up sums of warps that others have not stored yet",
-        tests: "--test sums",
+        tests: "--test sums large_sums",
     },
     Mutant {
         name: "odd-part-forgotten",
@@ -177,7 +177,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "        count = count.div_ceil(2);\n",
         put: "        count /= 2;\n",
         breaks: "the last of an odd number of terms is not added on the CPU",
-        tests: "--test sums",
+        tests: "--test sums large_sums",
     },
     Mutant {
         name: "waiting-runs-forgotten",
@@ -185,7 +185,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "total = Some(total.map_or(left, |right| left.plus(right)));",
         put: "total = Some(total.map_or(left, |_| left));",
         breaks: "what waits for a neighbour is forgotten on the CPU",
-        tests: "--test sums",
+        tests: "--test sums large_sums",
     },
     Mutant {
         name: "missing-terms-are-zeros",
@@ -201,6 +201,6 @@ pub const MUTANTS: &[Mutant] = &[
         find: "Fold::Mean => Scalar::Complex(crate::Complex::new(f64::NAN, f64::NAN)),",
         put: "Fold::Mean => Scalar::Int(0),",
         breaks: "the mean of nothing is 0",
-        tests: "--test sums",
+        tests: "--test special_cases sums_and",
     },
 ];
