@@ -76,8 +76,8 @@ fn another_dtype_class_or_step_is_another_kernel() {
         let x = Tensor::ones([8, 64], DType::F32, &device).unwrap();
         let y = Tensor::ones([8, 64], DType::F32, &device).unwrap();
         let (row, column) = (y.narrow(0, 0, 1).unwrap(), y.narrow(1, 0, 1).unwrap());
-        let [wide, half, whole] =
-            [DType::F64, DType::F16, DType::I32].map(|dtype| y.cast(dtype).unwrap());
+        let [wide, half, other_half, whole] =
+            [DType::F64, DType::F16, DType::BF16, DType::I32].map(|dtype| y.cast(dtype).unwrap());
         let mask = x.greater_than(0).unwrap();
         let [mut out, mut narrow] =
             [DType::F32, DType::F16].map(|dtype| Tensor::ones([8, 64], dtype, &device).unwrap());
@@ -86,11 +86,12 @@ fn another_dtype_class_or_step_is_another_kernel() {
         let unaligned = Tensor::ones([8 * 64 + 1], DType::F32, &device).unwrap();
         let unaligned = unaligned.narrow(0, 1, 8 * 64).unwrap().reshape([8, 64]).unwrap();
         // Each a kernel of its own, and none of them twice.
-        let others: [(&str, &dyn Fn() -> Result<Tensor>); 10] = [
+        let others: [(&str, &dyn Fn() -> Result<Tensor>); 11] = [
             ("wider", &|| chain(&wide, &wide)),
             ("wider on one side", &|| chain(&x, &wide)),
             ("narrower on one side", &|| chain(&x, &half)),
             ("narrower on the other side", &|| chain(&half, &x)),
+            ("as narrow, of another dtype", &|| chain(&x, &other_half)),
             ("integers", &|| chain(&whole, &whole)),
             ("a row", &|| chain(&x, &row)),
             ("a column", &|| chain(&x, &column)),
