@@ -208,6 +208,10 @@ mod tests {
         assert_eq!(plan.slots[1].offset, 1);
         let dense = Layout::row_major(&[2, 3]);
         assert_eq!(Plan::in_order(&[2, 3], [&still, &dense]).rank, 1);
+        // Also where the first slot would rather be walked otherwise.
+        let plan = Plan::in_order(&[2, 3], [&terms, &dense]);
+        assert_eq!((plan.rank, &plan.sizes[..2]), (2, &[3, 2][..]));
+        assert_eq!(&plan.slots[OUT].strides[..2], &[2, -1]);
     }
 
     #[test]
