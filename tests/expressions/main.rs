@@ -117,6 +117,16 @@ fn operands_with_strides_of_their_own() {
 }
 
 #[test]
+fn rows_longer_than_a_block() {
+    for device in devices() {
+        let x = Tensor::arange(100_003, DType::I32, &device).unwrap();
+        let result = (((x.expr() * 3) ^ (x.expr() >> 2)) + 1).run().unwrap();
+        let expected = (0..100_003).map(|x: i32| ((x * 3) ^ (x >> 2)) + 1);
+        assert!(result.to_vec::<i32>().unwrap().into_iter().eq(expected), "on {device}");
+    }
+}
+
+#[test]
 fn destinations_that_begin_inside_a_vector() {
     for device in devices() {
         let x = Tensor::arange(700, DType::I32, &device).unwrap();

@@ -161,7 +161,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "*slot = slot.wrapping_offset(steps.inner * extent.inner as isize);",
         put: "*slot = slot.wrapping_offset(steps.inner * (extent.inner as isize - 1));",
         breaks: "the second block of a row begins one element early",
-        tests: "--test sizes sizes_at_the_edges",
+        tests: "--test expressions rows_longer",
     },
     Mutant {
         name: "small-steps-share-a-register",
