@@ -5,8 +5,7 @@ use bitlane::{BinaryOp, DType, Device, Tensor, binary, cuda};
 
 use crate::virtual_driver::isolated;
 
-#[test]
-fn elements_further_apart_than_32_bits_count() {
+pub fn elements_further_apart_than_32_bits_count() {
     isolated(module_path!(), "elements_further_apart_than_32_bits_count", &[], |_| {
         let context = CudaContext::new(0).unwrap();
         let stream = context.new_stream().unwrap();
@@ -45,8 +44,7 @@ fn elements_further_apart_than_32_bits_count() {
     });
 }
 
-#[test]
-fn gradients_of_more_elements_than_one_launch_counts() {
+pub fn gradients_of_more_elements_than_one_launch_counts() {
     let name = "gradients_of_more_elements_than_one_launch_counts";
     // So many elements are not computed, only asked for.
     let settings = &[("VCUDA_STUB", "1"), ("VCUDA_MEMORY", "64g")];
