@@ -86,6 +86,51 @@ impl Storage {
     }
 }
 
+/// Runs something on a destination and on memory that is read, which may be one but not the destination. Locks are taken as
+/// an [`Access`] takes them.
+pub(crate) fn with_written<R>(
+    out: &Arc<Storage>,
+    x: &Arc<Storage>,
+    y: &Arc<Storage>,
+    run: impl FnOnce(&Memory, &Memory, &Memory) -> R,
+) -> R {
+    let (low, high) = if address(x) <= address(y) { (x, y) } else { (y, x) };
+    let is_one = address(low) == address(high);
+    let first = (address(low) < address(out)).then(|| low.read());
+    let second = (!is_one && address(high) < address(out)).then(|| high.read());
+    let written = out.write();
+    let first = first.unwrap_or_else(|| low.read());
+    if is_one {
+        return run(&written, &first, &first);
+    }
+    let second = second.unwrap_or_else(|| high.read());
+    if address(low) == address(x) {
+        run(&written, &first, &second)
+    } else {
+        run(&written, &second, &first)
+    }
+}
+
+/// Runs something on memory that is read, which may be one.
+pub(crate) fn with_read<R>(
+    x: &Arc<Storage>,
+    y: &Arc<Storage>,
+    run: impl FnOnce(&Memory, &Memory) -> R,
+) -> R {
+    if address(x) == address(y) {
+        let memory = x.read();
+        return run(&memory, &memory);
+    }
+    let (low, high) = if address(x) < address(y) { (x, y) } else { (y, x) };
+    let (first, second) = (low.read(), high.read());
+    if address(low) == address(x) { run(&first, &second) } else { run(&second, &first) }
+}
+
+/// What decides the order of locks.
+fn address(storage: &Arc<Storage>) -> usize {
+    Arc::as_ptr(storage).addr()
+}
+
 /// The locks of one operation: each storage once, the destination's for writing, taken in the
 /// order of their addresses so that no two operations can wait for each other.
 ///
@@ -118,7 +163,6 @@ impl<'a> Access<'a> {
         let mut all: SmallVec<[&'a Arc<Storage>; 4]> = SmallVec::new();
         // The places of distinct storages in `all`, by address: there are few, so each is put in its place.
         let mut order: SmallVec<[u8; 8]> = SmallVec::new();
-        let address = |storage: &Arc<Storage>| Arc::as_ptr(storage).addr();
         for storage in storages {
             let own = address(storage);
             let place = order.iter().position(|&other| address(all[usize::from(other)]) >= own);

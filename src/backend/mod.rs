@@ -14,9 +14,10 @@ use std::ops::Range;
 use bytemuck::AnyBitPattern;
 
 use crate::device::Kind;
+use crate::op::ElementOp;
 use crate::program::Request;
 use crate::storage::Access;
-use crate::{Device, Element, Result};
+use crate::{DType, Device, Element, Result};
 
 /// A block of a device's memory.
 pub(crate) enum Memory {
@@ -33,6 +34,46 @@ pub(crate) fn run(device: &Device, request: &Request<'_>, access: &Access<'_>) -
         Kind::Cpu => cpu::run(request, access),
         #[cfg(feature = "cuda")]
         Kind::Cuda(device) => device.run(request, access),
+    }
+}
+
+/// The loop of a function of two, over so many elements that lie side by side or, to the right, over a number; none if
+/// the device has no such loop, or a better way for as many elements.
+pub(crate) fn dense(
+    device: &Device,
+    function: ElementOp,
+    dtype: DType,
+    is_number: bool,
+    len: usize,
+) -> Option<Dense> {
+    match device.kind() {
+        #[cfg(feature = "cpu")]
+        Kind::Cpu => cpu::Dense::find(function, dtype, is_number, len),
+        #[cfg(feature = "cuda")]
+        Kind::Cuda(_) => {
+            let _ = (function, dtype, is_number, len);
+            None
+        }
+    }
+}
+
+#[cfg(feature = "cpu")]
+pub(crate) use cpu::Dense;
+
+/// There is none where there is no CPU.
+#[cfg(not(feature = "cpu"))]
+pub(crate) enum Dense {}
+
+#[cfg(not(feature = "cpu"))]
+impl Dense {
+    pub(crate) fn run(
+        &self,
+        _: (&Memory, usize),
+        _: (&Memory, usize),
+        _: Option<&crate::scalar::ElementBytes>,
+        _: (&Memory, usize),
+    ) {
+        match *self {}
     }
 }
 

@@ -5,6 +5,7 @@
 //! [`run`](Call::run) then finds a destination, makes the plan and asks the backend.
 
 mod run;
+pub(crate) mod short;
 
 use smallvec::SmallVec;
 
@@ -177,9 +178,7 @@ impl<'a> Call<'a> {
         Ok(Elements { value, shape, device })
     }
 
-    /// An operand of a binary operation in the dtype of the computation. A shift amount is never wrapped,
-    /// copysign takes the sign that a number has before it is converted, and the bitwise operations take a
-    /// number for its bits.
+    /// An operand of a binary operation in the dtype of the computation.
     fn converted(
         &mut self,
         op: BinaryOp,
@@ -187,17 +186,10 @@ impl<'a> Call<'a> {
         side: Side,
         dtype: DType,
     ) -> Result<Value> {
-        let scalar = match term {
-            Term::Elements(elements) => return Ok(self.program.cast(elements.value, dtype)),
-            Term::Number(scalar) => *scalar,
-        };
-        let bytes = match (op.family(), side) {
-            (Family::Shift, Side::Right) => scalar.to_shift_amount(dtype),
-            (Family::Copysign, Side::Right) => scalar.to_sign(dtype),
-            (Family::Bitwise, _) => scalar.to_bits(op.name(), dtype)?,
-            _ => scalar.to_element(op.name(), dtype)?,
-        };
-        Ok(self.number(dtype, bytes))
+        match term {
+            Term::Elements(elements) => Ok(self.program.cast(elements.value, dtype)),
+            Term::Number(scalar) => Ok(self.number(dtype, element(op, *scalar, side, dtype)?)),
+        }
     }
 
     /// Adds a unary operation, computed in the dtype of its operand.
@@ -275,6 +267,17 @@ impl<'a> Call<'a> {
         let resolved = resolve(op, self.kind(lhs), self.kind(rhs), Rules::Paddle)?;
         Ok((resolved, broadcast(op.name(), lhs.shape(), rhs.shape())?, device))
     }
+}
+
+/// A number as an operand of a binary operation. A shift amount is never wrapped, copysign takes the sign that a number
+/// has before it is converted, and the bitwise operations take a number for its bits.
+fn element(op: BinaryOp, scalar: Scalar, side: Side, dtype: DType) -> Result<ElementBytes> {
+    Ok(match (op.family(), side) {
+        (Family::Shift, Side::Right) => scalar.to_shift_amount(dtype),
+        (Family::Copysign, Side::Right) => scalar.to_sign(dtype),
+        (Family::Bitwise, _) => scalar.to_bits(op.name(), dtype)?,
+        _ => scalar.to_element(op.name(), dtype)?,
+    })
 }
 
 /// The device of the first operand that has one; all others must be there too.

@@ -45,6 +45,11 @@ impl Lowered<'_> {
     pub(super) fn prepare(self) -> Result<()> {
         self.call.prepare(self.op, self.root, self.over)
     }
+
+    #[cfg(feature = "cuda")]
+    pub(super) fn kernels(self) -> Result<Vec<crate::introspect::Generated>> {
+        self.call.kernels(self.op, self.root, self.over)
+    }
 }
 
 impl Operation {
@@ -133,12 +138,13 @@ impl<'b> Lowering<'b> {
                     Some(term) => results.push(term),
                     None => {
                         tasks.push(Task::Combine(node));
-                        let operands = node.children.iter().flatten();
-                        tasks.extend(operands.rev().map(Task::Visit));
+                        for operand in node.children.iter().rev().flatten() {
+                            tasks.push(Task::Visit(operand));
+                        }
                     }
                 },
                 Task::Combine(node) => {
-                    let arity = node.children.iter().flatten().count();
+                    let arity = node.children.iter().take_while(|child| child.is_some()).count();
                     let first = results.len().saturating_sub(arity);
                     let term = Term::Elements(self.combine(node, &results[first..], rules)?);
                     results.truncate(first);
@@ -167,26 +173,26 @@ impl<'b> Lowering<'b> {
         operands: &[Term<'b>],
         rules: Rules,
     ) -> Result<Elements<'b>> {
-        let op = node.operation.name();
+        let op = || node.operation.name();
+        let refused = |reason: String| Error::InvalidArgument { op: op(), reason };
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            let reason =
-                format!("an expression has at most {MAX_NODES} operations; run a part of it first");
-            return Err(Error::InvalidArgument { op, reason });
+            return Err(refused(format!(
+                "an expression has at most {MAX_NODES} operations; run a part of it first"
+            )));
         }
         let result = match (&node.operation, operands) {
-            (Operation::Unary(unary), &[x]) => self.call.unary(*unary, elements(op, x)?)?,
-            (Operation::Cast(dtype), &[x]) => self.call.cast(elements(op, x)?, *dtype),
+            (Operation::Unary(unary), &[x]) => self.call.unary(*unary, elements(op(), x)?)?,
+            (Operation::Cast(dtype), &[x]) => self.call.cast(elements(op(), x)?, *dtype),
             (Operation::Binary(binary), &[x, y]) => self.call.binary(*binary, x, y, rules)?,
             (Operation::Select, &[condition, x, y]) => self.call.select(condition, x, y, rules)?,
             (Operation::Reduce(..), _) => {
-                let reason = format!("a {op} must be the last step of an expression; run it first");
-                return Err(Error::InvalidArgument { op, reason });
+                return Err(refused(format!(
+                    "a {} must be the last step of an expression; run it first",
+                    op()
+                )));
             }
-            _ => {
-                let reason = "the operands are missing".into();
-                return Err(Error::InvalidArgument { op, reason });
-            }
+            _ => return Err(refused("the operands are missing".into())),
         };
         self.check_inputs()?;
         Ok(result)

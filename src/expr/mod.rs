@@ -6,6 +6,8 @@ mod methods;
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::call::Target;
 use crate::op::ElementOp;
 use crate::ops::Reduce;
@@ -176,6 +178,12 @@ impl<'a> Expr<'a> {
     pub fn prepare(&self) -> Result<()> {
         self.lower()?.prepare()
     }
+
+    /// The kernels that [`run`](Expr::run) would launch on CUDA.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn kernels(&self) -> Result<Vec<crate::introspect::Generated>> {
+        self.lower()?.kernels()
+    }
 }
 
 /// An expression with a destination.
@@ -235,19 +243,27 @@ impl<'a, T: Into<Operand<'a>>> From<T> for Expr<'a> {
     }
 }
 
+impl<'a> Node<'a> {
+    /// Moves the nodes among the operands to others.
+    fn give_nodes(&mut self, others: &mut SmallVec<[Arc<Node<'a>>; 4]>) {
+        for child in &mut self.children {
+            if matches!(child, Some(Child::Node(_)))
+                && let Some(Child::Node(node)) = child.take()
+            {
+                others.push(node);
+            }
+        }
+    }
+}
+
 /// Takes a graph apart node by node, since a long chain would overflow the stack if each node dropped the next.
 impl Drop for Node<'_> {
     fn drop(&mut self) {
-        let is_leaf = |child: &Option<Child<'_>>| !matches!(child, Some(Child::Node(_)));
-        if self.children.iter().all(is_leaf) {
-            return;
-        }
-        let mut waiting: Vec<_> = self.children.iter_mut().filter_map(Option::take).collect();
-        while let Some(child) = waiting.pop() {
-            if let Child::Node(node) = child
-                && let Some(mut node) = Arc::into_inner(node)
-            {
-                waiting.extend(node.children.iter_mut().filter_map(Option::take));
+        let mut waiting = SmallVec::new();
+        self.give_nodes(&mut waiting);
+        while let Some(node) = waiting.pop() {
+            if let Some(mut node) = Arc::into_inner(node) {
+                node.give_nodes(&mut waiting);
             }
         }
     }

@@ -76,6 +76,27 @@ pub struct Generated {
     pub kernel: String,
 }
 
+impl Generated {
+    /// The PTX of the kernel, for an architecture such as 80.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) without NVRTC, and what it says of the source.
+    pub fn ptx(&self, architecture: u32) -> Result<String> {
+        cuda::ptx(&self.name, &self.source, &[], architecture)
+    }
+}
+
+/// The kernels that an expression would launch on CUDA if all memory began at aligned addresses, wherever its operands
+/// are. One that is written by hand has no source of its own.
+///
+/// # Errors
+///
+/// What [`Expr::run`](crate::Expr::run) would say of the operands.
+pub fn kernels(expression: &crate::Expr<'_>) -> Result<Vec<Generated>> {
+    expression.kernels()
+}
+
 /// Begins to note the kernels that the calling thread launches, or makes ready, and the sources of those that are
 /// generated.
 pub fn record() {

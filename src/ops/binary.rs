@@ -2,7 +2,7 @@
 
 #[cfg(doc)]
 use crate::Error;
-use crate::call::{Call, Target};
+use crate::call::{Call, Target, short};
 use crate::op::BinaryOp;
 use crate::operand::Operand;
 use crate::promote::Rules;
@@ -102,6 +102,9 @@ impl<'a> Binary<'a> {
     /// destination is then as it was.
     pub fn run(self) -> Result<Tensor> {
         let Binary { op, lhs, rhs, rules, target } = self;
+        if let Some(result) = short::run(op, &lhs, &rhs, rules, target) {
+            return result;
+        }
         let mut call = Call::new();
         let (lhs, rhs) = (call.operand(&lhs), call.operand(&rhs));
         let result = call.binary(op, lhs, rhs, rules)?;

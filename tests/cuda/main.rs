@@ -13,6 +13,8 @@ mod fault_fuzz;
 #[cfg(unix)]
 mod faults;
 #[cfg(unix)]
+mod generated;
+#[cfg(unix)]
 mod missing;
 #[path = "../model/mod.rs"]
 #[allow(unused_imports, reason = "the tests of the model itself are run elsewhere")]
@@ -66,6 +68,7 @@ fn main() {
         far {
             elements_further_apart_than_32_bits_count
             gradients_of_more_elements_than_one_launch_counts
+            more_elements_than_32_bits_count
         }
         fault_fuzz {
             programs_whose_calls_fail
@@ -79,6 +82,13 @@ fn main() {
             what_is_dropped_while_the_driver_refuses_is_freed
             a_destination_survives_a_failed_call
             every_kernel_shape_can_be_forced
+        }
+        generated {
+            other_numbers_sizes_and_strides_compile_nothing
+            another_dtype_class_or_step_is_another_kernel
+            the_kernels_that_are_shown_are_those_that_run
+            every_driver_call_of_a_first_run_may_fail
+            every_compiler_call_of_a_first_run_may_fail
         }
         missing {
             no_device

@@ -3,15 +3,15 @@
 use std::mem::MaybeUninit;
 
 use super::script::{Instruction, Phase, Script, Source, Target, Work};
-use super::settings::{MAX_BLOCK_BYTES, Settings};
+use super::settings::MAX_BLOCK_BYTES;
 use super::transfer::{Extent, Steps, gather, scatter, splat};
 
 /// One thread's registers.
 #[repr(align(64))]
-pub(super) struct Scratch(MaybeUninit<[u8; MAX_BLOCK_BYTES]>);
+pub(super) struct Scratch<const BYTES: usize = MAX_BLOCK_BYTES>(MaybeUninit<[u8; BYTES]>);
 
-impl Scratch {
-    pub(super) const fn new() -> Scratch {
+impl<const BYTES: usize> Scratch<BYTES> {
+    pub(super) const fn new() -> Scratch<BYTES> {
         Scratch(MaybeUninit::uninit())
     }
 }
@@ -35,12 +35,13 @@ pub(super) struct Place<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(
+    /// Lays out the registers in so many bytes, or as many as there are.
+    pub(super) fn new<const BYTES: usize>(
         script: &'a Script,
-        scratch: &'a mut Scratch,
-        settings: &Settings,
+        scratch: &'a mut Scratch<BYTES>,
+        bytes: usize,
     ) -> Frame<'a> {
-        let block_len = script.block_len(settings.block_bytes);
+        let block_len = script.block_len(bytes.min(BYTES));
         let stride = block_len.saturating_mul(script.widest).next_multiple_of(16);
         Frame { script, registers: scratch.0.as_mut_ptr().cast(), stride, block_len }
     }

@@ -3,13 +3,18 @@
 //!
 //! `walk` would come to the same loop; small calls are spared the detour.
 
-use super::address;
 use super::convert::{Hop, hop};
 use super::kernels::{Recipe, recipe};
-use super::loops::{Kernels, Versions};
+use super::loops::{Kernel, Kernels, Versions};
 use super::settings::Settings;
+use super::sharing;
+use super::{address, start};
+use crate::DType;
+use crate::backend::Memory;
+use crate::op::ElementOp;
 use crate::plan::OUT;
 use crate::program::{Action, Input, Request, Value};
+use crate::scalar::ElementBytes;
 use crate::storage::Access;
 
 /// Runs a request if it is so simple, and says whether it was.
@@ -52,14 +57,17 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Setting
             }
         };
     }
-    if bytes.saturating_mul(plan.len) >= settings.parallel_bytes {
+    if bytes.saturating_mul(plan.len) >= sharing::line(settings) {
         return false;
     }
     if swap {
         args.swap(0, 1);
         still.swap(0, 1);
     }
-    let Some(versions) = version(kernels, &mut args, still, step.arity()) else { return false };
+    let Some((versions, swap)) = version(kernels, still, step.arity()) else { return false };
+    if swap {
+        args.swap(0, 1);
+    }
     let out = address(access, OUT, plan.slots[OUT].offset * request.out.size());
     // SAFETY: the plan was made from layouts that lie inside their storages, whose locks are held; these hold
     // elements of the dtypes that the program names, and were written in full before they were shared.
@@ -69,22 +77,75 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Setting
     true
 }
 
-/// The loop for the arguments that stand still, which may have to change places.
-fn version<'k>(
-    kernels: &'k Kernels,
-    args: &mut [*const u8; 3],
+/// The loop for the arguments that stand still, and whether the two have to change places.
+fn version(
+    kernels: &'static Kernels,
     still: [bool; 3],
     arity: usize,
-) -> Option<&'k Versions> {
+) -> Option<(&'static Versions, bool)> {
     match still {
-        [false, false, false] => Some(&kernels.all),
+        [false, false, false] => Some((&kernels.all, false)),
         _ if arity != 2 => None,
-        [false, true, _] => kernels.constant_rhs.as_ref(),
-        [true, false, _] if kernels.commutes => {
-            args.swap(0, 1);
-            kernels.constant_rhs.as_ref()
-        }
-        [true, false, _] => kernels.constant_lhs.as_ref(),
+        [false, true, _] => Some((kernels.constant_rhs.as_ref()?, false)),
+        [true, false, _] if kernels.commutes => Some((kernels.constant_rhs.as_ref()?, true)),
+        [true, false, _] => Some((kernels.constant_lhs.as_ref()?, false)),
         _ => None,
+    }
+}
+
+/// A loop over elements that lie side by side, for calls that make no request.
+#[derive(Clone, Copy)]
+pub(crate) struct Dense {
+    kernel: Kernel,
+    /// Whether the loop takes its arguments in the opposite order.
+    swapped: bool,
+    /// The sizes of an operand's element and of a result.
+    sizes: [usize; 2],
+    len: usize,
+}
+
+impl Dense {
+    /// The loop of a function of two, whose right operand may be a number; none if it takes more than one loop, there
+    /// is nothing to do, or so much that it is shared.
+    #[inline]
+    pub(crate) fn find(op: ElementOp, dtype: DType, is_number: bool, len: usize) -> Option<Dense> {
+        let settings = Settings::get();
+        let sizes = [dtype.size(), op.result(dtype).size()];
+        let bytes = len.saturating_mul(2 * sizes[0] + sizes[1]);
+        if len == 0 || op.arity() != 2 || bytes >= sharing::line(&settings) {
+            return None;
+        }
+        let (kernels, swapped) = match recipe(op, dtype)? {
+            Recipe::Loop(kernels) => (kernels, false),
+            Recipe::Swapped(kernels) => (kernels, true),
+            _ => return None,
+        };
+        let still = [swapped && is_number, !swapped && is_number, false];
+        let (versions, again) = version(kernels, still, 2)?;
+        let kernel = versions[settings.level as usize];
+        Some(Dense { kernel, swapped: swapped != again, sizes, len })
+    }
+
+    /// Runs the loop from elements of two blocks, or of one and a number, to those of a third, all from an offset on. They
+    /// must be there, of the dtypes that the loop was found for, and the third block must be another one than the first
+    /// two; the caller holds their locks, or is the only one who knows them.
+    #[inline]
+    pub(crate) fn run(
+        &self,
+        x: (&Memory, usize),
+        y: (&Memory, usize),
+        number: Option<&ElementBytes>,
+        out: (&Memory, usize),
+    ) {
+        let place = |(memory, offset): (&Memory, usize), size: usize| {
+            start(memory).wrapping_add(offset * size)
+        };
+        let x = place(x, self.sizes[0]).cast_const();
+        let y = number.map_or_else(|| place(y, self.sizes[0]).cast_const(), |it| it.0.as_ptr());
+        let args = if self.swapped { [y, x, x] } else { [x, y, x] };
+        let out = place(out, self.sizes[1]);
+        // SAFETY: tensors lie inside their storages, and were written in full before they were shared. The caller
+        // vouches for the rest, and the loop was found for which arguments stand still.
+        unsafe { (self.kernel)(&args, out, self.len) };
     }
 }

@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use super::loops::Kernels;
-use super::{element, halves};
+use super::{bytes, element, halves};
 use crate::DType;
 use crate::op::ElementOp;
 
@@ -45,6 +45,10 @@ macro_rules! table {
     };
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] signed $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (I8: i8) (I16: i16) (I32: i32) (I64: i64)] $($rest)*)
+    };
+    // Signed integers but for `i8`, which has a loop of its own.
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] wider_signed $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (I16: i16) (I32: i32) (I64: i64)] $($rest)*)
     };
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] floats $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F16: f16) (BF16: bf16) (F32: f32) (F64: f64)] $($rest)*)
@@ -101,7 +105,8 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
     let is_half = matches!(dtype, DType::F16 | DType::BF16);
     match op {
         Op::ShiftLeft => table!(dtype: of_two ShiftLeft wrapping).map(Loop),
-        Op::ShiftRight => table!(dtype: of_two ShiftRight signed unsigned).map(Loop),
+        Op::ShiftRight if dtype == DType::I8 => Some(Loop(const { &bytes::shift_right() })),
+        Op::ShiftRight => table!(dtype: of_two ShiftRight wider_signed unsigned).map(Loop),
         Op::ShiftRightLogical => table!(dtype: of_two ShiftRight wrapping).map(Loop),
         Op::Copysign if is_unsigned => Some(First),
         Op::Copysign if is_int => table!(dtype: of_two Copysign signed).map(Loop),

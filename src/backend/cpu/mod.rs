@@ -2,17 +2,20 @@
 //!
 //! From a request to the machine, in this order:
 //!
-//! - [`run`] looks up the memory of every slot. A single loop over memory is run at once by `direct`; anything
-//!   else goes to `walk`, element by element, or to `sum`, which adds the results up in a fixed tree;
+//! - [`run`] looks up the memory of every slot. A single loop over memory is run at once by `direct` (small calls come
+//!   to it without a request at all), a few steps on a few elements by `small`; anything else goes to `walk`, element
+//!   by element, or to `sum`, which adds the results up in a fixed tree;
 //! - `script` translates the program to instructions on registers, by the tables of `kernels` and `convert`;
 //! - `nest` goes over the plan's loops, a row or a rectangle of two loops at a time;
 //! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and
-//!   memory;
-//! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`;
+//!   memory, in `vectors` where it can;
+//! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`,
+//!   `bytes` one of `i8`;
 //! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`;
 //! - `memory` is where elements live, and `pool` keeps what was freed.
 
 mod blocks;
+mod bytes;
 mod convert;
 mod direct;
 mod element;
@@ -25,13 +28,16 @@ pub(crate) mod pool;
 mod script;
 mod settings;
 mod sharing;
+mod small;
 mod sum;
 #[cfg(test)]
 mod tests;
 pub(crate) mod threads;
 mod transfer;
+mod vectors;
 mod walk;
 
+pub(crate) use direct::Dense;
 pub(crate) use memory::CpuMemory;
 
 use smallvec::SmallVec;
@@ -46,7 +52,7 @@ use crate::{Error, Result};
 /// Runs a request on memory that the caller has locked.
 pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
     let settings = Settings::get();
-    if direct::run(request, access, &settings) {
+    if direct::run(request, access, &settings) || small::run(request, access, &settings) {
         return Ok(());
     }
     let call = Call::new(request, access);
@@ -97,8 +103,13 @@ impl<'a> Call<'a> {
 
 /// The address so many bytes into the memory of a slot.
 fn address(access: &Access<'_>, slot: usize, offset: usize) -> *mut u8 {
-    match access.memory(slot) {
-        Memory::Cpu(memory) => memory.as_ptr().wrapping_add(offset),
+    start(access.memory(slot)).wrapping_add(offset)
+}
+
+/// The address of a block of memory.
+fn start(memory: &Memory) -> *mut u8 {
+    match memory {
+        Memory::Cpu(memory) => memory.as_ptr(),
         #[cfg(feature = "cuda")]
         Memory::Cuda(_) => std::ptr::null_mut(),
     }

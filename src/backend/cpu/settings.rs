@@ -73,6 +73,8 @@ pub(super) struct Settings {
     pub(super) level: Level,
     /// Bytes of the blocks of one thread, at most [`MAX_BLOCK_BYTES`].
     pub(super) block_bytes: usize,
+    /// The same where squares are walked, at most [`MAX_SQUARE_BYTES`].
+    pub(super) square_bytes: usize,
     /// Below this many bytes, waking another thread costs more than it saves.
     pub(super) parallel_bytes: usize,
     /// From this many bytes on a destination is not expected to stay in the caches.
@@ -84,12 +86,17 @@ pub(super) struct Settings {
 /// Room for blocks, on the stack of each thread. Half of a usual L1 cache, so that operands fit besides.
 pub(super) const MAX_BLOCK_BYTES: usize = 16 * 1024;
 
+/// Room for squares, likewise. They stay in a usual L2 cache: the larger they are, the longer are the pieces of memory that
+/// are read and written at a time.
+pub(super) const MAX_SQUARE_BYTES: usize = 64 * 1024;
+
 impl Settings {
     fn parse(text: &str) -> Settings {
         let mut settings = Settings {
             level: Level::detect(),
             block_bytes: MAX_BLOCK_BYTES,
-            parallel_bytes: 1024 * 1024,
+            square_bytes: MAX_SQUARE_BYTES,
+            parallel_bytes: 512 * 1024,
             stream_bytes: 24 * 1024 * 1024,
             threads: None,
         };
@@ -101,7 +108,10 @@ impl Settings {
                 && let Ok(value) = value.parse::<usize>()
             {
                 match key {
-                    "block" => settings.block_bytes = value.min(MAX_BLOCK_BYTES),
+                    "block" => {
+                        settings.block_bytes = value.min(MAX_BLOCK_BYTES);
+                        settings.square_bytes = value.min(MAX_SQUARE_BYTES);
+                    }
                     "parallel" => settings.parallel_bytes = value,
                     "stream" => settings.stream_bytes = value,
                     "threads" => settings.threads = Some(value.max(1)),

@@ -1,63 +1,99 @@
 //! Sharing the parts of an operation among threads.
 
 use std::any::Any;
+use std::hint;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use super::threads::{count, threads};
+use smallvec::SmallVec;
 
-/// Parts per thread: threads take them as they come, so one that wakes late or runs slowly holds nobody up.
+use super::settings::Settings;
+use super::threads::{Crew, PATIENCE, are_awake, count, crew};
+
+/// Parts per thread: whoever is done with its own takes those of others, so one that wakes late or runs slowly holds
+/// nobody up.
 const PARTS_PER_THREAD: usize = 8;
 
-/// Into how many parts an operation is best cut; 1 if there is nobody to share it with.
-pub(super) fn parts() -> usize {
-    if count() == 1 {
-        return 1;
-    }
-    threads().map_or(1, |_| count() * PARTS_PER_THREAD)
+/// From how many bytes on an operation is shared.
+pub(super) fn line(settings: &Settings) -> usize {
+    if are_awake() { settings.parallel_bytes / AWAKE } else { settings.parallel_bytes }
 }
 
-/// Does all parts of some work, on this thread and on others.
-///
-/// This thread waits without doing anything else: a worker of somebody's pool would else do other work of
-/// that pool, which may want the locks that are held here. It waits only for threads that have come in time
-/// to do a part.
-pub(super) fn share(parts: usize, work: &(dyn Fn(usize) + Sync)) {
-    let threads = if parts > 1 { threads() } else { None };
-    let Some(threads) = threads else {
-        return (0..parts).for_each(work);
-    };
-    let job = Arc::new(Job::new(parts, work));
-    for _ in 1..count().min(parts) {
-        let job = Arc::clone(&job);
-        threads.spawn(move || job.help());
+/// How much sooner it pays to share with a thread that need not be woken.
+const AWAKE: usize = 4;
+
+/// How an operation is shared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Team {
+    /// How many threads there are, the calling one included.
+    threads: usize,
+    /// Into how many parts the operation is best cut; 1 if nobody else is asked.
+    pub(super) parts: usize,
+}
+
+impl Team {
+    /// Who works on an operation over so many bytes.
+    pub(super) fn new(bytes: usize, settings: &Settings) -> Team {
+        let line = line(settings);
+        let threads = match settings.threads {
+            _ if bytes < line => 1,
+            Some(threads) => threads,
+            // Each has at least half of what is shared at all.
+            None => count().min(bytes / (line / 2).max(1)),
+        };
+        if threads == 1 || (settings.threads.is_none() && crew().is_none()) {
+            return Team { threads: 1, parts: 1 };
+        }
+        Team { threads, parts: threads * PARTS_PER_THREAD }
     }
-    {
-        // Also if the work panics, nobody must be left who looks at it.
-        let _closed = CloseOnDrop(&job);
-        job.run();
-    }
-    if let Some(panic) = job.helpers().panic.take() {
-        resume_unwind(panic);
+
+    /// Does all parts of some work, which may be other ones than the best, on this thread and on others.
+    ///
+    /// This thread waits without doing anything else: a worker of somebody's pool would else do other work of
+    /// that pool, which may want the locks that are held here. It waits only for threads that have come in time
+    /// to do a part.
+    pub(super) fn share(self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
+        let threads = self.threads.min(count()).min(parts);
+        let crew = if threads > 1 { crew() } else { None };
+        let Some(crew) = crew else {
+            return (0..parts).for_each(work);
+        };
+        let job = Arc::new(Job::new(parts, threads, work));
+        crew.offer(&job, threads - 1);
+        {
+            // Also if the work panics, nobody must be left who looks at it.
+            let _closed = CloseOnDrop { crew, job: &job };
+            job.run(0);
+        }
+        if let Some(panic) = job.panic().take() {
+            resume_unwind(panic);
+        }
     }
 }
 
 /// Work that others may help with until it is closed.
-struct Job {
+pub(super) struct Job {
     work: *const (dyn Fn(usize) + Sync),
-    parts: usize,
-    /// The next part that nobody has taken.
-    next: AtomicUsize,
-    helpers: Mutex<Helpers>,
+    lanes: SmallVec<[Lane; 4]>,
+    /// How many help, and [`CLOSED`].
+    helpers: AtomicUsize,
+    /// What a helper has died of.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
     gone: Condvar,
 }
 
-struct Helpers {
-    count: usize,
-    is_closed: bool,
-    /// What a helper has died of.
-    panic: Option<Box<dyn Any + Send>>,
+/// Added to the number of helpers when nobody else may come.
+const CLOSED: usize = 1 << (usize::BITS - 1);
+
+/// The parts that one thread begins with, in its own cache line. The same thread has the same ones in the next operation
+/// of the same size, whose elements its cache may still hold.
+#[repr(align(64))]
+struct Lane {
+    /// The next part that nobody has taken.
+    next: AtomicUsize,
+    end: usize,
 }
 
 // SAFETY: the work may be called by any thread, and is only looked at before the job is closed, until when
@@ -67,63 +103,98 @@ unsafe impl Send for Job {}
 unsafe impl Sync for Job {}
 
 impl Job {
-    fn new(parts: usize, work: &(dyn Fn(usize) + Sync)) -> Job {
+    fn new(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) -> Job {
         let work: *const (dyn Fn(usize) + Sync + '_) = work;
         // SAFETY: only the lifetime changes; the pointer is not followed after the job is closed.
         let work: *const (dyn Fn(usize) + Sync + 'static) = unsafe { std::mem::transmute(work) };
-        let helpers = Mutex::new(Helpers { count: 0, is_closed: false, panic: None });
-        Job { work, parts, next: AtomicUsize::new(0), helpers, gone: Condvar::new() }
+        let start = |lane: usize| parts * lane / threads;
+        let lane = |lane: usize| Lane { next: AtomicUsize::new(start(lane)), end: start(lane + 1) };
+        Job {
+            work,
+            lanes: (0..threads).map(lane).collect(),
+            helpers: AtomicUsize::new(0),
+            panic: Mutex::new(None),
+            gone: Condvar::new(),
+        }
     }
 
-    fn helpers(&self) -> MutexGuard<'_, Helpers> {
-        self.helpers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn panic(&self) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
+        self.panic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does parts until none is left. The job must not be closed meanwhile.
-    fn run(&self) {
+    /// Does parts until none is left, those of a lane first. The job must not be closed meanwhile.
+    fn run(&self, lane: usize) {
         // SAFETY: the owner of the work waits for all who run it, and keeps it until then.
         let work = unsafe { &*self.work };
-        loop {
-            let part = self.next.fetch_add(1, Ordering::Relaxed);
-            if part >= self.parts {
-                return;
+        let (before, own) = self.lanes.split_at(lane);
+        for lane in own.iter().chain(before) {
+            loop {
+                let part = lane.next.fetch_add(1, Ordering::Relaxed);
+                if part >= lane.end {
+                    break;
+                }
+                work(part);
             }
-            work(part);
         }
     }
 
     /// What another thread does: it comes too late if the job is closed.
-    fn help(&self) {
-        {
-            let mut helpers = self.helpers();
-            if helpers.is_closed {
+    pub(super) fn help(&self, index: usize) {
+        if self.helpers.fetch_add(1, Ordering::Acquire) < CLOSED {
+            // The first lane is the owner's.
+            let lane = 1 + index % (self.lanes.len() - 1).max(1);
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.run(lane)));
+            if let Err(panic) = outcome {
+                *self.panic() = Some(panic);
+            }
+        }
+        if self.helpers.fetch_sub(1, Ordering::Release) == CLOSED + 1 {
+            // Under the lock, so that the owner either sees the number or is waiting already.
+            let _panic = self.panic();
+            self.gone.notify_one();
+        }
+    }
+
+    /// Lets nobody else come, and waits until all have gone.
+    fn close(&self) {
+        if self.helpers.fetch_add(CLOSED, Ordering::Acquire) == 0 {
+            return;
+        }
+        let is_alone = || self.helpers.load(Ordering::Acquire) == CLOSED;
+        // Others are at most one part behind: that is often less than going to sleep would take.
+        let start = Instant::now();
+        while !is_alone() {
+            if start.elapsed() >= PATIENCE {
+                let mut panic = self.panic();
+                while !is_alone() {
+                    panic = self.gone.wait(panic).unwrap_or_else(PoisonError::into_inner);
+                }
                 return;
             }
-            helpers.count += 1;
+            hint::spin_loop();
         }
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.run()));
-        let mut helpers = self.helpers();
-        helpers.count -= 1;
-        helpers.panic = outcome.err().or(helpers.panic.take());
-        self.gone.notify_one();
     }
 }
 
-struct CloseOnDrop<'a>(&'a Job);
+struct CloseOnDrop<'a> {
+    crew: &'a Crew,
+    job: &'a Arc<Job>,
+}
 
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
-        let mut helpers = self.0.helpers();
-        helpers.is_closed = true;
-        while helpers.count > 0 {
-            helpers = self.0.gone.wait(helpers).unwrap_or_else(PoisonError::into_inner);
-        }
+        self.crew.withdraw(self.job);
+        self.job.close();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn share(parts: usize, work: &(dyn Fn(usize) + Sync)) {
+        Team { threads: 4, parts }.share(parts, work);
+    }
 
     #[test]
     fn every_part_is_done_once() {

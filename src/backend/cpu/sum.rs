@@ -25,7 +25,7 @@ use super::loops::{Kernel, Kernels, Versions};
 use super::nest::Nest;
 use super::script::{Lie, Memory, Phase, Script};
 use super::settings::Settings;
-use super::sharing;
+use super::sharing::Team;
 use super::transfer::{Extent, Steps, scatter};
 use crate::DType;
 use crate::op::ElementOp;
@@ -250,26 +250,23 @@ impl<'a, A: Total> Sums<'a, A> {
             .len
             .saturating_mul(self.kept.len)
             .saturating_mul(self.call.sizes.iter().sum());
-        let parts = match bytes >= self.settings.parallel_bytes {
-            true => self.settings.threads.map_or_else(sharing::parts, |threads| threads * 8),
-            false => 1,
-        };
+        let team = Team::new(bytes, self.settings);
         match self.way {
-            Way::Across => self.across(parts),
+            Way::Across => self.across(team),
             // Few sums of many terms are shared by their terms.
-            Way::Along if self.kept.len < parts && self.terms.len > SHARE => {
-                self.along_shared(parts)
+            Way::Along if self.kept.len < team.parts && self.terms.len > SHARE => {
+                self.along_shared(team)
             }
-            Way::Along => self.along(parts),
+            Way::Along => self.along(team),
         }
     }
 
     /// Sums one after another, each along its terms.
-    fn along(&self, parts: usize) {
+    fn along(&self, team: Team) {
         let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
-        self.share(nest.units, parts, &|range| {
-            let mut scratch = Scratch::new();
-            let frame = Frame::new(&self.script, &mut scratch, self.settings);
+        self.share(nest.units, team, &|range| {
+            let mut scratch: Scratch = Scratch::new();
+            let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
             // SAFETY: this phase looks at numbers alone.
             unsafe { frame.begin(Phase::Once, &self.call.bases) };
             nest.walk(&self.call.bases, range, |slots, _| {
@@ -282,17 +279,17 @@ impl<'a, A: Total> Sums<'a, A> {
     }
 
     /// Sums one after another, each shared among threads.
-    fn along_shared(&self, parts: usize) {
-        let share = self.terms.len.div_ceil(parts).next_power_of_two().max(SHARE);
+    fn along_shared(&self, team: Team) {
+        let share = self.terms.len.div_ceil(team.parts).next_power_of_two().max(SHARE);
         let count = self.terms.len.div_ceil(share);
         let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
         nest.walk(&self.call.bases, 0..nest.units, |slots, _| {
             let slots = Shared(slots);
             let totals = Mutex::new(SmallVec::<[A; 16]>::from_elem(A::NOTHING, count));
-            sharing::share(count, &|part| {
+            team.share(count, &|part| {
                 let slots = slots.get();
-                let mut scratch = Scratch::new();
-                let frame = Frame::new(&self.script, &mut scratch, self.settings);
+                let mut scratch: Scratch = Scratch::new();
+                let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
                 let start = part * share;
                 // SAFETY: as in `along`, for a run of the terms.
                 let total = unsafe {
@@ -311,8 +308,8 @@ impl<'a, A: Total> Sums<'a, A> {
     }
 
     /// Cuts a number of units into parts and shares them.
-    fn share(&self, units: usize, parts: usize, work: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
-        let share = units.div_ceil(parts);
+    fn share(&self, units: usize, team: Team, work: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
+        let share = units.div_ceil(team.parts);
         let part = |part: usize| {
             let start = part * share;
             let end = units.min(start + share);
@@ -320,7 +317,7 @@ impl<'a, A: Total> Sums<'a, A> {
                 work(start..end);
             }
         };
-        if parts == 1 { part(0) } else { sharing::share(parts, &part) }
+        team.share(team.parts, &part);
     }
 
     /// The sum of an aligned run of the terms of one sum, whose first term is at `slots`.
@@ -347,15 +344,16 @@ impl<'a, A: Total> Sums<'a, A> {
     }
 
     /// Many sums at a time, a term of each after another.
-    fn across(&self, parts: usize) {
-        let width = tree::width::<A>(self.terms.len).min(self.kept.sizes[0].div_ceil(parts)).max(1);
+    fn across(&self, team: Team) {
+        let width =
+            tree::width::<A>(self.terms.len).min(self.kept.sizes[0].div_ceil(team.parts)).max(1);
         let width = width.min(self.script.block_len(self.settings.block_bytes));
         let nest = Nest::new(self.kept, &self.call.sizes, width, None);
         let each_term = Nest::new(self.terms, &self.call.sizes, 1, None);
         let steps = nest.steps();
-        self.share(nest.units, parts, &|range| {
-            let mut scratch = Scratch::new();
-            let frame = Frame::new(&self.script, &mut scratch, self.settings);
+        self.share(nest.units, team, &|range| {
+            let mut scratch: Scratch = Scratch::new();
+            let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
             let mut forest = Forest::<A>::new(self.add, self.terms.len, width);
             // SAFETY: this phase looks at numbers alone.
             unsafe { frame.begin(Phase::Once, &self.call.bases) };

@@ -3,6 +3,7 @@
 //! Only the size of an element matters here, never its dtype.
 
 use super::loops::{read, write};
+use super::vectors::{VECTOR, gather_every_second, transpose};
 
 /// How a rectangle of elements lies in memory: the steps between neighbours in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,20 +170,43 @@ unsafe fn gather_sized<T: Copy>(from: *const u8, steps: Steps, extent: Extent, t
     let to = unsafe { write::<T>(to, extent.count()) };
     // Where columns are closer together than rows, cache lines are used up before they are left.
     if steps.outer.unsigned_abs() < steps.inner.unsigned_abs() && extent.outer > 1 {
-        for column in 0..extent.inner {
-            let start = from.wrapping_offset(column as isize * steps.inner);
-            // The next columns are far away, where no prefetcher of the machine looks for them.
-            prefetch(start.wrapping_offset(PREFETCHED * steps.inner), steps.outer, extent.outer);
-            let places = to[column..].iter_mut().step_by(extent.inner);
-            for (row, place) in places.enumerate() {
-                // SAFETY: the caller vouches for the element; there is one for each row.
-                place.write(unsafe { start.offset(row as isize * steps.outer).cast::<T>().read() });
+        // As many columns at a time as a vector has elements, if they are dense.
+        let strip = if steps.outer == size as isize { (VECTOR / size).max(1) } else { 1 };
+        let pitch = extent.inner * size;
+        let mut first = 0;
+        while first < extent.inner {
+            let column = |column: usize| from.wrapping_offset(column as isize * steps.inner);
+            let strip = if first + strip <= extent.inner { strip } else { 1 };
+            for ahead in first + strip.max(PREFETCHED)..first + strip + strip.max(PREFETCHED) {
+                // The next columns are far away, where no prefetcher of the machine looks for them.
+                prefetch(column(ahead), steps.outer, extent.outer);
             }
+            let mut done = 0;
+            if strip > 1 {
+                let (from, to) = (column(first), to[first..].as_mut_ptr().cast());
+                // SAFETY: the caller vouches for the elements, and for the room; rows follow each other in the block.
+                done = unsafe { transpose::<T>(from, steps.inner, extent.outer, to, pitch) };
+            }
+            for index in first..first + strip {
+                let places = to[index..].iter_mut().step_by(extent.inner);
+                for (row, place) in places.enumerate().skip(done) {
+                    let from = column(index).wrapping_offset(row as isize * steps.outer);
+                    // SAFETY: the caller vouches for the element; there is one for each row.
+                    place.write(unsafe { from.cast::<T>().read() });
+                }
+            }
+            first += strip;
         }
         return;
     }
     for (row, to) in to.chunks_exact_mut(extent.inner).enumerate() {
-        for (column, to) in to.iter_mut().enumerate() {
+        let mut done = 0;
+        if steps.inner == 2 * size as isize {
+            let from = from.wrapping_offset(row as isize * steps.outer);
+            // SAFETY: the caller vouches for the row; what is between its elements is memory of the same storage.
+            done = unsafe { gather_every_second::<T>(from, to.as_mut_ptr().cast(), to.len()) };
+        }
+        for (column, to) in to.iter_mut().enumerate().skip(done) {
             let offset = column as isize * steps.inner + row as isize * steps.outer;
             // SAFETY: the caller vouches for the element.
             to.write(unsafe { from.offset(offset).cast::<T>().read() });
@@ -191,7 +215,7 @@ unsafe fn gather_sized<T: Copy>(from: *const u8, steps: Steps, extent: Extent, t
 }
 
 /// How many columns ahead memory is asked for.
-const PREFETCHED: isize = 8;
+const PREFETCHED: usize = 8;
 
 /// Asks for the lines of elements that will be read soon; they need not exist.
 #[inline(always)]

@@ -6,8 +6,8 @@ use super::Call;
 use super::blocks::{Frame, Place, Scratch};
 use super::nest::{Nest, Slots};
 use super::script::{Lie, Memory, Phase, Script};
-use super::settings::Settings;
-use super::sharing;
+use super::settings::{MAX_BLOCK_BYTES, MAX_SQUARE_BYTES, Settings};
+use super::sharing::Team;
 use super::transfer::{Extent, Steps, finish_streams, scatter, scatter_masked, stream};
 use crate::plan::{OUT, Plan};
 
@@ -40,8 +40,10 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
     };
     let lies: SmallVec<[Lie; 4]> = (0..call.sizes.len()).map(lie).collect();
     let out_is_dense = plan.rank == 0 || (across.is_none() && step(OUT, 0) == 1);
+    let has_rows =
+        plan.rank == 0 || (step(OUT, 0) == 1 && across.is_none_or(|(_, is_square)| is_square));
     // Whoever reads the destination too has it in the caches already.
-    let streams = out_is_dense
+    let streams = has_rows
         && !call.request.masked
         && plan.len.saturating_mul(call.sizes[OUT]) >= settings.stream_bytes
         && plan.sizes[0] * call.sizes[OUT] >= STREAMED_ROW
@@ -55,15 +57,14 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
     let script = Script::new(call.request.program, None, &memory, settings.level)?;
 
     let bytes = plan.len.saturating_mul(call.sizes.iter().sum());
-    let parts = match bytes >= settings.parallel_bytes {
-        true => settings.threads.map_or_else(sharing::parts, |threads| threads * 8),
-        false => 1,
-    };
-    let block_len = script.block_len(settings.block_bytes);
+    let team = Team::new(bytes, settings);
+    let is_square = across.is_some_and(|(_, is_square)| is_square);
+    let block_bytes = if is_square { settings.square_bytes } else { settings.block_bytes };
+    let block_len = script.block_len(block_bytes);
     let nest = match across {
         None => {
             let unit = block_len.min(1024);
-            let share = plan.len.div_ceil(parts).next_multiple_of(unit);
+            let share = plan.len.div_ceil(team.parts).next_multiple_of(unit);
             Nest::new(plan, &call.sizes, share, None)
         }
         Some((level, is_square)) => {
@@ -74,8 +75,8 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
             Nest::new(plan, &call.sizes, inner, Some((level, outer)))
         }
     };
-    let walk = Walk { call, settings, script, steps: nest.steps(), nest, streams };
-    let share = walk.nest.units.div_ceil(parts);
+    let walk = Walk { call, block_bytes, script, steps: nest.steps(), nest, streams };
+    let share = walk.nest.units.div_ceil(team.parts);
     let work = |part: usize| {
         let start = part * share;
         let end = walk.nest.units.min(start + share);
@@ -87,11 +88,7 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
             unsafe { walk.units(start, end) };
         }
     };
-    if parts == 1 {
-        work(0)
-    } else {
-        sharing::share(parts, &work)
-    }
+    team.share(team.parts, &work);
     Some(())
 }
 
@@ -129,7 +126,8 @@ fn previous_power_of_two(count: usize) -> usize {
 
 struct Walk<'a> {
     call: &'a Call<'a>,
-    settings: &'a Settings,
+    /// The bytes of a thread's registers.
+    block_bytes: usize,
     script: Script,
     nest: Nest<'a>,
     steps: SmallVec<[Steps; 4]>,
@@ -146,8 +144,22 @@ impl Walk<'_> {
     /// destination's elements distinct and every input's initialised; an input must be apart from the
     /// destination or element for element the same; all this until the call returns.
     unsafe fn units(&self, start: usize, end: usize) {
-        let mut scratch = Scratch::new();
-        let frame = Frame::new(&self.script, &mut scratch, self.settings);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.block_bytes > MAX_BLOCK_BYTES {
+                true => self.units_in::<MAX_SQUARE_BYTES>(start, end),
+                false => self.units_in::<MAX_BLOCK_BYTES>(start, end),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Walk::units`].
+    #[inline(never)] // so that the room is taken from the stack only where it is needed
+    unsafe fn units_in<const BYTES: usize>(&self, start: usize, end: usize) {
+        let mut scratch = Scratch::<BYTES>::new();
+        let frame = Frame::new(&self.script, &mut scratch, self.block_bytes);
         // SAFETY: the bases are first elements; this phase looks at numbers alone.
         unsafe { frame.begin(Phase::Once, &self.call.bases) };
         self.nest.walk(&self.call.bases, start..end, |slots, extent| {
@@ -198,7 +210,13 @@ impl Walk<'_> {
         // or apart from it.
         unsafe {
             match self.script.mask {
-                None if self.streams => stream(from, to, place.extent.inner * size),
+                None if self.streams => {
+                    let bytes = place.extent.inner * size;
+                    for row in 0..place.extent.outer {
+                        let to = to.offset(row as isize * steps.outer);
+                        stream(from.add(row * bytes), to, bytes);
+                    }
+                }
                 None => scatter(size, from, to, steps, place.extent),
                 Some(mask) => {
                     let mask = frame.resolve(mask, place.slots);

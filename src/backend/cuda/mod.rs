@@ -43,7 +43,7 @@ pub(crate) use self::force::set as force;
 pub(crate) use self::kernels::Module;
 pub(crate) use self::memory::CudaMemory;
 pub(crate) use self::nvrtc::{SOURCE, Target, options, version as nvrtc_version};
-pub(crate) use self::run::{generate_for, record, recorded};
+pub(crate) use self::run::{generate_for, kernels_for, record, recorded};
 pub(crate) use self::shapes::Shape;
 pub use self::statistics::CacheStatistics;
 pub(crate) use self::statistics::read as cache_statistics;

@@ -69,7 +69,7 @@ pub fn run(options: &Options) -> Outcome {
 }
 
 /// The expression of a node. Nodes are as deep as the parser allows, which the stack does too.
-fn lower<'a>(
+pub fn lower<'a>(
     node: &'a Node,
     inputs: &'a BTreeMap<&str, Input>,
     used: &mut Vec<&'a str>,

@@ -4,13 +4,14 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use super::cases::Case;
+use super::load::Load;
 use super::peers::{self, Library, Worker};
 use crate::Failure;
 
 /// What all cases take.
 pub struct Measured {
     pub times: Vec<Times>,
-    /// How many threads of other programs wanted a core, on average; `None` if the system does not tell.
+    /// How many cores other programs kept busy, on average; `None` if the system does not tell.
     pub others: Option<f64>,
 }
 
@@ -57,10 +58,11 @@ pub fn take_turns(
     let mut queue: Vec<Case> = cases.to_vec();
     queue.insert(cases.len() / 2, Case::triad());
     let progress = Progress::new(queue.len());
-    let (mut all, mut others) = (Vec::new(), Vec::new());
+    let processes: Vec<u32> = workers.iter().map(Worker::id).collect();
+    let before = Load::now(&processes);
+    let mut all = Vec::new();
     for (done, case) in queue.into_iter().enumerate() {
         progress.show(done, &case);
-        others.extend(others_running());
         let id = case.id();
         let mut turns = vec![Vec::new(); workers.len()];
         for round in 0..rounds {
@@ -76,8 +78,9 @@ pub fn take_turns(
         all.push(Times { case, medians: turns.into_iter().map(median).collect() });
     }
     progress.end();
-    let mean = others.iter().sum::<f64>() / others.len() as f64;
-    Ok(Measured { times: all, others: (!others.is_empty()).then_some(mean) })
+    let after = Load::now(&processes);
+    let others = before.zip(after).map(|(before, after)| after.others_since(&before));
+    Ok(Measured { times: all, others })
 }
 
 /// The value in the middle, or halfway between the two that are.
@@ -86,13 +89,6 @@ fn median(mut times: Vec<f64>) -> Option<f64> {
     let upper = times.get(times.len() / 2)?;
     let lower = times.get((times.len() - 1) / 2)?;
     Some((lower + upper) / 2.0)
-}
-
-/// How many threads of others want a core right now, if the system tells. Ours are stopped, but for the one that asks.
-fn others_running() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
-    let running: f64 = text.split(' ').nth(3)?.split_once('/')?.0.parse().ok()?;
-    Some((running - 1.0).max(0.0))
 }
 
 /// A line that says how far the measurement is, and how long it will take.

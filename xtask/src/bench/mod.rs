@@ -10,6 +10,7 @@
 mod cases;
 mod heat;
 mod lines;
+mod load;
 mod measure;
 mod peers;
 mod report;

@@ -93,6 +93,11 @@ impl Worker {
         Ok(Worker { library, process, questions, answers: BufReader::new(answers) })
     }
 
+    /// The process in which it runs.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// The microseconds of one call, if the library has the case.
     pub fn ask(&mut self, case: &str) -> Result<Option<f64>, Failure> {
         self.signal(Signal::CONT)?;

@@ -9,7 +9,7 @@ use super::peers::{self, Library};
 /// Below this a case counts as slower: runs are noisy.
 const EQUAL: f64 = 0.95;
 
-/// With more threads of other programs than this, on average, ratios are worth nothing: where two threads wait for each
+/// Where other programs keep more cores busy than this, on average, ratios are worth nothing: where two threads wait for each
 /// other in a loop, as those of PyTorch do, and one of them has no core, 20 µs become 20 ms, and the fastest of the
 /// others is whichever has no threads.
 const QUIET: f64 = 0.2;
@@ -19,7 +19,7 @@ pub struct Report<'a> {
     pub libraries: &'a [Library],
     pub times: &'a [Times],
     pub threads: usize,
-    /// How many threads of other programs wanted a core, on average.
+    /// How many cores other programs kept busy, on average.
     pub others: Option<f64>,
 }
 
@@ -53,7 +53,7 @@ impl Report<'_> {
             Some(others) if others > QUIET => {
                 let _ = writeln!(
                     text,
-                    "**Not valid: {others:.1} threads of other programs wanted a core, on average. Libraries with threads \
+                    "**Not valid: other programs kept {others:.1} cores busy, on average. Libraries with threads \
                      suffer most from that, so the ratios are too high. Measure again on a quiet machine.**\n"
                 );
             }
@@ -244,6 +244,10 @@ mod tests {
         assert!(report.csv().contains("right_shift i32,row,fresh,10.0000,5.0000\n"));
         assert!(!text.contains("Not valid"), "{text}");
         let busy = Report { others: Some(3.0), ..report };
-        assert!(busy.summary().contains("Not valid: 3.0 threads"), "{}", busy.summary());
+        assert!(
+            busy.summary().contains("Not valid: other programs kept 3.0 cores"),
+            "{}",
+            busy.summary()
+        );
     }
 }
