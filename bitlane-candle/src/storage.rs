@@ -97,6 +97,15 @@ pub(crate) fn with_destination<T>(
     function(&mut tensor)
 }
 
+/// The place of the last element of a layout that has any, if it can be counted: anybody can make a layout.
+fn last_element(layout: &Layout) -> Option<usize> {
+    let mut last = layout.start_offset();
+    for (&size, &stride) in layout.dims().iter().zip(layout.stride()) {
+        last = last.checked_add(size.checked_sub(1)?.checked_mul(stride)?)?;
+    }
+    Some(last)
+}
+
 /// What a tensor that is made of candle's memory keeps until it is dropped.
 struct Context {
     shape: Vec<i64>,
@@ -110,12 +119,15 @@ struct Context {
 /// The elements must be there, and be written by nobody else, for as long as the tensor or a clone of it exists. Only if
 /// they are borrowed for writing may the tensor be written.
 unsafe fn tensor(op: &'static str, elements: &Elements, layout: &Layout) -> Result<Tensor> {
-    let last: usize =
-        layout.dims().iter().zip(layout.stride()).map(|(&n, &s)| n.saturating_sub(1) * s).sum();
+    if layout.stride().len() != layout.dims().len() {
+        return Err(refused(op, "the layout has another number of strides than of dimensions"));
+    }
     let is_empty = layout.dims().contains(&0);
-    if !is_empty && layout.start_offset() + last >= elements.count {
+    if !is_empty && last_element(layout).is_none_or(|last| last >= elements.count) {
         return Err(refused(op, "the layout reaches beyond the storage"));
     }
+    // Where nothing is read, an offset may be anything.
+    let start = if is_empty { 0 } else { layout.start_offset() };
     let signed = |numbers: &[usize]| numbers.iter().map(|&number| number as i64).collect();
     let mut context =
         Box::new(Context { shape: signed(layout.dims()), strides: signed(layout.stride()) });
@@ -126,7 +138,7 @@ unsafe fn tensor(op: &'static str, elements: &Elements, layout: &Layout) -> Resu
         dtype: DLDataType { code: elements.code, bits: elements.dtype.bits() as u8, lanes: 1 },
         shape: context.shape.as_mut_ptr(),
         strides: context.strides.as_mut_ptr(),
-        byte_offset: (layout.start_offset() * elements.dtype.size()) as u64,
+        byte_offset: (start * elements.dtype.size()) as u64,
     };
     let manager_ctx = Box::into_raw(context).cast();
     let managed = Box::new(DLManagedTensor { dl_tensor, manager_ctx, deleter: Some(delete) });
