@@ -54,6 +54,19 @@ fn elements(op: &'static str, storage: &CpuStorage) -> Result<Elements> {
     for_each_dtype!(find)
 }
 
+/// The first element of a storage, to be written.
+fn first_mut(storage: &mut CpuStorage) -> Option<*mut c_void> {
+    macro_rules! find {
+        ($($variant:ident: $rust:ident = $dtype:ident, $code:literal;)*) => {
+            match storage {
+                $(CpuStorage::$variant(elements) => Some(elements.as_mut_ptr().cast()),)*
+                _ => None,
+            }
+        };
+    }
+    for_each_dtype!(find)
+}
+
 /// A storage of zeros for a result of this dtype; candle holds bools as bytes.
 pub(crate) fn zeros(op: &'static str, dtype: DType, count: usize) -> Result<CpuStorage> {
     use bitlane::{bf16, f16};
@@ -91,8 +104,9 @@ pub(crate) fn with_destination<T>(
     shape: &[usize],
     function: impl FnOnce(&mut Tensor) -> Result<T>,
 ) -> Result<T> {
-    let elements = elements(op, storage)?;
-    // SAFETY: as in `with_tensor`, and the storage is borrowed for writing.
+    let mut elements = elements(op, storage)?;
+    elements.first = first_mut(storage).unwrap_or(elements.first);
+    // SAFETY: as in `with_tensor`, and the storage is borrowed for writing, as is the pointer into it.
     let mut tensor = unsafe { tensor(op, &elements, &Layout::contiguous(shape)) }?;
     function(&mut tensor)
 }
