@@ -73,9 +73,9 @@
 //!
 //! Tensors are `Send` and `Sync`. An operation locks the storages it touches, the destination's for
 //! writing, so operations that share storage happen one after another and safe code cannot race. Large operations on the
-//! CPU are shared among threads, which [`cpu::set_threads`] limits; the result never depends on their number.
+//! CPU are shared among threads, which `cpu::set_threads` limits; the result never depends on their number.
 //!
-//! After `fork()` the CPU backend goes on to work in the child, on the one thread that a child has. CUDA does not survive a fork:
+//! After `fork()` the CPU backend works on in the child, on the one thread that a child has. CUDA does not survive a fork:
 //! a process that has used it must start others by `exec`, as with any CUDA program.
 //!
 //! # When it does not compile

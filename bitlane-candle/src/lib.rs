@@ -27,6 +27,9 @@
 //! Only the CPU is served: a tensor on a GPU is an error. candle's `cuda` feature needs nvcc to build, which this crate is
 //! not tested with.
 
+#![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::todo)]
+
 mod evaluate;
 mod extension;
 mod ops;

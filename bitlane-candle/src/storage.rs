@@ -54,6 +54,19 @@ fn elements(op: &'static str, storage: &CpuStorage) -> Result<Elements> {
     for_each_dtype!(find)
 }
 
+/// The first element of a storage, to be written.
+fn first_mut(storage: &mut CpuStorage) -> Option<*mut c_void> {
+    macro_rules! find {
+        ($($variant:ident: $rust:ident = $dtype:ident, $code:literal;)*) => {
+            match storage {
+                $(CpuStorage::$variant(elements) => Some(elements.as_mut_ptr().cast()),)*
+                _ => None,
+            }
+        };
+    }
+    for_each_dtype!(find)
+}
+
 /// A storage of zeros for a result of this dtype; candle holds bools as bytes.
 pub(crate) fn zeros(op: &'static str, dtype: DType, count: usize) -> Result<CpuStorage> {
     use bitlane::{bf16, f16};
@@ -91,10 +104,20 @@ pub(crate) fn with_destination<T>(
     shape: &[usize],
     function: impl FnOnce(&mut Tensor) -> Result<T>,
 ) -> Result<T> {
-    let elements = elements(op, storage)?;
-    // SAFETY: as in `with_tensor`, and the storage is borrowed for writing.
+    let mut elements = elements(op, storage)?;
+    elements.first = first_mut(storage).unwrap_or(elements.first);
+    // SAFETY: as in `with_tensor`, and the storage is borrowed for writing, as is the pointer into it.
     let mut tensor = unsafe { tensor(op, &elements, &Layout::contiguous(shape)) }?;
     function(&mut tensor)
+}
+
+/// The place of the last element of a layout that has any, if it can be counted: anybody can make a layout.
+fn last_element(layout: &Layout) -> Option<usize> {
+    let mut last = layout.start_offset();
+    for (&size, &stride) in layout.dims().iter().zip(layout.stride()) {
+        last = last.checked_add(size.checked_sub(1)?.checked_mul(stride)?)?;
+    }
+    Some(last)
 }
 
 /// What a tensor that is made of candle's memory keeps until it is dropped.
@@ -110,12 +133,15 @@ struct Context {
 /// The elements must be there, and be written by nobody else, for as long as the tensor or a clone of it exists. Only if
 /// they are borrowed for writing may the tensor be written.
 unsafe fn tensor(op: &'static str, elements: &Elements, layout: &Layout) -> Result<Tensor> {
-    let last: usize =
-        layout.dims().iter().zip(layout.stride()).map(|(&n, &s)| n.saturating_sub(1) * s).sum();
+    if layout.stride().len() != layout.dims().len() {
+        return Err(refused(op, "the layout has another number of strides than of dimensions"));
+    }
     let is_empty = layout.dims().contains(&0);
-    if !is_empty && layout.start_offset() + last >= elements.count {
+    if !is_empty && last_element(layout).is_none_or(|last| last >= elements.count) {
         return Err(refused(op, "the layout reaches beyond the storage"));
     }
+    // Where nothing is read, an offset may be anything.
+    let start = if is_empty { 0 } else { layout.start_offset() };
     let signed = |numbers: &[usize]| numbers.iter().map(|&number| number as i64).collect();
     let mut context =
         Box::new(Context { shape: signed(layout.dims()), strides: signed(layout.stride()) });
@@ -126,7 +152,7 @@ unsafe fn tensor(op: &'static str, elements: &Elements, layout: &Layout) -> Resu
         dtype: DLDataType { code: elements.code, bits: elements.dtype.bits() as u8, lanes: 1 },
         shape: context.shape.as_mut_ptr(),
         strides: context.strides.as_mut_ptr(),
-        byte_offset: (layout.start_offset() * elements.dtype.size()) as u64,
+        byte_offset: (start * elements.dtype.size()) as u64,
     };
     let manager_ctx = Box::into_raw(context).cast();
     let managed = Box::new(DLManagedTensor { dl_tensor, manager_ctx, deleter: Some(delete) });

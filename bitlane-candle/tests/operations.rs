@@ -2,7 +2,7 @@
 
 use bitlane::{BinaryOp, DType as Lane, Rules, Shift};
 use bitlane_candle::{Binary, Fused1, Fused2, Fused3, Operations, Select, Unary, WithScalar};
-use candle_core::{D, DType, Device, Result, Tensor, Var};
+use candle_core::{CpuStorage, CustomOp1, D, DType, Device, Layout, Result, Tensor, Var};
 
 const CPU: &Device = &Device::Cpu;
 
@@ -123,6 +123,21 @@ fn errors_are_bitlanes_own() -> Result<()> {
     let nine = Tensor::zeros(&[1usize; 9][..], DType::F32, CPU)?;
     assert!(message(nine.signbit()).contains("at most 8"), "{}", message(nine.signbit()));
     Ok(())
+}
+
+/// A custom operation can be called with any layout, by safe code too.
+#[test]
+fn layouts_that_reach_outside_are_refused() {
+    let storage = CpuStorage::U32(vec![0; 6]);
+    let refused = |shape: &[usize], strides: &[usize], offset: usize| {
+        let layout = Layout::new(shape.into(), strides.to_vec(), offset);
+        Unary::BitwiseNot.cpu_fwd(&storage, &layout).is_err()
+    };
+    assert!(!refused(&[2, 3], &[3, 1], 0) && !refused(&[2, 1], &[5, usize::MAX], 0));
+    assert!(refused(&[2, 3], &[3, 1], 1) && refused(&[7], &[1], 0) && refused(&[1], &[1], 6));
+    assert!(refused(&[3], &[usize::MAX / 2 + 1], 0) && refused(&[3, 3], &[usize::MAX / 2, 1], 2));
+    assert!(refused(&[2], &[1], usize::MAX) && refused(&[2, 3], &[1], 0));
+    assert!(!refused(&[0, 3], &[usize::MAX, usize::MAX], usize::MAX));
 }
 
 #[test]

@@ -7,8 +7,7 @@ use bitlane::{BinaryOp, DType, Device, ErrorKind, Tensor, binary, cuda};
 
 use crate::virtual_driver::isolated;
 
-#[test]
-fn slices_become_tensors_and_slices_again() {
+pub fn slices_become_tensors_and_slices_again() {
     let seed = &[("VCUDA_ASYNC", "seed:5")];
     isolated(module_path!(), "slices_become_tensors_and_slices_again", seed, |driver| {
         let context = CudaContext::new(0).unwrap();
@@ -36,8 +35,7 @@ fn slices_become_tensors_and_slices_again() {
     });
 }
 
-#[test]
-fn tensors_of_ours_become_slices() {
+pub fn tensors_of_ours_become_slices() {
     isolated(module_path!(), "tensors_of_ours_become_slices", &[], |_| {
         let device = Device::cuda(0).unwrap();
         let x = (&Tensor::arange(10, DType::F32, &device).unwrap() + 1).unwrap();
@@ -53,8 +51,7 @@ fn tensors_of_ours_become_slices() {
     });
 }
 
-#[test]
-fn a_slice_comes_after_the_work_of_every_stream() {
+pub fn a_slice_comes_after_the_work_of_every_stream() {
     let name = "a_slice_comes_after_the_work_of_every_stream";
     for seed in ["seed:1", "seed:2", "seed:3"] {
         isolated(module_path!(), name, &[("VCUDA_ASYNC", seed)], |_| {
@@ -73,8 +70,7 @@ fn a_slice_comes_after_the_work_of_every_stream() {
     }
 }
 
-#[test]
-fn views_are_lent_and_go_back() {
+pub fn views_are_lent_and_go_back() {
     isolated(module_path!(), "views_are_lent_and_go_back", &[("VCUDA_ASYNC", "seed:2")], |_| {
         let context = CudaContext::new(0).unwrap();
         let stream = context.new_stream().unwrap();
@@ -106,8 +102,7 @@ fn views_are_lent_and_go_back() {
     });
 }
 
-#[test]
-fn a_warm_call_can_be_captured() {
+pub fn a_warm_call_can_be_captured() {
     isolated(module_path!(), "a_warm_call_can_be_captured", &[], |_| {
         let context = CudaContext::new(0).unwrap();
         let stream = context.new_stream().unwrap();
@@ -128,8 +123,7 @@ fn a_warm_call_can_be_captured() {
     });
 }
 
-#[test]
-fn a_context_of_theirs_is_a_device() {
+pub fn a_context_of_theirs_is_a_device() {
     isolated(module_path!(), "a_context_of_theirs_is_a_device", &[], |_| {
         let context = CudaContext::new(0).unwrap();
         let device = cuda::device(&context).unwrap();
@@ -145,8 +139,7 @@ fn a_context_of_theirs_is_a_device() {
     });
 }
 
-#[test]
-fn what_is_lent_goes_back_whatever_was_put_in_its_place() {
+pub fn what_is_lent_goes_back_whatever_was_put_in_its_place() {
     let name = "what_is_lent_goes_back_whatever_was_put_in_its_place";
     isolated(module_path!(), name, &[], |driver| {
         let device = Device::cuda(0).unwrap();
@@ -171,8 +164,7 @@ fn what_is_lent_goes_back_whatever_was_put_in_its_place() {
     });
 }
 
-#[test]
-fn cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor() {
+pub fn cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor() {
     let name = "cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor";
     for order in ["lazy", "seed:1", "seed:2", "seed:3"] {
         isolated(module_path!(), name, &[("VCUDA_ASYNC", order)], |_| {
@@ -189,8 +181,7 @@ fn cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor() {
     }
 }
 
-#[test]
-fn an_order_that_cudarc_cannot_have_is_an_error() {
+pub fn an_order_that_cudarc_cannot_have_is_an_error() {
     let name = "an_order_that_cudarc_cannot_have_is_an_error";
     isolated(module_path!(), name, &[], |driver| {
         let context = CudaContext::new(0).unwrap();
@@ -215,8 +206,7 @@ fn an_order_that_cudarc_cannot_have_is_an_error() {
     });
 }
 
-#[test]
-fn bools_that_are_none_do_not_reach_the_cpu() {
+pub fn bools_that_are_none_do_not_reach_the_cpu() {
     isolated(module_path!(), "bools_that_are_none_do_not_reach_the_cpu", &[], |_| {
         let stream = CudaContext::new(0).unwrap().new_stream().unwrap();
         let foreign = |bytes: &[u8]| {
@@ -237,8 +227,7 @@ fn bools_that_are_none_do_not_reach_the_cpu() {
     });
 }
 
-#[test]
-fn a_stream_may_outlive_its_device() {
+pub fn a_stream_may_outlive_its_device() {
     isolated(module_path!(), "a_stream_may_outlive_its_device", &[], |driver| {
         let device = Device::cuda(0).unwrap();
         let alive = || driver.calls_of("cuStreamCreate") - driver.calls_of("cuStreamDestroy_v2");
@@ -253,8 +242,7 @@ fn a_stream_may_outlive_its_device() {
     });
 }
 
-#[test]
-fn a_loan_that_cudarc_cannot_record_is_over_when_it_ends() {
+pub fn a_loan_that_cudarc_cannot_record_is_over_when_it_ends() {
     let name = "a_loan_that_cudarc_cannot_record_is_over_when_it_ends";
     isolated(module_path!(), name, &[("VCUDA_ASYNC", "lazy")], |driver| {
         let context = CudaContext::new(0).unwrap();
@@ -274,8 +262,7 @@ fn a_loan_that_cudarc_cannot_record_is_over_when_it_ends() {
     });
 }
 
-#[test]
-fn a_slice_that_cannot_be_made_leaves_nothing_behind() {
+pub fn a_slice_that_cannot_be_made_leaves_nothing_behind() {
     let name = "a_slice_that_cannot_be_made_leaves_nothing_behind";
     isolated(module_path!(), name, &[("VCUDA_ASYNC", "lazy")], |driver| {
         let device = Device::cuda(0).unwrap();

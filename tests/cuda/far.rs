@@ -7,8 +7,7 @@ use bitlane::{BinaryOp, DType, Device, Tensor, binary, cuda, introspect};
 
 use crate::virtual_driver::isolated;
 
-#[test]
-fn elements_further_apart_than_32_bits_count() {
+pub fn elements_further_apart_than_32_bits_count() {
     isolated(module_path!(), "elements_further_apart_than_32_bits_count", &[], |_| {
         let context = CudaContext::new(0).unwrap();
         let stream = context.new_stream().unwrap();
@@ -47,8 +46,7 @@ fn elements_further_apart_than_32_bits_count() {
     });
 }
 
-#[test]
-fn gradients_of_more_elements_than_one_launch_counts() {
+pub fn gradients_of_more_elements_than_one_launch_counts() {
     let name = "gradients_of_more_elements_than_one_launch_counts";
     // So many elements are not computed, only asked for.
     let settings = &[("VCUDA_STUB", "1"), ("VCUDA_MEMORY", "64g")];
@@ -86,8 +84,7 @@ fn byte_at(place: usize) -> u8 {
     (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0]
 }
 
-#[test]
-fn more_elements_than_32_bits_count() {
+pub fn more_elements_than_32_bits_count() {
     let settings = &[("VCUDA_MEMORY", "128g")];
     isolated(module_path!(), "more_elements_than_32_bits_count", settings, |driver| {
         let stream = CudaContext::new(0).unwrap().new_stream().unwrap();

@@ -21,8 +21,7 @@ fn work() -> Result<Vec<i32>> {
 /// A code that no driver has given so far, and that no binding knows.
 const UNKNOWN: u32 = 12345;
 
-#[test]
-fn every_call_may_fail() {
+pub fn every_call_may_fail() {
     // The first calls set the device up, and their failures are of another kind.
     isolated(module_path!(), "every_call_may_fail", &[], |driver| {
         let expected = work().unwrap();
@@ -57,8 +56,7 @@ fn every_call_may_fail() {
     });
 }
 
-#[test]
-fn every_call_that_sets_a_device_up_may_fail() {
+pub fn every_call_that_sets_a_device_up_may_fail() {
     isolated(module_path!(), "every_call_that_sets_a_device_up_may_fail", &[], |driver| {
         let mut failures = 0;
         // Nothing of a failed attempt is kept but what it has found, so every attempt gets as far as
@@ -83,8 +81,7 @@ fn every_call_that_sets_a_device_up_may_fail() {
     });
 }
 
-#[test]
-fn a_reader_is_not_overtaken_because_another_write_was_refused() {
+pub fn a_reader_is_not_overtaken_because_another_write_was_refused() {
     let name = "a_reader_is_not_overtaken_because_another_write_was_refused";
     isolated(module_path!(), name, &[("VCUDA_ASYNC", "lazy")], |driver| {
         let a = Device::cuda(0).unwrap();
@@ -107,8 +104,7 @@ fn a_reader_is_not_overtaken_because_another_write_was_refused() {
     });
 }
 
-#[test]
-fn what_is_dropped_while_the_driver_refuses_is_freed() {
+pub fn what_is_dropped_while_the_driver_refuses_is_freed() {
     let waits = ["cuEventCreate", "cuStreamSynchronize", "cuCtxSynchronize"];
     let frees = ["cuMemFreeAsync", "cuMemFree_v2", "cuCtxGetCurrent"];
     let name = "what_is_dropped_while_the_driver_refuses_is_freed";
@@ -143,8 +139,7 @@ fn what_is_dropped_while_the_driver_refuses_is_freed() {
     }
 }
 
-#[test]
-fn a_destination_survives_a_failed_call() {
+pub fn a_destination_survives_a_failed_call() {
     isolated(module_path!(), "a_destination_survives_a_failed_call", &[], |driver| {
         let device = Device::cuda(0).unwrap();
         let x = Tensor::arange(10, DType::F32, &device).unwrap();
@@ -166,8 +161,7 @@ fn a_destination_survives_a_failed_call() {
     });
 }
 
-#[test]
-fn every_kernel_shape_can_be_forced() {
+pub fn every_kernel_shape_can_be_forced() {
     isolated(module_path!(), "every_kernel_shape_can_be_forced", &[], |_| {
         let device = Device::cuda(0).unwrap();
         let x = Tensor::arange(100, DType::U16, &device).unwrap();

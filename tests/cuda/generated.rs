@@ -28,8 +28,7 @@ fn beside(rows: usize, columns: usize, room: usize, device: &Device) -> (Tensor,
     (matrix.narrow(1, 0, columns).unwrap(), column)
 }
 
-#[test]
-fn other_numbers_sizes_and_strides_compile_nothing() {
+pub fn other_numbers_sizes_and_strides_compile_nothing() {
     let name = "other_numbers_sizes_and_strides_compile_nothing";
     isolated(module_path!(), name, &[NO_CACHE], |_| {
         let device = Device::cuda(0).unwrap();
@@ -69,8 +68,7 @@ fn other_numbers_sizes_and_strides_compile_nothing() {
     });
 }
 
-#[test]
-fn another_dtype_class_or_step_is_another_kernel() {
+pub fn another_dtype_class_or_step_is_another_kernel() {
     isolated(module_path!(), "another_dtype_class_or_step_is_another_kernel", &[NO_CACHE], |_| {
         let device = Device::cuda(0).unwrap();
         let x = Tensor::ones([8, 64], DType::F32, &device).unwrap();
@@ -130,8 +128,7 @@ fn another_dtype_class_or_step_is_another_kernel() {
     });
 }
 
-#[test]
-fn the_kernels_that_are_shown_are_those_that_run() {
+pub fn the_kernels_that_are_shown_are_those_that_run() {
     isolated(module_path!(), "the_kernels_that_are_shown_are_those_that_run", &[NO_CACHE], |_| {
         let [shown, ran] = [Device::cpu(), Device::cuda(0).unwrap()].map(|device| {
             let x = Tensor::ones([40, 24], DType::F16, &device).unwrap();
@@ -236,8 +233,7 @@ impl Way {
     }
 }
 
-#[test]
-fn every_driver_call_of_a_first_run_may_fail() {
+pub fn every_driver_call_of_a_first_run_may_fail() {
     let name = "every_driver_call_of_a_first_run_may_fail";
     isolated(module_path!(), name, &[NO_CACHE], |driver| {
         let device = Device::cuda(0).unwrap();
@@ -275,8 +271,7 @@ fn every_driver_call_of_a_first_run_may_fail() {
     });
 }
 
-#[test]
-fn every_compiler_call_of_a_first_run_may_fail() {
+pub fn every_compiler_call_of_a_first_run_may_fail() {
     let Ok(found) = libraries() else {
         return isolated(
             module_path!(),

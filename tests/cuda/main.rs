@@ -1,19 +1,127 @@
 //! The host side of the CUDA backend: what it asks of the driver, in which order, and what becomes
 //! of a driver that fails. Runs on the virtual driver, which can be told to fail and counts what it
-//! is asked; without an NVRTC, these tests say that they are skipped.
+//! is asked; without an NVRTC, these tests are shown as ignored, and the program says why.
 
-#![cfg(all(feature = "cuda", feature = "cpu", unix))]
-
+#[cfg(unix)]
 mod cudarc_users;
 #[path = "../devices/mod.rs"]
 mod devices;
+#[cfg(unix)]
 mod far;
+#[cfg(unix)]
 mod fault_fuzz;
+#[cfg(unix)]
 mod faults;
+#[cfg(unix)]
 mod generated;
+#[cfg(unix)]
 mod missing;
 #[path = "../model/mod.rs"]
+#[allow(unused_imports, reason = "the tests of the model itself are run elsewhere")]
 mod model;
+#[cfg(unix)]
 mod order;
+#[cfg(unix)]
 mod setup;
+#[cfg(unix)]
 mod virtual_driver;
+
+/// Makes a test of every function in the list. One that is forgotten here is dead code, about which clippy complains.
+#[cfg(unix)]
+macro_rules! trials {
+    ($ignored:ident $($module:ident { $($(#[$condition:meta])* $test:ident)* })*) => {
+        vec![$($(
+            $(#[$condition])*
+            libtest_mimic::Trial::test(concat!(stringify!($module), "::", stringify!($test)), || {
+                $module::$test();
+                Ok(())
+            })
+            .with_ignored_flag($ignored),
+        )*)*]
+    };
+}
+
+#[cfg(unix)]
+fn main() {
+    let arguments = libtest_mimic::Arguments::from_args();
+    let libraries = devices::libraries::libraries();
+    let ignored = libraries.is_err();
+    if let Err(reason) = libraries {
+        eprintln!("cuda: ignored, {reason}");
+    }
+    let tests = trials! { ignored
+        cudarc_users {
+            slices_become_tensors_and_slices_again
+            tensors_of_ours_become_slices
+            a_slice_comes_after_the_work_of_every_stream
+            views_are_lent_and_go_back
+            a_warm_call_can_be_captured
+            a_context_of_theirs_is_a_device
+            what_is_lent_goes_back_whatever_was_put_in_its_place
+            cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor
+            an_order_that_cudarc_cannot_have_is_an_error
+            bools_that_are_none_do_not_reach_the_cpu
+            a_stream_may_outlive_its_device
+            a_loan_that_cudarc_cannot_record_is_over_when_it_ends
+            a_slice_that_cannot_be_made_leaves_nothing_behind
+        }
+        far {
+            elements_further_apart_than_32_bits_count
+            gradients_of_more_elements_than_one_launch_counts
+            more_elements_than_32_bits_count
+        }
+        fault_fuzz {
+            programs_whose_calls_fail
+            programs_without_pools_whose_calls_fail
+            threads_whose_calls_fail
+        }
+        faults {
+            every_call_may_fail
+            every_call_that_sets_a_device_up_may_fail
+            a_reader_is_not_overtaken_because_another_write_was_refused
+            what_is_dropped_while_the_driver_refuses_is_freed
+            a_destination_survives_a_failed_call
+            every_kernel_shape_can_be_forced
+        }
+        generated {
+            other_numbers_sizes_and_strides_compile_nothing
+            another_dtype_class_or_step_is_another_kernel
+            the_kernels_that_are_shown_are_those_that_run
+            every_driver_call_of_a_first_run_may_fail
+            every_compiler_call_of_a_first_run_may_fail
+        }
+        missing {
+            no_device
+            a_device_that_is_too_old
+            a_device_that_is_not_there
+            no_nvrtc
+            a_driver_that_does_not_start_and_then_does
+        }
+        order {
+            one_stream_needs_no_events_and_no_waiting
+            streams_that_meet_are_put_in_order
+            memory_is_freed_after_its_last_use_on_any_stream
+            tensors_work_and_die_on_any_thread
+            devices_copy_to_each_other
+            nothing_is_launched_for_nothing
+            what_was_uploaded_may_change_at_once
+            a_thread_that_has_never_seen_the_device_launches
+            a_stream_per_request_over_the_same_memory
+            #[cfg(feature = "ndarray")]
+            arrays_go_to_where_the_destination_is
+        }
+        setup {
+            without_memory_pools
+            machine_code_for_a_driver_older_than_nvrtc
+            memory_that_runs_out
+            kernels_are_compiled_once_per_machine
+        }
+    };
+    libtest_mimic::run(&arguments, tests).exit();
+}
+
+/// The virtual driver is for Unix.
+#[cfg(not(unix))]
+fn main() {
+    eprintln!("cuda: nothing is tested, the virtual driver is for Unix");
+}

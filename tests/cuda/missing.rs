@@ -23,8 +23,7 @@ fn does_not_fall(words: &str) {
     assert!(error.contains(words) && error.contains("Device::cpu()"), "{error}");
 }
 
-#[test]
-fn no_device() {
+pub fn no_device() {
     isolated(module_path!(), "no_device", &[("VCUDA_DEVICES", "0")], |_| {
         refused("no CUDA device");
         falls_to_the_cpu();
@@ -32,16 +31,14 @@ fn no_device() {
     });
 }
 
-#[test]
-fn a_device_that_is_too_old() {
+pub fn a_device_that_is_too_old() {
     isolated(module_path!(), "a_device_that_is_too_old", &[("VCUDA_CC", "7.0")], |_| {
         refused("compute capability 7.0; use a device of 7.5 or later");
         does_not_fall("compute capability 7.0");
     });
 }
 
-#[test]
-fn a_device_that_is_not_there() {
+pub fn a_device_that_is_not_there() {
     isolated(module_path!(), "a_device_that_is_not_there", &[], |_| {
         let error = Device::cuda(3).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::CudaUnavailable);
@@ -49,8 +46,7 @@ fn a_device_that_is_not_there() {
     });
 }
 
-#[test]
-fn no_nvrtc() {
+pub fn no_nvrtc() {
     isolated(module_path!(), "no_nvrtc", &[("BITLANE_NVRTC", "/no/such/library.so")], |_| {
         refused("BITLANE_NVRTC names /no/such/library.so");
         does_not_fall("BITLANE_NVRTC names /no/such/library.so");
@@ -58,8 +54,7 @@ fn no_nvrtc() {
     });
 }
 
-#[test]
-fn a_driver_that_does_not_start_and_then_does() {
+pub fn a_driver_that_does_not_start_and_then_does() {
     isolated(module_path!(), "a_driver_that_does_not_start_and_then_does", &[], |driver| {
         driver.set("fail", "cuInit:1:999");
         match Device::cuda(0) {

@@ -16,8 +16,7 @@ const COSTLY: [&str; 6] = [
     "cuModuleLoadData",
 ];
 
-#[test]
-fn one_stream_needs_no_events_and_no_waiting() {
+pub fn one_stream_needs_no_events_and_no_waiting() {
     // Without memory pools, freeing waits.
     let pools = &[("VCUDA_NO_POOLS", "0")];
     isolated(module_path!(), "one_stream_needs_no_events_and_no_waiting", pools, |driver| {
@@ -42,8 +41,7 @@ fn one_stream_needs_no_events_and_no_waiting() {
     });
 }
 
-#[test]
-fn streams_that_meet_are_put_in_order() {
+pub fn streams_that_meet_are_put_in_order() {
     for seed in 0..8 {
         let when = format!("seed:{seed}");
         isolated(
@@ -73,8 +71,7 @@ fn streams_that_meet_are_put_in_order() {
     }
 }
 
-#[test]
-fn memory_is_freed_after_its_last_use_on_any_stream() {
+pub fn memory_is_freed_after_its_last_use_on_any_stream() {
     let lazy = &[("VCUDA_ASYNC", "seed:7")];
     isolated(module_path!(), "memory_is_freed_after_its_last_use_on_any_stream", lazy, |driver| {
         let device = Device::cuda(0).unwrap();
@@ -92,8 +89,7 @@ fn memory_is_freed_after_its_last_use_on_any_stream() {
     });
 }
 
-#[test]
-fn tensors_work_and_die_on_any_thread() {
+pub fn tensors_work_and_die_on_any_thread() {
     isolated(module_path!(), "tensors_work_and_die_on_any_thread", &[], |driver| {
         let device = Device::cuda(0).unwrap();
         let x = Tensor::arange(100, DType::U8, &device).unwrap();
@@ -112,8 +108,7 @@ fn tensors_work_and_die_on_any_thread() {
     });
 }
 
-#[test]
-fn devices_copy_to_each_other() {
+pub fn devices_copy_to_each_other() {
     let two = &[("VCUDA_DEVICES", "2"), ("VCUDA_ASYNC", "seed:3")];
     isolated(module_path!(), "devices_copy_to_each_other", two, |driver| {
         assert_eq!(Device::cuda_count(), 2);
@@ -133,8 +128,7 @@ fn devices_copy_to_each_other() {
     });
 }
 
-#[test]
-fn nothing_is_launched_for_nothing() {
+pub fn nothing_is_launched_for_nothing() {
     isolated(module_path!(), "nothing_is_launched_for_nothing", &[], |driver| {
         let device = Device::cuda(0).unwrap();
         let x = Tensor::zeros([0, 3], DType::F32, &device).unwrap();
@@ -150,8 +144,7 @@ fn nothing_is_launched_for_nothing() {
     });
 }
 
-#[test]
-fn what_was_uploaded_may_change_at_once() {
+pub fn what_was_uploaded_may_change_at_once() {
     // The driver stages pageable memory, but reads pinned memory late; here it reads all of it late.
     let late = &[("VCUDA_LATE_HOST", "1")];
     isolated(module_path!(), "what_was_uploaded_may_change_at_once", late, |_| {
@@ -169,8 +162,7 @@ fn what_was_uploaded_may_change_at_once() {
     });
 }
 
-#[test]
-fn a_thread_that_has_never_seen_the_device_launches() {
+pub fn a_thread_that_has_never_seen_the_device_launches() {
     isolated(
         module_path!(),
         "a_thread_that_has_never_seen_the_device_launches",
@@ -192,8 +184,7 @@ fn a_thread_that_has_never_seen_the_device_launches() {
     );
 }
 
-#[test]
-fn a_stream_per_request_over_the_same_memory() {
+pub fn a_stream_per_request_over_the_same_memory() {
     isolated(module_path!(), "a_stream_per_request_over_the_same_memory", &[], |driver| {
         let device = Device::cuda(0).unwrap();
         let mut weights =
@@ -222,8 +213,7 @@ fn a_stream_per_request_over_the_same_memory() {
 }
 
 #[cfg(feature = "ndarray")]
-#[test]
-fn arrays_go_to_where_the_destination_is() {
+pub fn arrays_go_to_where_the_destination_is() {
     isolated(module_path!(), "arrays_go_to_where_the_destination_is", &[], |driver| {
         let gpu = Device::cuda(0).unwrap();
         let array = ndarray::array![1, 2, 3];

@@ -10,8 +10,7 @@ fn works(_: &Driver) {
     assert_eq!((&x << 1).unwrap().to_vec::<i32>().unwrap()[99], 198);
 }
 
-#[test]
-fn without_memory_pools() {
+pub fn without_memory_pools() {
     isolated(module_path!(), "without_memory_pools", &[("VCUDA_NO_POOLS", "1")], |driver| {
         works(driver);
         assert_eq!(driver.calls_of("cuMemAllocAsync"), 0);
@@ -19,8 +18,7 @@ fn without_memory_pools() {
     });
 }
 
-#[test]
-fn machine_code_for_a_driver_older_than_nvrtc() {
+pub fn machine_code_for_a_driver_older_than_nvrtc() {
     // PTX 7.5 is CUDA 11.5's, older than any NVRTC that the tests run with.
     let old = &[("VCUDA_PTX_ISA", "7.5")];
     isolated(module_path!(), "machine_code_for_a_driver_older_than_nvrtc", old, |driver| {
@@ -30,8 +28,7 @@ fn machine_code_for_a_driver_older_than_nvrtc() {
     });
 }
 
-#[test]
-fn memory_that_runs_out() {
+pub fn memory_that_runs_out() {
     isolated(module_path!(), "memory_that_runs_out", &[("VCUDA_MEMORY", "8m")], |driver| {
         let device = Device::cuda(0).unwrap();
         let error = Tensor::zeros([100 << 20], DType::U8, &device).unwrap_err();
@@ -43,8 +40,7 @@ fn memory_that_runs_out() {
     });
 }
 
-#[test]
-fn kernels_are_compiled_once_per_machine() {
+pub fn kernels_are_compiled_once_per_machine() {
     let name = "kernels_are_compiled_once_per_machine";
     let folder = tempfile();
     let cache = folder.to_str().unwrap();

@@ -139,16 +139,14 @@ fn one_thread(driver: &Driver, seed: u64) {
     expect_nothing_left(driver, seed);
 }
 
-#[test]
-fn programs_whose_calls_fail() {
+pub fn programs_whose_calls_fail() {
     let variables = &[("VCUDA_DEVICES", "2"), ("VCUDA_NO_POOLS", "0")];
     isolated(module_path!(), "programs_whose_calls_fail", variables, |driver| {
         rounds(30, |seed| one_thread(driver, seed));
     });
 }
 
-#[test]
-fn programs_without_pools_whose_calls_fail() {
+pub fn programs_without_pools_whose_calls_fail() {
     let variables = &[("VCUDA_DEVICES", "2"), ("VCUDA_NO_POOLS", "1")];
     isolated(module_path!(), "programs_without_pools_whose_calls_fail", variables, |driver| {
         rounds(10, |seed| one_thread(driver, seed));
@@ -216,8 +214,7 @@ fn many_threads(driver: &Driver, seed: u64) {
     expect_nothing_left(driver, seed);
 }
 
-#[test]
-fn threads_whose_calls_fail() {
+pub fn threads_whose_calls_fail() {
     let variables = &[("VCUDA_DEVICES", "2"), ("VCUDA_NO_POOLS", "0")];
     isolated(module_path!(), "threads_whose_calls_fail", variables, |driver| {
         rounds(20, |seed| many_threads(driver, seed));

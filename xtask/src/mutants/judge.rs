@@ -171,8 +171,8 @@ fn read_lines(output: impl Read + Send + 'static, lines: Sender<String>) {
 /// The name of the test that a line of libtest says has failed.
 fn failed_test(line: &str) -> Option<String> {
     let named = line.strip_suffix(" ... FAILED")?;
-    // A test's own output may stand before it on the line.
-    named.rfind("test ").map(|at| named[at + "test ".len()..].into())
+    // A test's own output may stand before it on the line, and libtest-mimic pads names to one length.
+    named.rfind("test ").map(|at| named[at + "test ".len()..].trim_end().into())
 }
 
 fn caught(test: String, lines: &[String]) -> Verdict {
