@@ -1,7 +1,7 @@
 //! A shift of one element on the CPU: what a call costs before any work is done.
 //!
-//! `cargo bench --bench small_call` measures it. With `--calls out N` or `--calls fresh N` it makes N calls and
-//! measures nothing, for a tool that counts instructions: `cargo xtask small-call`.
+//! `cargo bench --bench small_call` measures it, and an expression of three operations beside it. With `--calls MODE N`
+//! it makes N calls and measures nothing, for a tool that counts instructions: `cargo xtask small-call`.
 
 use std::hint::black_box;
 
@@ -28,6 +28,7 @@ fn repeat(mode: &str, calls: usize) {
         match mode {
             "out" => out(&x, &y, &mut given),
             "fresh" => fresh(&x, &y),
+            "expression" => expression(&x, &y),
             _ => panic!("there is no mode {mode:?}"),
         }
     }
@@ -46,6 +47,12 @@ fn fresh(x: &Tensor, y: &Tensor) {
     black_box(binary(OP, black_box(x), black_box(y)).run().unwrap());
 }
 
+/// Built and run each time: two operations on tensors and one with a number.
+fn expression(x: &Tensor, y: &Tensor) {
+    let (x, y) = (black_box(x), black_box(y));
+    black_box((((x.expr() >> y) & 15) ^ x).run().unwrap());
+}
+
 #[divan::bench]
 fn shift_one_element_into_a_given_tensor(bencher: Bencher<'_, '_>) {
     let (x, y, mut given) = operands();
@@ -56,4 +63,10 @@ fn shift_one_element_into_a_given_tensor(bencher: Bencher<'_, '_>) {
 fn shift_one_element_to_a_new_tensor(bencher: Bencher<'_, '_>) {
     let (x, y, _) = operands();
     bencher.bench_local(|| fresh(&x, &y));
+}
+
+#[divan::bench]
+fn three_operations_on_one_element_as_an_expression(bencher: Bencher<'_, '_>) {
+    let (x, y, _) = operands();
+    bencher.bench_local(|| expression(&x, &y));
 }

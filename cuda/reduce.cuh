@@ -1,11 +1,11 @@
-// The skeletons of generated sums. The terms of one output, in order, are the leaves of a perfect binary tree in which every
+// The skeletons of generated sums and extremes. The terms of one output, in order, are the leaves of a perfect binary tree in which every
 // node is the sum of its children, the left one first; leaves beyond the last term are -0, the identity (0 for integers). So
 // any aligned run of 2^k terms is a subtree, whoever adds it up: a thread in its registers, a warp, a block, or the next
 // launch, which sums what each block of this one has stored. The result depends on nothing but the terms.
 //
 // What is generated is a struct K as for map.cuh, where groups are groups of terms, and besides:
 //
-//     Sum                        what sums are kept in: f64, u64 or c128
+//     Sum                        what sums are kept in: f64, u64 or c128; or Largest<T>, Smallest<T> of f64, u64 or i64
 //     output_places(p, output)   the addresses of an output and of the first term of every operand
 //     finish(p, at, output, segment, sum)   stores a sum, or a part of one
 //
@@ -13,8 +13,28 @@
 
 namespace bl {
 
+// Totals of which two become the larger, or the smaller, instead of their sum; a NaN wins.
+template <class T> struct Largest {
+    T value;
+    static BL_FN Largest identity() {
+        if constexpr (is_float<T>()) return Largest{from_bits<T>(0xfff0000000000000ull)};  // -infinity
+        else return Largest{lowest<T>()};
+    }
+};
+template <class T> struct Smallest {
+    T value;
+    static BL_FN Smallest identity() {
+        if constexpr (is_float<T>()) return Smallest{from_bits<T>(0x7ff0000000000000ull)};  // infinity
+        else return Smallest{highest<T>()};
+    }
+};
+template <class S> struct IsExtreme { enum { value = false }; };
+template <class T> struct IsExtreme<Largest<T>> { enum { value = true }; };
+template <class T> struct IsExtreme<Smallest<T>> { enum { value = true }; };
+
 template <class S> BL_FN S identity() {
-    if constexpr (is_complex<S>()) return S{identity<decltype(S::re)>(), identity<decltype(S::re)>()};
+    if constexpr (IsExtreme<S>::value) return S::identity();
+    else if constexpr (is_complex<S>()) return S{identity<decltype(S::re)>(), identity<decltype(S::re)>()};
     else if constexpr (is_float<S>()) return from_bits<S>(Bits<S>(1) << (8 * sizeof(S) - 1));
     else return S(0);
 }
@@ -22,10 +42,17 @@ template <class S> BL_FN S sum_of(S left, S right) {
     if constexpr (is_complex<S>()) return S{left.re + right.re, left.im + right.im};
     else return left + right;
 }
+template <class T> BL_FN Largest<T> sum_of(Largest<T> left, Largest<T> right) {
+    return Largest<T>{op::maximum::apply(left.value, right.value)};
+}
+template <class T> BL_FN Smallest<T> sum_of(Smallest<T> left, Smallest<T> right) {
+    return Smallest<T>{op::minimum::apply(left.value, right.value)};
+}
 
 // A term as a sum of its own. The sign of a NaN is free here, so floats are widened without further ado.
 template <class S, class T> BL_FN S leaf(T x) {
-    if constexpr (is_complex<T>()) return S{f64(x.re), f64(x.im)};
+    if constexpr (IsExtreme<S>::value) return S{leaf<decltype(S::value)>(x)};
+    else if constexpr (is_complex<T>()) return S{f64(x.re), f64(x.im)};
     else if constexpr (is_half<T>()) return S(widen(x));
     else if constexpr (is_bool<T>()) return S(x.bits);
     else return S(x);
@@ -130,6 +157,8 @@ BL_FN u64 exchange(u64 x, u32 distance) {
     return join(low, high);
 }
 BL_FN f64 exchange(f64 x, u32 distance) { return from_bits<f64>(exchange(bits_of(x), distance)); }
+BL_FN i64 exchange(i64 x, u32 distance) { return i64(exchange(u64(x), distance)); }
+template <template <class> class E, class T> BL_FN E<T> exchange(E<T> x, u32 distance) { return E<T>{exchange(x.value, distance)}; }
 BL_FN c128 exchange(c128 x, u32 distance) { return c128{exchange(x.re, distance), exchange(x.im, distance)}; }
 
 // The sum over 2^log2 neighbouring threads of a warp, in the first of them. Every thread adds in the order of its own side,

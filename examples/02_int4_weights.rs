@@ -1,7 +1,7 @@
-//! Unpacking 4-bit weights (GPTQ's layout), eagerly and as one expression.
-//!
-//! GPTQ stores eight 4-bit weights in each 32-bit word, the lowest bits first, with a scale and a zero point
-//! per column. `cargo run --release --example 02_int4_weights` (add `--features cuda` for a GPU).
+// Unpacking 4-bit weights (GPTQ's layout), eagerly and as one expression.
+//
+// GPTQ stores eight 4-bit weights in each 32-bit word, the lowest bits first, with a scale and a zero point
+// per column. `cargo run --release --example 02_int4_weights` (add `--features cuda` for a GPU).
 
 use bitlane::{DType, Device, Result, Shift, Tensor};
 

@@ -1,6 +1,6 @@
-//! Bits for their own sake: the finaliser of SplitMix64, and Gray code there and back.
-//!
-//! `cargo run --release --example 03_hash_and_gray`
+// Bits for their own sake: the finaliser of SplitMix64, and Gray code there and back.
+//
+// `cargo run --release --example 03_hash_and_gray`
 
 use bitlane::{DType, Device, Result, Tensor};
 

@@ -1,6 +1,6 @@
-//! What the sign bit is good for: soft thresholds, and a gradient.
-//!
-//! `cargo run --release --example 04_signs`
+// What the sign bit is good for: soft thresholds, and a gradient.
+//
+// `cargo run --release --example 04_signs`
 
 use bitlane::{DType, Device, Result, Tensor};
 

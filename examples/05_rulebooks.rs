@@ -1,6 +1,6 @@
-//! The same operands under four rulebooks, asked and computed.
-//!
-//! `cargo run --release --example 05_rulebooks`
+// The same operands under four rulebooks, asked and computed.
+//
+// `cargo run --release --example 05_rulebooks`
 
 use bitlane::promote::{Kind, result_type};
 use bitlane::{BinaryOp, DType, Device, Result, Rules, Scalar, Tensor};

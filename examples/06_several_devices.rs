@@ -1,6 +1,6 @@
-//! Each device works on its own shard. Without a second GPU the shards share one device, and nothing else changes.
-//!
-//! `cargo run --release --example 06_several_devices --features cuda`
+// Each device works on its own shard. Without a second GPU the shards share one device, and nothing else changes.
+//
+// `cargo run --release --example 06_several_devices --features cuda`
 
 use bitlane::{DType, Device, Result, Tensor};
 

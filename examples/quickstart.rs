@@ -1,6 +1,6 @@
-//! A tour in one page: `cargo run --release --example quickstart`.
-//!
-//! With `--features cuda` it runs on the first CUDA device if there is one, else on the CPU.
+// A tour in one page: `cargo run --release --example quickstart`.
+//
+// With `--features cuda` it runs on the first CUDA device if there is one, else on the CPU.
 
 use bitlane::{BinaryOp, DType, Device, Result, Rules, Shift, Tensor, binary};
 

@@ -54,6 +54,8 @@ pub struct PoolStatistics {
 /// What the pool holds and has done. While other threads allocate and free, the numbers are only nearly of one
 /// moment.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{DType, Device, Tensor, cpu};
 /// let before = cpu::pool_statistics().used_bytes;
@@ -72,6 +74,8 @@ pub fn pool_statistics() -> PoolStatistics {
 /// Sets how many bytes of large blocks the pool keeps at most, and gives back what it keeps beyond that. With 0
 /// nothing is kept, large or small.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{DType, Device, Tensor, cpu};
 /// cpu::set_pool_limit(0);
@@ -85,6 +89,8 @@ pub fn set_pool_limit(bytes: usize) {
 
 /// Gives back to the system what the pool keeps. Other threads give back their small blocks when they next allocate
 /// or free one.
+///
+/// # Examples
 ///
 /// ```
 /// use bitlane::{DType, Device, Tensor, cpu};
@@ -101,6 +107,8 @@ pub fn trim_pool() {
 /// How many threads share a large operation, the calling one included: as many as there are cores, unless
 /// [`set_threads`] has set another number.
 ///
+/// # Examples
+///
 /// ```
 /// assert!(bitlane::cpu::threads() >= 1);
 /// ```
@@ -113,6 +121,8 @@ pub fn threads() -> usize {
 /// Operations that run meanwhile go on as they are. The threads are started by the first operation that is large enough
 /// to be shared; a number beyond the cores has to be set before that, and counts as the number that was started
 /// afterwards. The result of an operation never depends on the number of threads.
+///
+/// # Examples
 ///
 /// ```
 /// use bitlane::cpu;

@@ -58,10 +58,7 @@ pub fn device(context: &Arc<CudaContext>) -> Result<Device> {
 /// The device of a stream. Tensors made on it are allocated, computed and freed in the order of
 /// the stream's other work.
 ///
-/// # Errors
-///
-/// [`Error::CudaUnavailable`] if the device is too old, [`Error::InvalidArgument`] for the
-/// per-thread default stream, which is another stream on every thread.
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, DType, Tensor, cuda};
@@ -74,6 +71,11 @@ pub fn device(context: &Arc<CudaContext>) -> Result<Device> {
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// [`Error::CudaUnavailable`] if the device is too old, [`Error::InvalidArgument`] for the
+/// per-thread default stream, which is another stream on every thread.
 pub fn device_on(stream: &Arc<CudaStream>) -> Result<Device> {
     CudaDevice::on_stream(stream).map(Device::from_cuda)
 }
@@ -151,11 +153,7 @@ pub fn slice_from_tensor<T: Element>(tensor: Tensor) -> Result<CudaSlice<T>> {
 /// The tensor's operations run on the view's stream. Clones of the tensor that outlive the call
 /// give [`Error::InvalidArgument`] when they are used.
 ///
-/// # Errors
-///
-/// [`Error::InvalidShape`] if the shape has another number of elements than the view,
-/// [`Error::InvalidArgument`] if the view is not aligned to its elements, what [`device_on`] gives,
-/// and what the function gives.
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, cuda};
@@ -167,6 +165,12 @@ pub fn slice_from_tensor<T: Element>(tensor: Tensor) -> Result<CudaSlice<T>> {
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// [`Error::InvalidShape`] if the shape has another number of elements than the view,
+/// [`Error::InvalidArgument`] if the view is not aligned to its elements, what [`device_on`] gives,
+/// and what the function gives.
 pub fn with_view<T: Element, V: ReadableView<T>, R>(
     view: &V,
     shape: impl IntoShape,
@@ -182,9 +186,7 @@ pub fn with_view<T: Element, V: ReadableView<T>, R>(
 ///
 /// As [`with_view`] otherwise.
 ///
-/// # Errors
-///
-/// As [`with_view`].
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, cuda};
@@ -196,6 +198,10 @@ pub fn with_view<T: Element, V: ReadableView<T>, R>(
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// As [`with_view`].
 pub fn with_view_mut<T: Element, V: WritableView<T>, R>(
     view: &mut V,
     shape: impl IntoShape,

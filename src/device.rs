@@ -11,6 +11,8 @@ use crate::{Error, Result};
 ///
 /// Cloning is cheap. Nothing here panics where CUDA is missing: the error says what is.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::Device;
 /// let device = Device::best()?;
@@ -31,6 +33,8 @@ pub(crate) enum Kind {
 impl Device {
     /// The CPU.
     ///
+    /// # Examples
+    ///
     /// ```
     /// use bitlane::{DType, Device, Tensor};
     /// let x = Tensor::ones([2, 2], DType::F32, &Device::cpu())?;
@@ -44,10 +48,7 @@ impl Device {
 
     /// The CUDA device of this number, as the driver counts.
     ///
-    /// # Errors
-    ///
-    /// [`Error::CudaUnavailable`] says what is missing: the feature, the driver, NVRTC, the device,
-    /// or a recent enough one.
+    /// # Examples
     ///
     /// ```
     /// use bitlane::{Device, ErrorKind};
@@ -56,6 +57,11 @@ impl Device {
     ///     Err(error) => assert_eq!(error.kind(), ErrorKind::CudaUnavailable),
     /// }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CudaUnavailable`] says what is missing: the feature, the driver, NVRTC, the device,
+    /// or a recent enough one.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         #[cfg(feature = "cuda")]
         return cuda::CudaDevice::new(ordinal).map(|device| Device(Kind::Cuda(device)));
@@ -68,6 +74,8 @@ impl Device {
 
     /// How many CUDA devices the driver has, and so the numbers that [`Device::cuda`] takes: 0 where CUDA or NVRTC is
     /// missing. A device that is too old is counted, since its number is taken; [`Device::cuda`] refuses it.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use bitlane::Device;
@@ -87,10 +95,7 @@ impl Device {
     /// A device that is there but cannot be used is an error and not a reason to compute elsewhere in silence:
     /// whoever wants the CPU then says [`Device::cpu`].
     ///
-    /// # Errors
-    ///
-    /// [`Error::CudaUnavailable`] or [`Error::Driver`] if there is a CUDA device that cannot be used: it is too old, or
-    /// NVRTC is missing or too old. In a build without the feature `cpu`, what [`Device::cuda`] says.
+    /// # Examples
     ///
     /// ```
     /// use bitlane::Device;
@@ -101,6 +106,11 @@ impl Device {
     /// # drop(device);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CudaUnavailable`] or [`Error::Driver`] if there is a CUDA device that cannot be used: it is too old, or
+    /// NVRTC is missing or too old. In a build without the feature `cpu`, what [`Device::cuda`] says.
     pub fn best() -> Result<Device> {
         #[cfg(all(feature = "cpu", feature = "cuda"))]
         return match Device::cuda(0) {
@@ -119,9 +129,7 @@ impl Device {
 
     /// Waits until everything asked of the device is done, and reports what failed meanwhile.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Driver`] if work on the device failed since the last wait. The CPU never fails.
+    /// # Examples
     ///
     /// ```
     /// use bitlane::{DType, Device, Tensor};
@@ -133,6 +141,10 @@ impl Device {
     /// println!("{:?}", start.elapsed());
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`] if work on the device failed since the last wait. The CPU never fails.
     pub fn synchronize(&self) -> Result<()> {
         match &self.0 {
             #[cfg(feature = "cpu")]
@@ -151,9 +163,7 @@ impl Device {
     /// takes a tensor to another stream without copying it. The CPU has no streams, and gives
     /// itself.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Driver`] if the driver refuses the stream.
+    /// # Examples
     ///
     /// ```
     /// use bitlane::{Device, Tensor};
@@ -165,6 +175,10 @@ impl Device {
     /// assert_eq!((&x + &y)?.to_vec::<i32>()?, [3, 6, 9]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`] if the driver refuses the stream.
     pub fn with_new_stream(&self) -> Result<Device> {
         match &self.0 {
             #[cfg(feature = "cpu")]

@@ -36,6 +36,8 @@ pub(crate) use for_each_dtype;
 
 /// What sort of number a dtype or a scalar holds. The order is the order of promotion.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{Category, DType};
 /// assert_eq!(DType::BF16.category(), Category::Float);
@@ -79,6 +81,8 @@ macro_rules! define_dtype {
         /// The type of a tensor's elements.
         ///
         /// The names printed and parsed are the Rust ones, `"bf16"`, `"c64"` and `"c128"` added.
+        ///
+        /// # Examples
         ///
         /// ```
         /// use bitlane::DType;
@@ -150,6 +154,8 @@ mod sealed {
 }
 
 /// A Rust type that can be an element of a tensor: one per [`DType`], and no others.
+///
+/// # Examples
 ///
 /// ```
 /// use bitlane::{DType, Element, f16};

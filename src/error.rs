@@ -13,6 +13,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The message is one line: the operation, what was given, what is allowed, and the remedy. A call
 /// that fails leaves its operands and its destination as they were.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{Device, ErrorKind, Shift, Tensor};
 /// let device = Device::cpu();

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::error::counted;
 use crate::slice::Slice;
 use crate::{Error, Result};
 
@@ -88,7 +89,10 @@ impl Layout {
                 "shape {shape:?} with strides {strides:?} and offset {offset} reaches elements \
                  {low} to {high} of a storage of {capacity}"
             ),
-            _ => format!("offset {offset} lies outside a storage of {capacity} elements"),
+            _ => format!(
+                "offset {offset} lies outside a storage of {}",
+                counted(capacity, "element")
+            ),
         };
         Err(Error::OutOfBounds { op, reason })
     }
@@ -178,8 +182,12 @@ impl Layout {
         let op = "reshape";
         let len = checked_len(op, shape, 1)?;
         if len != self.len() {
-            let reason =
-                format!("{len} elements, but the tensor has {} ({:?})", self.len(), self.shape());
+            let reason = format!(
+                "{}, but the tensor has {} ({:?})",
+                counted(len, "element"),
+                self.len(),
+                self.shape()
+            );
             return Err(invalid(op, shape, reason));
         }
         let mut result = Layout::row_major(shape);
@@ -300,7 +308,10 @@ impl Layout {
         let axis = self.axis("narrow", axis)?;
         let size = self.shape[axis];
         if start.checked_add(len).is_none_or(|end| end > size) {
-            let reason = format!("{len} elements from {start} on, of axis {axis} of size {size}");
+            let reason = format!(
+                "{} from {start} on, of axis {axis} of size {size}",
+                counted(len, "element")
+            );
             return Err(Error::OutOfBounds { op: "narrow", reason });
         }
         Ok(self.selected(axis, start, len, 1))

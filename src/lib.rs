@@ -52,7 +52,8 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 //!
-//! - [`select`], [`Tensor::sum`], [`Tensor::mean`] and [`loss`] are the operations that are not binary or unary.
+//! - [`select`], the reductions ([`Tensor::sum`], [`mean`](Tensor::mean), [`max`](Tensor::max), [`min`](Tensor::min),
+//!   [`any`](Tensor::any), [`all`](Tensor::all)) and [`loss`] are the operations that are not binary or unary.
 //! - [`promote`] answers, without computing, which dtype an operation gives under one of four rulebooks
 //!   ([`Rules`]): Paddle's, which is the default and refuses what would surprise, Torch's, NumPy's and JAX's.
 //! - An [`Error`] says what was given, what is allowed and what to do. Input never causes a panic, nor does
@@ -68,13 +69,19 @@
 //! crate's own. So every operation gives the same bits on the CPU and on CUDA, on its own or in an expression; only the
 //! sign and payload of a NaN made by arithmetic are free.
 //!
-//! `docs/semantics.md` in the repository defines every operation for every dtype and lists the differences from Paddle,
-//! Torch, NumPy and JAX; `docs/promotion.md` has the tables of the rulebooks, and `docs/porting.md` translates calls.
-//!
 //! # Threads
 //!
 //! Tensors are `Send` and `Sync`. An operation locks the storages it touches, the destination's for
-//! writing, so operations that share storage happen one after another and safe code cannot race.
+//! writing, so operations that share storage happen one after another and safe code cannot race. Large operations on the
+//! CPU are shared among threads, which [`cpu::set_threads`] limits; the result never depends on their number.
+//!
+//! After `fork()` the CPU backend goes on to work in the child, on the one thread that a child has. CUDA does not survive a fork:
+//! a process that has used it must start others by `exec`, as with any CUDA program.
+//!
+//! # When it does not compile
+//!
+//! [`Tensor`] lists what the compiler says and what is meant. The usual ones: `&x + &y` is a `Result` and wants a `?`, a
+//! literal on the left of an operator wants a type (`2.0f64 * &x`), and `x.sum(&[])` takes its axes.
 //!
 //! # Features
 //!
@@ -91,6 +98,22 @@
 //!   with `bitlane doctor` what a machine lacks.
 //! - `tracing`: events when kernels are compiled, found in the cache, and launched.
 //!
+//! # Further pages
+//!
+//! - [Semantics]: what every operation computes for every dtype, and the differences from Paddle, Torch, NumPy and JAX.
+//! - [Promotion]: the tables of the rulebooks. [Porting]: calls of other libraries, and ours.
+//! - [GPU]: what running on CUDA needs. [Performance]: what makes it fast, and how to measure it.
+//! - [Proof]: how it is tested. [Architecture]: how it is built. [Contributing]: how to change it.
+//!
+//! [Semantics]: https://github.com/bitlane/bitlane/blob/main/docs/semantics.md
+//! [Promotion]: https://github.com/bitlane/bitlane/blob/main/docs/promotion.md
+//! [Porting]: https://github.com/bitlane/bitlane/blob/main/docs/porting.md
+//! [GPU]: https://github.com/bitlane/bitlane/blob/main/docs/gpu.md
+//! [Performance]: https://github.com/bitlane/bitlane/blob/main/docs/performance.md
+//! [Proof]: https://github.com/bitlane/bitlane/blob/main/docs/proof.md
+//! [Architecture]: https://github.com/bitlane/bitlane/blob/main/ARCHITECTURE.md
+//! [Contributing]: https://github.com/bitlane/bitlane/blob/main/CONTRIBUTING.md
+//!
 //! # How it is built
 //!
 //! Operands go through `promote` (the dtype of every step) and `layout` (the shape) into a `call`, which puts together
@@ -99,6 +122,7 @@
 //! expression of twenty nodes are the same request. The tables in `dtype` and `op` have one row per dtype and per operation;
 //! everything else is made from them.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 #![deny(
     clippy::unwrap_used,
@@ -112,6 +136,13 @@
 #[cfg(not(any(feature = "cpu", feature = "cuda")))]
 compile_error!("bitlane needs a backend: enable the feature `cpu` or `cuda`");
 
+// In this order the documentation shows the methods of a tensor: those of `tensor` first, then the operations.
+mod tensor;
+
+mod ops;
+
+mod expr;
+
 mod backend;
 mod call;
 mod cast;
@@ -122,17 +153,19 @@ pub mod cuda;
 mod device;
 mod dtype;
 mod error;
-mod expr;
 mod interop;
 #[cfg(feature = "cuda")]
 #[doc(hidden)]
 pub mod introspect;
 mod layout;
-#[allow(dead_code, unused_imports)] // until the operations call it
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "some functions are there for the tests alone, which take the files as they are"
+)]
 mod math;
 mod op;
 mod operand;
-mod ops;
 mod overlap;
 mod plan;
 mod program;
@@ -140,7 +173,6 @@ pub mod promote;
 mod scalar;
 mod slice;
 mod storage;
-mod tensor;
 
 #[cfg(feature = "dlpack")]
 pub use interop::dlpack;

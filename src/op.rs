@@ -11,6 +11,8 @@ use crate::{DType, Error, Result};
 
 /// How bits enter from the left in a right shift. Left shifts are the same in both kinds.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{Device, Shift, Tensor};
 /// let x = Tensor::from_slice(&[-102i8], [1], &Device::cpu())?;
@@ -37,7 +39,8 @@ pub enum Shift {
 ///   that governs it (unary operations are computed in the dtype of their operand);
 /// - the *domain*, the set of dtypes in which it can be computed;
 /// - the *result*: the dtype in which it is computed (`Same`), or `Bool`;
-/// - what it computes, and an example that the documentation tests run.
+/// - what it computes, and an example that the documentation tests run: two elements, the number beside them, and the
+///   result with its type.
 ///
 /// `shifts` are binary operations with a parameter, `functions` are steps of the losses without a
 /// method of their own, and `losses` are composed of several steps (`ops::loss`).
@@ -53,102 +56,102 @@ macro_rules! for_each_op {
             binary {
                 Copysign copysign copysign_assign Copysign Real Same
                     "The magnitude of the left operand with the sign of the right one."
-                    [1.5f32, -2.0] -0.0 => f32 [-1.5, -2.0];
+                    "1.5f32, -2.0" "-0.0" => f32 "-1.5, -2.0";
                 Add add add_assign Arithmetic All Same
                     "The sum; integers wrap, bools are or-ed."
-                    [1i32, i32::MAX] 1 => i32 [2, i32::MIN];
+                    "1i32, i32::MAX" "1" => i32 "2, i32::MIN";
                 Subtract subtract subtract_assign Arithmetic Numbers Same
                     "The difference; integers wrap, bools are refused."
-                    [5u8, 0] 1 => u8 [4, 255];
+                    "5u8, 0" "1" => u8 "4, 255";
                 Multiply multiply multiply_assign Arithmetic All Same
                     "The product; integers wrap, bools are and-ed."
-                    [3i8, 100] 2 => i8 [6, -56];
+                    "3i8, 100" "2" => i8 "6, -56";
                 Divide divide divide_assign Divide Fractions Same
                     "The quotient, never below float: integers give `f32` under the default rules."
-                    [7i32, 1] 2 => f32 [3.5, 0.5];
+                    "7.0f32, 1.0" "2" => f32 "3.5, 0.5";
                 FloorDivide floor_divide floor_divide_assign Modular RealNumbers Same
                     "The quotient rounded towards −∞; an integer divided by 0 is 0."
-                    [7i32, -7] 2 => i32 [3, -4];
+                    "7i32, -7" "2" => i32 "3, -4";
                 Remainder remainder remainder_assign Modular RealNumbers Same
                     "What `floor_divide` leaves, with the sign of the divisor; an integer modulo 0 is 0."
-                    [7i32, -7] 4 => i32 [3, 1];
+                    "7i32, -7" "4" => i32 "3, 1";
                 Pow pow pow_assign Pow RealNumbers Same
                     "The left operand to the power of the right one; integers wrap, and a negative exponent gives 0 but for the bases 1 and −1."
-                    [3i32, -2] 3 => i32 [27, -8];
+                    "3i32, -2" "3" => i32 "27, -8";
                 Equal equal equal_assign Equality All Bool
                     "Whether the operands are equal; NaN equals nothing."
-                    [1.0f32, f32::NAN] 1 => bool [true, false];
+                    "1.0f32, f32::NAN" "1" => bool "true, false";
                 NotEqual not_equal not_equal_assign Equality All Bool
                     "Whether the operands differ; NaN differs from everything."
-                    [1.0f32, f32::NAN] 1 => bool [false, true];
+                    "1.0f32, f32::NAN" "1" => bool "false, true";
                 LessThan less_than less_than_assign Ordering Real Bool
                     "Whether the left operand is below the right one."
-                    [1i32, 2] 2 => bool [true, false];
+                    "1i32, 2" "2" => bool "true, false";
                 LessEqual less_equal less_equal_assign Ordering Real Bool
                     "Whether the left operand is below the right one or equal."
-                    [2i32, 3] 2 => bool [true, false];
+                    "2i32, 3" "2" => bool "true, false";
                 GreaterThan greater_than greater_than_assign Ordering Real Bool
                     "Whether the left operand is above the right one."
-                    [2i32, 3] 2 => bool [false, true];
+                    "2i32, 3" "2" => bool "false, true";
                 GreaterEqual greater_equal greater_equal_assign Ordering Real Bool
                     "Whether the left operand is above the right one or equal."
-                    [1i32, 2] 2 => bool [false, true];
+                    "1i32, 2" "2" => bool "false, true";
                 LogicalAnd logical_and logical_and_assign Logical All Bool
                     "Whether both operands are non-zero."
-                    [2i32, 0] 1 => bool [true, false];
+                    "2i32, 0" "1" => bool "true, false";
                 LogicalOr logical_or logical_or_assign Logical All Bool
                     "Whether either operand is non-zero."
-                    [2i32, 0] 0 => bool [true, false];
+                    "2i32, 0" "0" => bool "true, false";
                 LogicalXor logical_xor logical_xor_assign Logical All Bool
                     "Whether exactly one operand is non-zero."
-                    [2i32, 0] 1 => bool [false, true];
+                    "2i32, 0" "1" => bool "false, true";
                 BitwiseAnd bitwise_and bitwise_and_assign Bitwise BoolAndIntegers Same
                     "The bits that are set in both operands."
-                    [0b1100u8, 0b1010] 0b0110 => u8 [0b0100, 0b0010];
+                    "0b1100u8, 0b1010" "0b0110" => u8 "0b0100, 0b0010";
                 BitwiseOr bitwise_or bitwise_or_assign Bitwise BoolAndIntegers Same
                     "The bits that are set in either operand."
-                    [0b1100u8, 0b1010] 0b0110 => u8 [0b1110, 0b1110];
+                    "0b1100u8, 0b1010" "0b0110" => u8 "0b1110, 0b1110";
                 BitwiseXor bitwise_xor bitwise_xor_assign Bitwise BoolAndIntegers Same
                     "The bits that are set in exactly one operand."
-                    [0b1100u8, 0b1010] 0b0110 => u8 [0b1010, 0b1100];
+                    "0b1100u8, 0b1010" "0b0110" => u8 "0b1010, 0b1100";
                 Maximum maximum maximum_assign MinMax Real Same
                     "The larger operand, NaN if either is NaN; −0 is below +0."
-                    [1i32, 5] 3 => i32 [3, 5];
+                    "1i32, 5" "3" => i32 "3, 5";
                 Minimum minimum minimum_assign MinMax Real Same
                     "The smaller operand, NaN if either is NaN; −0 is below +0."
-                    [1i32, 5] 3 => i32 [1, 3];
+                    "1i32, 5" "3" => i32 "1, 3";
                 Fmax fmax fmax_assign MinMax Real Same
                     "The larger operand, or the other one if one is NaN; −0 is below +0."
-                    [1.0f32, f32::NAN] 3.0 => f32 [3.0, 3.0];
+                    "1.0f32, f32::NAN" "3.0" => f32 "3.0, 3.0";
                 Fmin fmin fmin_assign MinMax Real Same
                     "The smaller operand, or the other one if one is NaN; −0 is below +0."
-                    [1.0f32, f32::NAN] 3.0 => f32 [1.0, 3.0];
+                    "1.0f32, f32::NAN" "3.0" => f32 "1.0, 3.0";
                 LogAddExp logaddexp logaddexp_assign LogAddExp Floats Same
                     "The logarithm of the sum of the operands' exponentials, without overflow on the way."
-                    [1000.0f32, f32::NEG_INFINITY] 0.0 => f32 [1000.0, 0.0];
+                    "1000.0f32, f32::NEG_INFINITY" "0.0" => f32 "1000.0, 0.0";
                 NextAfter nextafter nextafter_assign NextAfter Floats Same
                     "The next representable number after the left operand in the direction of the right one."
-                    [1.0f32, 0.0] 0.0 => f32 [0.99999994, 0.0];
+                    "1.0f32, 0.0" "0.0" => f32 "0.99999994, 0.0";
                 Atan2 atan2 atan2_assign Atan2 Floats Same
                     "The angle of the point whose y is the left operand and whose x is the right one."
-                    [0.0f32, 1.0] 0.0 => f32 [0.0, std::f32::consts::FRAC_PI_2];
+                    "0.0f32, 1.0" "0.0" => f32 "0.0, std::f32::consts::FRAC_PI_2";
             }
             unary {
                 Abs abs RealNumbers Same
                     "The magnitude: integers wrap, so the lowest one is its own; floats lose their sign bit, NaN too."
-                    [-3i32, i32::MIN] => i32 [3, i32::MIN];
+                    "-3i32, i32::MIN" => i32 "3, i32::MIN";
                 Negative negative Numbers Same
                     "The value with the opposite sign: integers wrap, floats flip their sign bit, NaN too."
-                    [-3i32, i32::MIN] => i32 [3, i32::MIN];
+                    "-3i32, i32::MIN" => i32 "3, i32::MIN";
                 BitwiseNot bitwise_not BoolAndIntegers Same
                     "Every bit flipped; a bool is negated."
-                    [0u8, 0b1010] => u8 [255, 0b1111_0101];
+                    "0u8, 0b1010" => u8 "255, 0b1111_0101";
                 LogicalNot logical_not All Bool
                     "Whether the element is zero."
-                    [0i32, 5] => bool [true, false];
+                    "0i32, 5" => bool "true, false";
                 Signbit signbit Real Bool
                     "Whether the sign bit is set: true for −0.0 and negative NaNs, and for integers below 0."
-                    [-0.0f32, f32::INFINITY] => bool [true, false];
+                    "-0.0f32, f32::INFINITY" => bool "true, false";
             }
             functions {
                 Exp exp Floats Same;
@@ -174,11 +177,11 @@ macro_rules! define_ops {
         shifts { $($shift:ident $shift_name:ident $shift_result:ident;)* }
         binary { $(
             $variant:ident $name:ident $assign:ident $family:ident $domain:ident $result:ident
-            $doc:literal [$($x:expr),*] $y:expr => $dtype:ident [$($expected:expr),*];
+            $doc:literal $x:literal $y:literal => $dtype:ident $expected:literal;
         )* }
         unary { $(
             $unary:ident $unary_name:ident $unary_domain:ident $unary_result:ident
-            $unary_doc:literal [$($unary_x:expr),*] => $unary_dtype:ident [$($unary_expected:expr),*];
+            $unary_doc:literal $unary_x:literal => $unary_dtype:ident $unary_expected:literal;
         )* }
         functions { $($function:ident $function_name:ident $function_domain:ident $function_result:ident;)* }
         ternary { $($ternary:ident $ternary_name:ident $ternary_family:ident $ternary_domain:ident $ternary_result:ident;)* }
@@ -186,6 +189,8 @@ macro_rules! define_ops {
     ) => {
         /// An operation on two operands. Every one has a method of [`Tensor`](crate::Tensor), an
         /// in-place method ending in `_assign`, and the long form [`binary`](crate::binary).
+        ///
+        /// # Examples
         ///
         /// ```
         /// use bitlane::{BinaryOp, Shift};

@@ -9,6 +9,8 @@ use crate::{DType, Device, Result, Scalar, Tensor};
 ///
 /// Methods take `impl Into<Operand>`, so it is rarely named.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{Device, Tensor};
 /// let device = Device::cpu();

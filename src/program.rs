@@ -256,20 +256,45 @@ impl fmt::Display for Program {
     }
 }
 
-/// What becomes of the terms of a sum.
+/// What becomes of the terms of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Fold {
     /// They are added up.
     Sum,
     /// They are added up and divided by their number.
     Mean,
+    /// The largest of them is kept, or a NaN.
+    Max,
+    /// The smallest of them is kept, or a NaN.
+    Min,
 }
 
-/// What sums are kept in, by the dtype of their terms.
+/// What two totals become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub(crate) enum Combine {
+    Add,
+    Larger,
+    Smaller,
+}
+
+impl Fold {
+    pub(crate) const fn combine(self) -> Combine {
+        match self {
+            Fold::Sum | Fold::Mean => Combine::Add,
+            Fold::Max => Combine::Larger,
+            Fold::Min => Combine::Smaller,
+        }
+    }
+}
+
+/// What totals are kept in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Accumulator {
-    /// 64 bits that wrap: bools and integers.
+    /// 64 bits that wrap: sums of bools and integers, extremes of bools and unsigned integers.
     Integer,
+    /// 64 bits with a sign: extremes of signed integers.
+    Signed,
     /// An `f64`: floats.
     Float,
     /// Two `f64`: complex numbers.
@@ -277,24 +302,26 @@ pub(crate) enum Accumulator {
 }
 
 impl Accumulator {
-    pub(crate) const fn of(terms: DType) -> Accumulator {
+    pub(crate) const fn of(combine: Combine, terms: DType) -> Accumulator {
         if terms.is_complex() {
             Accumulator::Complex
         } else if terms.is_float() {
             Accumulator::Float
+        } else if terms.is_signed_int() && !matches!(combine, Combine::Add) {
+            Accumulator::Signed
         } else {
             Accumulator::Integer
         }
     }
 }
 
-/// A sum over some loops of the results of a program.
+/// A sum over some loops of the results of a program, or the largest or smallest of them.
 ///
 /// The order of the additions is fixed: the terms, in row-major order of the summed dimensions, are the leaves of a
 /// perfect binary tree, and every node is the sum of its two children, the left one first. Leaves beyond the last
 /// term count as −0, which changes nothing that is added to it. The order depends on the number of terms alone,
 /// and any aligned run of 2^k terms is a subtree, so vectors, threads and blocks can each take one. Floats are
-/// added in `f64` and rounded once.
+/// added in `f64` and rounded once. Extremes take the same way, though for them any order would do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduction<'a> {
     pub(crate) fold: Fold,

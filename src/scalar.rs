@@ -13,6 +13,8 @@ use crate::{Category, DType, Error, Result};
 ///
 /// Every Rust number converts into it.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{Category, Scalar};
 /// assert_eq!(Scalar::from(3u8), Scalar::Int(3));

@@ -7,6 +7,8 @@ use crate::{Error, Result};
 /// Which elements of an axis a slice takes: a Rust range, negative ends counting from the back,
 /// and a step of either sign. Ends beyond the axis are cut off, as in Python.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{DType, Device, Slice, Tensor};
 /// let x = Tensor::arange(6, DType::I32, &Device::cpu())?;

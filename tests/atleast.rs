@@ -1,4 +1,4 @@
-//! `atleast_1d`, `atleast_2d` and `atleast_3d` (spec §5): shapes, strides, sharing, and operands of
+//! `atleast_1d`, `atleast_2d` and `atleast_3d` (docs/semantics.md, section 5): shapes, strides, sharing, and operands of
 //! several sorts at once.
 
 mod devices;

@@ -170,3 +170,31 @@ fn help_for_everyone() {
     assert!(answer(&folder, &["eval", "--help"]).contains("as in Python"));
     assert!(failure(&folder, 2, &[]).contains("Usage"));
 }
+
+/// What takes no NVRTC: kernels that are written by hand are named, and what makes no sense is refused.
+#[cfg(feature = "cuda")]
+#[test]
+fn the_kernels_of_an_expression() {
+    let folder = TempDir::new().unwrap();
+    fn kernels<'a>(expression: &'a str, dtypes: &[&'a str]) -> Vec<&'a str> {
+        let dtypes: Vec<_> = dtypes.iter().flat_map(|&dtype| ["--dtype", dtype]).collect();
+        [&["kernels", "--expr", expression][..], &dtypes].concat()
+    }
+    let printed = answer(&folder, &kernels("x + y", &["x=f32[8,4]", "y=f32[8,4]"]));
+    assert!(printed.contains("f32[8, 4] + f32[8, 4]"), "{printed}");
+    assert!(printed.contains("contig_add_f32 is written by hand"), "{printed}");
+    let shown = json(&folder, &kernels("x << 3", &["x=u16"]));
+    assert_eq!(shown["kernels"][0]["kernel"], "scalar_bitwise_left_shift_u16");
+    for (expression, dtypes, said) in [
+        ("x + y", &["x=f32"][..], "y is not defined"),
+        ("x + 1", &["x"], "should be NAME=DTYPE"),
+        ("x + 1", &["x=f32", "x=f16"], "x is defined twice"),
+        ("x + 1", &["x=f31"], "f31"),
+        ("x + 1", &["x=f32[2"], "has no end"),
+        ("x & 1", &["x=f32"], "bitwise_and"),
+    ] {
+        let output = bitlane(folder.path(), &kernels(expression, dtypes));
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+    }
+}

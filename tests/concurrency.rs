@@ -1,4 +1,4 @@
-//! The same tensors from many threads, in place included (spec §8): every operation is one step to
+//! The same tensors from many threads, in place included (docs/semantics.md, section 10): every operation is one step to
 //! all others, nothing tears, and nothing waits for ever.
 //!
 //! ThreadSanitizer sees what a lucky schedule hides. With a nightly toolchain and its `rust-src`:

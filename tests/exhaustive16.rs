@@ -15,7 +15,7 @@ use bitlane::{BinaryOp, DType, Device, Shift, Tensor, binary};
 /// The function of two elements' bits that a pass must compute.
 type Definition = fn(u16, u16) -> u16;
 
-/// Spec §3 and §4 for 16 bits, each in the plainest way that a compiler makes fast.
+/// docs/semantics.md, sections 3 and 4 for 16 bits, each in the plainest way that a compiler makes fast.
 const PASSES: [(BinaryOp, DType, Definition); 10] = [
     (BinaryOp::LeftShift(Shift::Arithmetic), DType::U16, shift_left),
     (BinaryOp::LeftShift(Shift::Logical), DType::U16, shift_left),

@@ -7,6 +7,10 @@
 mod devices;
 mod goldens_replay;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use bitlane::Device;
 use devices::devices;
 use goldens_replay::excuses::{Excuse, deviations, no_answers};
 use goldens_replay::record::Record;
@@ -40,23 +44,18 @@ fn every_answer_of_the_libraries_is_given_or_departed_from_on_purpose() {
         let mut wrong = Vec::new();
         for (name, records) in &files {
             let [mut matched, mut unanswered, mut departed] = [0; 3];
-            for record in records {
-                for answer in &record.answers {
-                    for &rules in &answer.rulebooks {
-                        let case = Case::run(record, answer, rules, &device);
-                        let excuse = |list: &[Excuse]| list.iter().position(|e| (e.applies)(&case));
-                        if case.agrees() {
-                            matched += 1;
-                        } else if let Some(at) = excuse(&no_answers) {
-                            unanswered += 1;
-                            excused[0][at] += 1;
-                        } else if let Some(at) = excuse(&deviations) {
-                            departed += 1;
-                            excused[1][at] += 1;
-                        } else {
-                            wrong.push(case.to_string());
-                        }
-                    }
+            for case in replay(records, &device) {
+                let excuse = |list: &[Excuse]| list.iter().position(|e| (e.applies)(&case));
+                if case.agrees() {
+                    matched += 1;
+                } else if let Some(at) = excuse(&no_answers) {
+                    unanswered += 1;
+                    excused[0][at] += 1;
+                } else if let Some(at) = excuse(&deviations) {
+                    departed += 1;
+                    excused[1][at] += 1;
+                } else {
+                    wrong.push(case.to_string());
                 }
             }
             println!(
@@ -83,4 +82,26 @@ fn every_answer_of_the_libraries_is_given_or_departed_from_on_purpose() {
             assert!(count > 0, "no answer needs this excuse, so strike it: {}", excuse.reason);
         }
     }
+}
+
+/// Puts the questions of a file to a device, on a few threads: on CUDA nearly each is a kernel to compile.
+fn replay<'a>(records: &'a [Record], device: &Device) -> Vec<Case<'a>> {
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let taken = std::iter::from_fn(|| records.get(next.fetch_add(1, Ordering::Relaxed)));
+        taken.flat_map(|record| cases(record, device)).collect::<Vec<_>>()
+    };
+    thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(2, |threads| threads.get().min(8));
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+        all.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// The crate's answers to a record, under the rules of each library that gave one.
+fn cases<'a>(record: &'a Record, device: &Device) -> Vec<Case<'a>> {
+    let answers = record.answers.iter();
+    let asked =
+        answers.flat_map(|answer| answer.rulebooks.iter().map(move |&rules| (answer, rules)));
+    asked.map(|(answer, rules)| Case::run(record, answer, rules, device)).collect()
 }

@@ -1,4 +1,4 @@
-//! The gradient of copysign (spec §4): the sign rule, special values, and the sums over broadcast
+//! The gradient of copysign (docs/semantics.md, section 4): the sign rule, special values, and the sums over broadcast
 //! dimensions, against sums in f64.
 
 mod devices;

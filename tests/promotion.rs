@@ -1,4 +1,4 @@
-//! Promotion against the answers of the real libraries, cell by cell, and against the specification.
+//! Promotion against the answers of the real libraries, cell by cell, and against docs/semantics.md.
 //!
 //! Every cell of `goldens/promotion.jsonl` must be the crate's answer, or be no answer of the
 //! library's rules (`NO_ANSWERS`), or be departed from on purpose (`DEVIATIONS`).

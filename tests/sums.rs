@@ -1,6 +1,8 @@
-//! Sums and means: every one against the plain definition of their order, for every dtype, layout and device.
+//! Sums, means and extremes: every one against the plain definition of their order, for every dtype, layout and device.
 
 mod devices;
+#[path = "sums/extremes.rs"]
+mod extremes;
 mod model;
 
 use bitlane::{Complex, DType, Device, Element, ErrorKind, Tensor, bf16, f16};

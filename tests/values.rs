@@ -1,4 +1,4 @@
-//! The values that the specification names, one by one, so that they can be read beside it.
+//! The values that docs/semantics.md names, one by one, so that they can be read beside it.
 
 mod devices;
 

@@ -82,7 +82,27 @@ impl<'a> Call<'a> {
         root: Elements<'_>,
         over: Option<Over>,
     ) -> Result<()> {
-        self.with_ready(op, root, over, Target::default(), |ready| ready.prepare())
+        self.with_ready(op, root, over, Target::default(), |ready| {
+            ready.prepare(|request, access| backend::prepare(ready.device, request, access))
+        })
+    }
+
+    /// The kernels that [`run`](Call::run) without a destination would launch on CUDA, wherever the operands are.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn kernels(
+        self,
+        op: &'static str,
+        root: Elements<'_>,
+        over: Option<Over>,
+    ) -> Result<Vec<crate::introspect::Generated>> {
+        let mut kernels = Vec::new();
+        self.with_ready(op, root, over, Target::default(), |ready| {
+            ready.prepare(|request, _| {
+                kernels = backend::cuda::kernels_for(request)?;
+                Ok(())
+            })
+        })?;
+        Ok(kernels)
     }
 
     /// Brings arrays of the host to the device, and hands everything on.
@@ -342,6 +362,9 @@ impl Ready<'_> {
     fn empty_sum(&self, over: Over, out: &Tensor, access: &Access<'_>) -> Result<()> {
         let value = match over.fold {
             Fold::Sum => Scalar::Int(0),
+            // Only the extremes of bools come here: nothing is true, and nothing is false.
+            Fold::Max => Scalar::Bool(false),
+            Fold::Min => Scalar::Bool(true),
             Fold::Mean => Scalar::Complex(crate::Complex::new(f64::NAN, f64::NAN)),
         };
         let mut program = Program::new();
@@ -350,8 +373,11 @@ impl Ready<'_> {
         self.elementwise(&program, out, [], None, &only_destination)
     }
 
-    /// Has the backend compile what a fresh result will need.
-    fn prepare(&self) -> Result<()> {
+    /// Makes the request for a fresh result, for somebody who will not run it.
+    fn prepare(
+        &self,
+        function: impl FnOnce(&Request<'_>, &Access<'_>) -> Result<()>,
+    ) -> Result<()> {
         // A destination that is never written: new memory is aligned, whatever its size.
         let storage = Storage::allocate(self.device, 0)?;
         let out = Tensor::row_major(storage, &self.result.0, self.result.1);
@@ -360,9 +386,7 @@ impl Ready<'_> {
             if self.shape.contains(&0) {
                 return Ok(());
             }
-            return self.with_sum(over, &out, &access, |request| {
-                backend::prepare(self.device, &request, &access)
-            });
+            return self.with_sum(over, &out, &access, |request| function(&request, &access));
         }
         let inputs = self.inputs.iter().map(|(_, layout)| layout);
         let plan = Plan::new(out.shape(), [out.layout()].into_iter().chain(inputs));
@@ -377,6 +401,6 @@ impl Ready<'_> {
             masked: false,
             reduction: None,
         };
-        backend::prepare(self.device, &request, &access)
+        function(&request, &access)
     }
 }

@@ -14,6 +14,8 @@ const MAX_PRINTED: usize = 256;
 /// Prints the expression with the dtype and shape of each tensor. A node that is used more than once is given a name
 /// first.
 ///
+/// # Examples
+///
 /// ```
 /// # use bitlane::{DType, Device, Tensor};
 /// let x = Tensor::zeros([2, 3], DType::I64, &Device::cpu())?;
@@ -131,7 +133,7 @@ fn write_node(
     }
     match &node.operation {
         Operation::Cast(dtype) => write!(f, ", {dtype})"),
-        Operation::Sum(_, axes) if !axes.is_empty() => write!(f, ", {axes:?})"),
+        Operation::Reduce(_, axes) if !axes.is_empty() => write!(f, ", {axes:?})"),
         _ => f.write_str(")"),
     }
 }

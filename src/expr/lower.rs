@@ -45,6 +45,11 @@ impl Lowered<'_> {
     pub(super) fn prepare(self) -> Result<()> {
         self.call.prepare(self.op, self.root, self.over)
     }
+
+    #[cfg(feature = "cuda")]
+    pub(super) fn kernels(self) -> Result<Vec<crate::introspect::Generated>> {
+        self.call.kernels(self.op, self.root, self.over)
+    }
 }
 
 impl Operation {
@@ -55,7 +60,7 @@ impl Operation {
             Operation::Cast(_) => "cast",
             Operation::Binary(op) => op.name(),
             Operation::Select => ElementOp::Select.name(),
-            Operation::Sum(sum, _) => sum.name(),
+            Operation::Reduce(reduce, _) => reduce.name(),
         }
     }
 }
@@ -64,9 +69,9 @@ impl<'a> Expr<'a> {
     /// Decides every dtype and shape, operands before operations and left before right.
     pub(super) fn lower(&self) -> Result<Lowered<'_>> {
         let mut lowering = Lowering { call: Call::new(), shared: SmallVec::new(), nodes: 0 };
-        let (body, sum) = match &self.root {
+        let (body, reduce) = match &self.root {
             Child::Node(node) => match (&node.operation, &node.children[0]) {
-                (Operation::Sum(sum, axes), Some(terms)) => (terms, Some((*sum, axes))),
+                (Operation::Reduce(reduce, axes), Some(terms)) => (terms, Some((*reduce, axes))),
                 _ => (&self.root, None),
             },
             Child::Input(_) => (&self.root, None),
@@ -77,10 +82,13 @@ impl<'a> Expr<'a> {
         };
         let root = lowering.graph(body, self.rules)?;
         let mut call = lowering.call;
-        op = sum.map_or(op, |(sum, _)| sum.name());
-        let root = elements(op, root)?;
-        let dtype = call.program.dtype(root.value);
-        let over = sum.map(|(sum, axes)| sum.over(dtype, &root.shape, axes)).transpose()?;
+        op = reduce.map_or(op, |(reduce, _)| reduce.name());
+        let mut root = elements(op, root)?;
+        let mut over = None;
+        if let Some((reduce, axes)) = reduce {
+            let (terms, axes) = reduce.of(&mut call, root, axes)?;
+            (root, over) = (terms, Some(axes));
+        }
         call.program.finish(root.value);
         Ok(Lowered { call, root, over, op })
     }
@@ -130,12 +138,13 @@ impl<'b> Lowering<'b> {
                     Some(term) => results.push(term),
                     None => {
                         tasks.push(Task::Combine(node));
-                        let operands = node.children.iter().flatten();
-                        tasks.extend(operands.rev().map(Task::Visit));
+                        for operand in node.children.iter().rev().flatten() {
+                            tasks.push(Task::Visit(operand));
+                        }
                     }
                 },
                 Task::Combine(node) => {
-                    let arity = node.children.iter().flatten().count();
+                    let arity = node.children.iter().take_while(|child| child.is_some()).count();
                     let first = results.len().saturating_sub(arity);
                     let term = Term::Elements(self.combine(node, &results[first..], rules)?);
                     results.truncate(first);
@@ -164,26 +173,26 @@ impl<'b> Lowering<'b> {
         operands: &[Term<'b>],
         rules: Rules,
     ) -> Result<Elements<'b>> {
-        let op = node.operation.name();
+        let op = || node.operation.name();
+        let refused = |reason: String| Error::InvalidArgument { op: op(), reason };
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            let reason =
-                format!("an expression has at most {MAX_NODES} operations; run a part of it first");
-            return Err(Error::InvalidArgument { op, reason });
+            return Err(refused(format!(
+                "an expression has at most {MAX_NODES} operations; run a part of it first"
+            )));
         }
         let result = match (&node.operation, operands) {
-            (Operation::Unary(unary), &[x]) => self.call.unary(*unary, elements(op, x)?)?,
-            (Operation::Cast(dtype), &[x]) => self.call.cast(elements(op, x)?, *dtype),
+            (Operation::Unary(unary), &[x]) => self.call.unary(*unary, elements(op(), x)?)?,
+            (Operation::Cast(dtype), &[x]) => self.call.cast(elements(op(), x)?, *dtype),
             (Operation::Binary(binary), &[x, y]) => self.call.binary(*binary, x, y, rules)?,
             (Operation::Select, &[condition, x, y]) => self.call.select(condition, x, y, rules)?,
-            (Operation::Sum(..), _) => {
-                let reason = "a sum must be the last step of an expression; run it first".into();
-                return Err(Error::InvalidArgument { op, reason });
+            (Operation::Reduce(..), _) => {
+                return Err(refused(format!(
+                    "a {} must be the last step of an expression; run it first",
+                    op()
+                )));
             }
-            _ => {
-                let reason = "the operands are missing".into();
-                return Err(Error::InvalidArgument { op, reason });
-            }
+            _ => return Err(refused("the operands are missing".into())),
         };
         self.check_inputs()?;
         Ok(result)

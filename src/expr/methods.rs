@@ -8,7 +8,7 @@ use num_complex::Complex;
 use super::{Expr, Operation};
 use crate::op::{BinaryOp, ElementOp, Shift, for_each_op};
 use crate::operand::for_each_number;
-use crate::ops::Sum;
+use crate::ops::Reduce;
 use crate::ops::operators::for_each_operator;
 use crate::{DType, Scalar};
 
@@ -17,11 +17,11 @@ macro_rules! define_methods {
         shifts { $($shifts:tt)* }
         binary { $(
             $variant:ident $name:ident $assign:ident $family:ident $domain:ident $rule:ident
-            $doc:literal [$($x:expr),*] $y:expr => $dtype:ident [$($result:expr),*];
+            $doc:literal $x:literal $y:literal => $dtype:ident $result:literal;
         )* }
         unary { $(
             $unary:ident $unary_name:ident $unary_domain:ident $unary_rule:ident
-            $unary_doc:literal [$($unary_x:expr),*] => $unary_dtype:ident [$($unary_result:expr),*];
+            $unary_doc:literal $unary_x:literal => $unary_dtype:ident $unary_result:literal;
         )* }
         $($rest:tt)*
     ) => {
@@ -72,6 +72,8 @@ impl<'a> Expr<'a> {
     /// The elements of `x` where this expression, which must be bool, is true, those of `y` elsewhere; see
     /// [`select`](crate::select).
     ///
+    /// # Examples
+    ///
     /// ```
     /// # use bitlane::{Device, Tensor};
     /// let x = Tensor::from_slice(&[-1.5f32, 0.0, 2.5], [3], &Device::cpu())?;
@@ -86,6 +88,8 @@ impl<'a> Expr<'a> {
     /// The sum over some dimensions, or over all of them for an empty list, as the last step; see
     /// [`Tensor::sum`](crate::Tensor::sum).
     ///
+    /// # Examples
+    ///
     /// ```
     /// # use bitlane::{Device, Tensor};
     /// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], [3], &Device::cpu())?;
@@ -93,13 +97,59 @@ impl<'a> Expr<'a> {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn sum(self, axes: &[usize]) -> Expr<'a> {
-        Expr::node(Operation::Sum(Sum::Sum, axes.into()), [self])
+        self.reduce(Reduce::Sum, axes)
     }
 
     /// The mean over some dimensions, or over all of them for an empty list, as the last step; see
     /// [`Tensor::mean`](crate::Tensor::mean).
     pub fn mean(self, axes: &[usize]) -> Expr<'a> {
-        Expr::node(Operation::Sum(Sum::Mean, axes.into()), [self])
+        self.reduce(Reduce::Mean, axes)
+    }
+
+    /// The largest element over some dimensions, or over all of them for an empty list, as the last step; see
+    /// [`Tensor::max`](crate::Tensor::max).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1.0f32, -4.0, 3.0], [3], &Device::cpu())?;
+    /// assert_eq!(x.expr().abs().max(&[]).run()?.item::<f32>()?, 4.0);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn max(self, axes: &[usize]) -> Expr<'a> {
+        self.reduce(Reduce::Max, axes)
+    }
+
+    /// The smallest element over some dimensions, or over all of them for an empty list, as the last step; see
+    /// [`Tensor::min`](crate::Tensor::min).
+    pub fn min(self, axes: &[usize]) -> Expr<'a> {
+        self.reduce(Reduce::Min, axes)
+    }
+
+    /// Whether any element over some dimensions, or over all of them for an empty list, is true, as the last step; see
+    /// [`Tensor::any`](crate::Tensor::any).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1.0f32, -4.0, 3.0], [3], &Device::cpu())?;
+    /// assert!(x.expr().less_than(0).any(&[]).run()?.item::<bool>()?);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn any(self, axes: &[usize]) -> Expr<'a> {
+        self.reduce(Reduce::Any, axes)
+    }
+
+    /// Whether all elements over some dimensions, or over all of them for an empty list, are true, as the last step;
+    /// see [`Tensor::all`](crate::Tensor::all).
+    pub fn all(self, axes: &[usize]) -> Expr<'a> {
+        self.reduce(Reduce::All, axes)
+    }
+
+    fn reduce(self, reduce: Reduce, axes: &[usize]) -> Expr<'a> {
+        Expr::node(Operation::Reduce(reduce, axes.into()), [self])
     }
 }
 
@@ -117,8 +167,10 @@ macro_rules! with_operand_on_the_right {
 
 for_each_operator!(with_operand_on_the_right);
 
+/// A number on the left. The documentation shows one of these, not one for every type of number.
 macro_rules! with_number_on_the_left {
-    ([$number:ty] $($operator:ident $method:ident $op:expr;)*) => {$(
+    ([#[$attribute:meta] $number:ty] $($operator:ident $method:ident $op:expr;)*) => {$(
+        #[$attribute]
         impl<'a> $operator<Expr<'a>> for $number {
             type Output = Expr<'a>;
 
@@ -131,12 +183,15 @@ macro_rules! with_number_on_the_left {
 
 macro_rules! with_numbers_on_the_left {
     ($($number:ty)*) => {
-        $(for_each_operator!(with_number_on_the_left $number);)*
+        $(for_each_operator!(with_number_on_the_left #[doc(hidden)] $number);)*
     };
 }
 
 for_each_number!(with_numbers_on_the_left);
-with_numbers_on_the_left! { Scalar }
+for_each_operator! {
+    with_number_on_the_left
+    #[doc = "Every Rust number can stand on the left, too: `1i32 << x.expr()`."] Scalar
+}
 
 impl<'a> Neg for Expr<'a> {
     type Output = Expr<'a>;

@@ -6,9 +6,11 @@ mod methods;
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::call::Target;
 use crate::op::ElementOp;
-use crate::ops::Sum;
+use crate::ops::Reduce;
 use crate::promote::Rules;
 use crate::{BinaryOp, DType, Operand, Result, Tensor};
 
@@ -72,7 +74,7 @@ enum Operation {
     Binary(BinaryOp),
     Select,
     /// Allowed at the root only.
-    Sum(Sum, Box<[usize]>),
+    Reduce(Reduce, Box<[usize]>),
 }
 
 impl<'a> Expr<'a> {
@@ -87,6 +89,8 @@ impl<'a> Expr<'a> {
 
     /// Promotes by this rulebook instead of Paddle's, in the whole expression. On a part of a larger expression it has
     /// no effect.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Rules, Tensor};
@@ -113,9 +117,7 @@ impl<'a> Expr<'a> {
 
     /// The shape of the result, without computing it.
     ///
-    /// # Errors
-    ///
-    /// What [`run`](Expr::run) would say of the operands.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -126,6 +128,10 @@ impl<'a> Expr<'a> {
     /// assert_eq!(sum.sum(&[0]).shape()?, [3]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// What [`run`](Expr::run) would say of the operands.
     pub fn shape(&self) -> Result<Vec<usize>> {
         self.lower().map(|lowered| lowered.shape().to_vec())
     }
@@ -144,6 +150,8 @@ impl<'a> Expr<'a> {
     /// Writes the result to a tensor instead of a new one. It keeps its dtype and shape: the result must have that
     /// shape and a dtype of the same category or a lower one. It may be any view, and may share storage with what the
     /// expression reads.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -169,6 +177,12 @@ impl<'a> Expr<'a> {
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn prepare(&self) -> Result<()> {
         self.lower()?.prepare()
+    }
+
+    /// The kernels that [`run`](Expr::run) would launch on CUDA.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn kernels(&self) -> Result<Vec<crate::introspect::Generated>> {
+        self.lower()?.kernels()
     }
 }
 
@@ -205,8 +219,11 @@ impl<'a> Evaluation<'a> {
     }
 }
 
+/// # Expressions
 impl Tensor {
     /// Starts an [expression](Expr) with this tensor.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -226,19 +243,27 @@ impl<'a, T: Into<Operand<'a>>> From<T> for Expr<'a> {
     }
 }
 
+impl<'a> Node<'a> {
+    /// Moves the nodes among the operands to others.
+    fn give_nodes(&mut self, others: &mut SmallVec<[Arc<Node<'a>>; 4]>) {
+        for child in &mut self.children {
+            if matches!(child, Some(Child::Node(_)))
+                && let Some(Child::Node(node)) = child.take()
+            {
+                others.push(node);
+            }
+        }
+    }
+}
+
 /// Takes a graph apart node by node, since a long chain would overflow the stack if each node dropped the next.
 impl Drop for Node<'_> {
     fn drop(&mut self) {
-        let is_leaf = |child: &Option<Child<'_>>| !matches!(child, Some(Child::Node(_)));
-        if self.children.iter().all(is_leaf) {
-            return;
-        }
-        let mut waiting: Vec<_> = self.children.iter_mut().filter_map(Option::take).collect();
-        while let Some(child) = waiting.pop() {
-            if let Child::Node(node) = child
-                && let Some(mut node) = Arc::into_inner(node)
-            {
-                waiting.extend(node.children.iter_mut().filter_map(Option::take));
+        let mut waiting = SmallVec::new();
+        self.give_nodes(&mut waiting);
+        while let Some(node) = waiting.pop() {
+            if let Some(mut node) = Arc::into_inner(node) {
+                node.give_nodes(&mut waiting);
             }
         }
     }

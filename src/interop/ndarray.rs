@@ -115,14 +115,12 @@ where
     }
 }
 
-/// Conversion from and to `ndarray`, with the feature `ndarray`.
+/// # Conversion from and to `ndarray`
 impl Tensor {
     /// Copies an array or view to a device. An array without gaps keeps its strides, whatever the
     /// order of its axes; of any other the elements are laid out in row-major order.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidShape`] above rank 8, [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// use bitlane::{Device, Tensor};
@@ -135,6 +133,10 @@ impl Tensor {
     /// assert_eq!(shifted.to_ndarray::<u8>()?, array![[2, 64], [8, 160], [24, 128]].into_dyn());
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] above rank 8, [`Error::OutOfMemory`].
     pub fn from_ndarray<T, S, D>(array: &ArrayBase<S, D>, device: &Device) -> Result<Tensor>
     where
         T: Element,

@@ -49,16 +49,18 @@ const DTYPES: [(DType, Dtype); 14] = [
 
 /// Loads all tensors of a file to a device.
 ///
-/// # Errors
-///
-/// [`Error::File`](crate::Error::File) if the file cannot be read, is broken or holds a dtype that bitlane has not, and
-/// as for [`Tensor::from_bytes`].
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, safetensors};
 /// let error = safetensors::load("no such file", &Device::cpu()).unwrap_err();
 /// assert!(error.to_string().starts_with("safetensors: no such file: "));
 /// ```
+///
+/// # Errors
+///
+/// [`Error::File`](crate::Error::File) if the file cannot be read, is broken or holds a dtype that bitlane has not, and
+/// as for [`Tensor::from_bytes`].
 pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<BTreeMap<String, Tensor>> {
     let path = path.as_ref();
     let loaded = open(OP, path).and_then(|(file, len)| {
@@ -87,9 +89,7 @@ pub fn save<N: AsRef<str>, T: Borrow<Tensor>>(
 
 /// Reads all tensors of a file that is in memory already.
 ///
-/// # Errors
-///
-/// As for [`load`].
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, Tensor, safetensors};
@@ -99,6 +99,10 @@ pub fn save<N: AsRef<str>, T: Borrow<Tensor>>(
 /// assert_eq!(tensors["x"].shape(), [2, 2]);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// As for [`load`].
 pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<BTreeMap<String, Tensor>> {
     let file = SafeTensors::deserialize(bytes).map_err(|error| refused(OP, error))?;
     let mut tensors = BTreeMap::new();

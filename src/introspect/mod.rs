@@ -76,6 +76,27 @@ pub struct Generated {
     pub kernel: String,
 }
 
+impl Generated {
+    /// The PTX of the kernel, for an architecture such as 80.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) without NVRTC, and what it says of the source.
+    pub fn ptx(&self, architecture: u32) -> Result<String> {
+        cuda::ptx(&self.name, &self.source, &[], architecture)
+    }
+}
+
+/// The kernels that an expression would launch on CUDA if all memory began at aligned addresses, wherever its operands
+/// are. One that is written by hand has no source of its own.
+///
+/// # Errors
+///
+/// What [`Expr::run`](crate::Expr::run) would say of the operands.
+pub fn kernels(expression: &crate::Expr<'_>) -> Result<Vec<Generated>> {
+    expression.kernels()
+}
+
 /// Begins to note the kernels that the calling thread launches, or makes ready, and the sources of those that are
 /// generated.
 pub fn record() {
@@ -90,6 +111,20 @@ pub fn recorded() -> Vec<String> {
 /// The generated kernels that were launched since [`record`], which ends here.
 pub fn recorded_sources() -> Vec<Generated> {
     cuda::recorded().into_iter().filter(|kernel| !kernel.source.is_empty()).collect()
+}
+
+/// The version of NVRTC, which needs no driver.
+///
+/// # Errors
+///
+/// What is missing.
+pub fn nvrtc_version() -> Result<(i32, i32)> {
+    cuda::nvrtc_version()
+}
+
+/// Where compiled kernels are kept, if they are.
+pub fn cache_folder() -> Option<&'static std::path::Path> {
+    cuda::cache_folder()
 }
 
 /// Makes calls take other kernels than they would, on every thread.

@@ -3,9 +3,13 @@
 use crate::operand::{Operand, Source};
 use crate::{Device, Result, Tensor};
 
-/// Views with at least a given rank: nothing is copied, and higher ranks stay as they are.
+/// # Views with at least a given rank
+///
+/// Nothing is copied, and higher ranks stay as they are.
 impl Tensor {
     /// A tensor without dimensions becomes `[1]`.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -19,6 +23,8 @@ impl Tensor {
 
     /// `[]` becomes `[1, 1]`, and `[n]` becomes `[1, n]`.
     ///
+    /// # Examples
+    ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
     /// let x = Tensor::arange(3, DType::I32, &Device::cpu())?;
@@ -31,6 +37,8 @@ impl Tensor {
     }
 
     /// `[]` becomes `[1, 1, 1]`, `[n]` becomes `[1, n, 1]`, and `[m, n]` becomes `[m, n, 1]`.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -60,10 +68,7 @@ macro_rules! atleast_of_many {
         /// `c64`, on the device of the first tensor, or else on [`Device::best`]. Operands of
         /// different types are given as [`Operand`]s.
         ///
-        /// # Errors
-        ///
-        /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) for numbers, or what
-        /// [`Device::best`] says.
+        /// # Examples
         ///
         /// ```
         /// use bitlane::{DType, Device, Operand, Tensor};
@@ -73,6 +78,11 @@ macro_rules! atleast_of_many {
         /// assert_eq!(views[1].dtype(), DType::F32);
         /// # Ok::<(), bitlane::Error>(())
         /// ```
+        ///
+        /// # Errors
+        ///
+        /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) for numbers, or what
+        /// [`Device::best`] says.
         pub fn $name<'a, O: Into<Operand<'a>>>(
             operands: impl IntoIterator<Item = O>,
         ) -> Result<Vec<Tensor>> {

@@ -11,6 +11,8 @@ use crate::{Result, Tensor};
 /// A binary operation before it runs: choose the rulebook, a destination and a mask, then
 /// [`run`](Binary::run) it.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{BinaryOp, Device, Rules, Tensor, binary};
 /// let device = Device::cpu();
@@ -56,6 +58,8 @@ impl<'a> Binary<'a> {
     /// Writes to this tensor instead of a new one. It keeps its dtype and shape: the result must
     /// have that shape and a dtype of the same category or a lower one. It may be any view, and
     /// may share storage with the operands.
+    ///
+    /// # Examples
     ///
     /// The result is computed in its own dtype and then converted as [`Tensor::cast`] does. So in a destination of
     /// a narrower dtype of the same category integers wrap and floats are rounded:

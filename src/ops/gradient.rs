@@ -9,6 +9,7 @@ use crate::{BinaryOp, DType, Error, Result, Tensor};
 
 const OP: &str = "copysign_grad";
 
+/// # Gradients
 impl Tensor {
     /// The gradients of `self.copysign(y)` by `self` and by `y`, given the gradient of its result.
     ///
@@ -17,12 +18,7 @@ impl Tensor {
     /// that was broadcast gets the sum over the dimensions in which it was: as [`Tensor::sum`] adds, in `f64`
     /// and rounded once, to the operand's dtype.
     ///
-    /// # Errors
-    ///
-    /// [`Error::UnsupportedDType`] for all but floats, [`Error::Promotion`] for operands that
-    /// copysign refuses, [`Error::InvalidArgument`] for a gradient of another dtype than its result,
-    /// [`Error::Broadcast`] and [`Error::InvalidShape`] for shapes that do not fit,
-    /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -35,6 +31,13 @@ impl Tensor {
     /// assert_eq!(gy.to_vec::<f32>()?, [0.0, 0.0, 0.0]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnsupportedDType`] for all but floats, [`Error::Promotion`] for operands that
+    /// copysign refuses, [`Error::InvalidArgument`] for a gradient of another dtype than its result,
+    /// [`Error::Broadcast`] and [`Error::InvalidShape`] for shapes that do not fit,
+    /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`].
     pub fn copysign_grad<'a>(
         &self,
         y: impl Into<Operand<'a>>,

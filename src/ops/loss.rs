@@ -23,6 +23,8 @@ use crate::{DType, Error, Result, Tensor};
 
 /// What becomes of the losses of the elements.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::loss::Reduction;
 /// assert_eq!(Reduction::default(), Reduction::Mean);
@@ -39,6 +41,8 @@ pub enum Reduction {
 }
 
 /// The parameters of [`poisson_nll`].
+///
+/// # Examples
 ///
 /// ```
 /// use bitlane::loss::PoissonNll;
@@ -63,9 +67,7 @@ impl Default for PoissonNll {
 
 /// `|z|`.
 ///
-/// # Errors
-///
-/// As for [`Binary::run`](crate::Binary::run) without a destination; [`Error::UnsupportedDType`] for all but floats.
+/// # Examples
 ///
 /// ```
 /// # use bitlane::{Device, Tensor, loss};
@@ -75,6 +77,10 @@ impl Default for PoissonNll {
 /// assert_eq!(loss::l1(&x, &y, loss::Reduction::Sum)?.to_vec::<f32>()?, [3.0]);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// As for [`Binary::run`](crate::Binary::run) without a destination; [`Error::UnsupportedDType`] for all but floats.
 pub fn l1(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
     run(OtherOp::L1Loss, x, y, reduction, |loss| {
         let z = loss.difference();
@@ -84,9 +90,7 @@ pub fn l1(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
 
 /// `z·z`.
 ///
-/// # Errors
-///
-/// As for [`l1`].
+/// # Examples
 ///
 /// ```
 /// # use bitlane::{Device, Tensor, loss};
@@ -96,6 +100,10 @@ pub fn l1(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
 /// assert_eq!(loss::mse(&x, &y, loss::Reduction::Mean)?.to_vec::<f32>()?, [2.5]);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// As for [`l1`].
 pub fn mse(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
     run(OtherOp::MseLoss, x, y, reduction, |loss| {
         let z = loss.difference();
@@ -105,9 +113,7 @@ pub fn mse(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
 
 /// `0.5·z·z` where `|z| ≤ delta`, else `delta·(|z| − 0.5·delta)`.
 ///
-/// # Errors
-///
-/// As for [`l1`], and [`Error::InvalidArgument`] unless `delta > 0`.
+/// # Examples
 ///
 /// ```
 /// # use bitlane::{Device, Tensor, loss};
@@ -117,6 +123,10 @@ pub fn mse(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
 /// assert_eq!(loss::huber(&x, &y, 2.0, loss::Reduction::None)?.to_vec::<f32>()?, [0.5, 6.0]);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// As for [`l1`], and [`Error::InvalidArgument`] unless `delta > 0`.
 pub fn huber(x: &Tensor, y: &Tensor, delta: f64, reduction: Reduction) -> Result<Tensor> {
     let op = OtherOp::HuberLoss;
     in_range(op, "delta", delta, "above 0", delta > 0.0)?;
@@ -135,9 +145,7 @@ pub fn huber(x: &Tensor, y: &Tensor, delta: f64, reduction: Reduction) -> Result
 /// `0.5·z·z / beta` where `|z| < beta`, else `|z| − 0.5·beta`, as PyTorch has it. (Paddle's `smooth_l1_loss` is
 /// [`huber`].)
 ///
-/// # Errors
-///
-/// As for [`l1`], and [`Error::InvalidArgument`] unless `beta ≥ 0`.
+/// # Examples
 ///
 /// ```
 /// # use bitlane::{Device, Tensor, loss};
@@ -148,6 +156,10 @@ pub fn huber(x: &Tensor, y: &Tensor, delta: f64, reduction: Reduction) -> Result
 /// assert_eq!(losses.to_vec::<f32>()?, [0.25, 3.0]);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// As for [`l1`], and [`Error::InvalidArgument`] unless `beta ≥ 0`.
 pub fn smooth_l1(x: &Tensor, y: &Tensor, beta: f64, reduction: Reduction) -> Result<Tensor> {
     let op = OtherOp::SmoothL1Loss;
     in_range(op, "beta", beta, "at least 0", beta >= 0.0)?;
@@ -166,9 +178,7 @@ pub fn smooth_l1(x: &Tensor, y: &Tensor, beta: f64, reduction: Reduction) -> Res
 /// The negative logarithm of the Poisson likelihood: `exp(x) − y·x` for a logarithmic input, else
 /// `x − y·log(x + epsilon)`; `full` adds `y·log(y) − y + 0.5·log(2π·y)` where `y > 1`.
 ///
-/// # Errors
-///
-/// As for [`l1`], and [`Error::InvalidArgument`] unless `epsilon ≥ 0`.
+/// # Examples
 ///
 /// ```
 /// # use bitlane::{Device, Tensor, loss};
@@ -179,6 +189,10 @@ pub fn smooth_l1(x: &Tensor, y: &Tensor, beta: f64, reduction: Reduction) -> Res
 /// assert_eq!(losses.to_vec::<f32>()?, [1.0, 1.0]);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// As for [`l1`], and [`Error::InvalidArgument`] unless `epsilon ≥ 0`.
 pub fn poisson_nll(
     x: &Tensor,
     y: &Tensor,

@@ -113,8 +113,10 @@ macro_rules! with_owned_on_the_left {
 
 for_each_operator!(with_owned_on_the_left);
 
+/// A number on the left. The documentation shows one of these, not one for every type of number.
 macro_rules! with_number_on_the_left {
-    ([$number:ty] $($operator:ident $method:ident $op:expr;)*) => {$(
+    ([#[$attribute:meta] $number:ty] $($operator:ident $method:ident $op:expr;)*) => {$(
+        #[$attribute]
         impl $operator<&Tensor> for $number {
             type Output = Result<Tensor>;
 
@@ -123,6 +125,7 @@ macro_rules! with_number_on_the_left {
             }
         }
 
+        #[$attribute]
         impl $operator<Tensor> for $number {
             type Output = Result<Tensor>;
 
@@ -135,12 +138,15 @@ macro_rules! with_number_on_the_left {
 
 macro_rules! with_numbers_on_the_left {
     ($($number:ty)*) => {
-        $(for_each_operator!(with_number_on_the_left $number);)*
+        $(for_each_operator!(with_number_on_the_left #[doc(hidden)] $number);)*
     };
 }
 
 for_each_number!(with_numbers_on_the_left);
-with_numbers_on_the_left! { Scalar }
+for_each_operator! {
+    with_number_on_the_left
+    #[doc = "Every Rust number can stand on the left, too: `1i32 << &x`."] Scalar
+}
 
 macro_rules! prefix_operators {
     ($($operator:ident $method:ident $op:ident;)*) => {$(

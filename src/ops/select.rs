@@ -12,10 +12,7 @@ use crate::{Operand, Result, Tensor};
 /// payload of a NaN survives unless its dtype changes. For other rules, a destination or a mask see
 /// [`Expr::select`](crate::Expr::select).
 ///
-/// # Errors
-///
-/// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the condition is not bool, and as for
-/// [`Binary::run`](crate::Binary::run).
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, Tensor, select};
@@ -24,6 +21,11 @@ use crate::{Operand, Result, Tensor};
 /// assert_eq!(clipped.to_vec::<f32>()?, [0.0, 0.0, 2.5]);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the condition is not bool, and as for
+/// [`Binary::run`](crate::Binary::run).
 pub fn select<'a>(
     condition: &'a Tensor,
     x: impl Into<Operand<'a>>,

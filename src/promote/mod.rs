@@ -38,6 +38,8 @@ use crate::{Category, DType, Error, Result, Scalar, Tensor};
 
 /// Whose rules decide the dtype of a result.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::Rules;
 /// assert_eq!(Rules::default(), Rules::Paddle);
@@ -94,6 +96,8 @@ impl FromStr for Rules {
 
 /// What promotion sees of an operand: never its values.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::promote::Kind;
 /// use bitlane::{DType, Device, Scalar, Tensor};
@@ -148,9 +152,9 @@ impl fmt::Display for Kind {
 
 /// The dtype of `op`'s result under `rules`.
 ///
-/// Fails where the operation itself would for its dtypes: with [`Error::Promotion`] if the rules
-/// give the operands no common dtype, with [`Error::UnsupportedDType`] if the operation is not
-/// defined in the one they give. (Shapes, and whether a number fits, are another matter.)
+/// The answer is the dtype that the operation itself would give. Shapes, and whether a number fits, are not looked at.
+///
+/// # Examples
 ///
 /// ```
 /// use bitlane::promote::{Kind, Op, result_type};
@@ -161,6 +165,11 @@ impl fmt::Display for Kind {
 /// assert_eq!(result_type(op, wide, narrow, Rules::Paddle)?, DType::F64);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// What the operation itself would say of its dtypes: [`Error::Promotion`] if the rules give the operands no common dtype,
+/// [`Error::UnsupportedDType`] if the operation is not defined in the one they give.
 pub fn result_type(
     op: impl Into<Op>,
     lhs: impl Into<Kind>,

@@ -50,6 +50,8 @@ impl Family {
 /// An operation to ask [`result_type`](super::result_type) about: any [`BinaryOp`], or one of the
 /// operations on two operands that are called differently, such as `select` and the losses.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::BinaryOp;
 /// use bitlane::promote::Op;

@@ -13,9 +13,7 @@ impl Tensor {
     /// Whether both have the same dtype, the same shape and the same bits. So −0.0 differs from 0.0, and a NaN is equal
     /// to itself. They may be on different devices.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or whatever failed on a device before.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -25,6 +23,10 @@ impl Tensor {
     /// assert!(!x.bits_equal(&Tensor::from_nested([-0.0f32, f32::NAN], &device)?)?);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or whatever failed on a device before.
     pub fn bits_equal(&self, other: &Tensor) -> Result<bool> {
         let alike = self.dtype() == other.dtype() && self.shape() == other.shape();
         Ok(alike && self.to_bytes()? == other.to_bytes()?)
@@ -34,10 +36,7 @@ impl Tensor {
     /// says. NaN is close to nothing, an infinity to itself. Dtypes may differ, shapes broadcast, and the tensors may
     /// be on different devices.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Broadcast`](crate::Error::Broadcast) if the shapes do not fit,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or whatever failed on a device before.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -48,6 +47,11 @@ impl Tensor {
     /// assert!(!x.allclose(&y, 0.0, 1e-8)?);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Broadcast`](crate::Error::Broadcast) if the shapes do not fit,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or whatever failed on a device before.
     pub fn allclose(&self, other: &Tensor, relative: f64, absolute: f64) -> Result<bool> {
         let shape = broadcast("allclose", self.shape(), other.shape())?;
         let (x, y) = (self.broadcast_to(&*shape)?, other.broadcast_to(&*shape)?);

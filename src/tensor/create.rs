@@ -10,13 +10,11 @@ use crate::layout::{Shape, boxed, checked_len};
 use crate::storage::Storage;
 use crate::{DType, Device, Element, Error, Result, Scalar};
 
+/// # Constructors
 impl Tensor {
     /// Copies elements, given in row-major order, to a device.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidShape`] if the shape does not have as many elements as are given or is
-    /// impossible, [`Error::OutOfMemory`] if the device has no room.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -25,6 +23,11 @@ impl Tensor {
     /// assert_eq!((x.rank(), scalar.rank()), (2, 0));
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] if the shape does not have as many elements as are given or is
+    /// impossible, [`Error::OutOfMemory`] if the device has no room.
     pub fn from_slice<T: Element>(
         elements: &[T],
         shape: impl IntoShape,
@@ -39,10 +42,7 @@ impl Tensor {
 
     /// Copies elements, given as native-endian bytes in row-major order, to a device.
     ///
-    /// # Errors
-    ///
-    /// As for [`Tensor::from_slice`], and [`Error::InvalidArgument`] for a bool that is neither 0
-    /// nor 1.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -50,6 +50,11 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<i16>()?, [-2]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::from_slice`], and [`Error::InvalidArgument`] for a bool that is neither 0
+    /// nor 1.
     pub fn from_bytes(
         dtype: DType,
         bytes: &[u8],
@@ -76,9 +81,7 @@ impl Tensor {
 
     /// A tensor of zeros (of `false`).
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -86,6 +89,10 @@ impl Tensor {
     /// assert_eq!(x.to_bytes()?, [0; 8]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
     pub fn zeros(shape: impl IntoShape, dtype: DType, device: &Device) -> Result<Tensor> {
         shape.with_shape(|shape| {
             let len = checked_len("zeros", shape, dtype.size())?;
@@ -95,9 +102,7 @@ impl Tensor {
 
     /// A tensor of ones (of `true`).
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -105,16 +110,17 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<u8>()?, [1, 1, 1]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
     pub fn ones(shape: impl IntoShape, dtype: DType, device: &Device) -> Result<Tensor> {
         Tensor::full(shape, true, dtype, device)
     }
 
     /// A tensor in which every element is the same number, rounded to the dtype.
     ///
-    /// # Errors
-    ///
-    /// [`Error::ScalarOverflow`] if an integer does not fit an integer dtype,
-    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -122,6 +128,11 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<f32>()?, [0.1, 0.1]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ScalarOverflow`] if an integer does not fit an integer dtype,
+    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
     pub fn full(
         shape: impl IntoShape,
         value: impl Into<Scalar>,
@@ -140,9 +151,7 @@ impl Tensor {
 
     /// The integers of a range, or from 0 to before a count, each converted as [`Tensor::cast`] does.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -152,6 +161,10 @@ impl Tensor {
     /// assert_eq!(y.to_vec::<i64>()?, [-1, 0, 1]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
     pub fn arange(range: impl IntoRange, dtype: DType, device: &Device) -> Result<Tensor> {
         let (start, end) = range.bounds();
         // A range of more than `usize::MAX` numbers is refused like one of exactly so many.

@@ -8,10 +8,7 @@ use crate::{Element, Error, Result};
 impl Tensor {
     /// The element of a tensor that has just one. Waits for the device.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidShape`] if there is not exactly one element, [`Error::InvalidArgument`] if `T` is not its type,
-    /// or whatever failed on the device before.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -19,6 +16,11 @@ impl Tensor {
     /// assert_eq!(x.sum(&[])?.item::<i64>()?, 10);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] if there is not exactly one element, [`Error::InvalidArgument`] if `T` is not its type,
+    /// or whatever failed on the device before.
     pub fn item<T: Element>(&self) -> Result<T> {
         self.only("item")
     }
@@ -26,10 +28,7 @@ impl Tensor {
     /// The element at an index, negative numbers counting from the back. Waits for the device: to read many elements,
     /// [`Tensor::to_vec`] is faster.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`] if there is no such element or the index has not one number per dimension,
-    /// [`Error::InvalidArgument`] if `T` is not the type of the elements, or whatever failed on the device before.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -38,6 +37,11 @@ impl Tensor {
     /// assert_eq!(x.get::<i32>([-1, -1])?, 4);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if there is no such element or the index has not one number per dimension,
+    /// [`Error::InvalidArgument`] if `T` is not the type of the elements, or whatever failed on the device before.
     pub fn get<T: Element>(&self, index: impl IntoIndex) -> Result<T> {
         let op = "get";
         let index = index.numbers();
@@ -58,9 +62,7 @@ impl Tensor {
 
     /// The part of the tensor at one index of an axis, without that axis: a view.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`] if the axis or the index does not exist.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -69,6 +71,10 @@ impl Tensor {
     /// assert_eq!(x.index_axis(1, -1)?.to_vec::<i32>()?, [2, 4]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if the axis or the index does not exist.
     pub fn index_axis(&self, axis: impl IntoAxis, index: impl IntoAxis) -> Result<Tensor> {
         let op = "index_axis";
         let axis = self.axis(op, axis)?;
@@ -82,9 +88,7 @@ impl Tensor {
 
     /// The parts of the tensor along its first dimension, each a view without that dimension.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidShape`] if there is no dimension.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -95,6 +99,10 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<i32>()?, [0, 0, 30, 40, 100, 120]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] if there is no dimension.
     pub fn rows(&self) -> Result<std::vec::IntoIter<Tensor>> {
         let Some(&count) = self.shape().first() else {
             let reason = "a tensor without dimensions has no rows".into();

@@ -1,7 +1,5 @@
 //! Tensors put together from others.
 
-use std::borrow::Borrow;
-
 use super::shape::place;
 use super::{IntoAxis, Tensor};
 use crate::layout::boxed;
@@ -12,10 +10,7 @@ impl Tensor {
     /// Tensors one after another along an axis that they have. All their other sizes, their dtypes and their devices
     /// must be the same.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] for no tensors or different dtypes, [`Error::InvalidShape`] if another size differs,
-    /// [`Error::OutOfBounds`] for an axis that does not exist, [`Error::DeviceMismatch`], [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -27,13 +22,18 @@ impl Tensor {
     /// assert_eq!(joined.to_vec::<i32>()?, [1, 2, 5, 3, 4, 6]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn concatenate<T: Borrow<Tensor>>(
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] for no tensors or different dtypes, [`Error::InvalidShape`] if another size differs,
+    /// [`Error::OutOfBounds`] for an axis that does not exist, [`Error::DeviceMismatch`], [`Error::OutOfMemory`].
+    pub fn concatenate<T: AsRef<Tensor>>(
         tensors: impl IntoIterator<Item = T>,
         axis: impl IntoAxis,
     ) -> Result<Tensor> {
         let op = "concatenate";
         let tensors: Vec<T> = tensors.into_iter().collect();
-        let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        let tensors: Vec<&Tensor> = tensors.iter().map(AsRef::as_ref).collect();
         let first = first(op, &tensors)?;
         let axis = first.axis(op, axis)?;
         let mut total = 0usize;
@@ -60,9 +60,7 @@ impl Tensor {
     /// Tensors of the same shape along a new axis, which becomes dimension `axis` of the result. Their dtypes and
     /// devices must be the same.
     ///
-    /// # Errors
-    ///
-    /// As for [`Tensor::concatenate`], and [`Error::InvalidShape`] at rank 8.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -73,13 +71,17 @@ impl Tensor {
     /// assert_eq!(Tensor::stack([&x, &y], -1)?.to_vec::<i32>()?, [1, 4, 2, 5, 3, 6]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn stack<T: Borrow<Tensor>>(
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::concatenate`], and [`Error::InvalidShape`] at rank 8.
+    pub fn stack<T: AsRef<Tensor>>(
         tensors: impl IntoIterator<Item = T>,
         axis: impl IntoAxis,
     ) -> Result<Tensor> {
         let op = "stack";
         let tensors: Vec<T> = tensors.into_iter().collect();
-        let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        let tensors: Vec<&Tensor> = tensors.iter().map(AsRef::as_ref).collect();
         let first = first(op, &tensors)?;
         if let Some(index) = tensors.iter().position(|tensor| tensor.shape() != first.shape()) {
             return Err(misfit(op, index, tensors[index], first, "throughout"));

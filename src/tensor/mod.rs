@@ -1,15 +1,21 @@
 //! The tensor: storage on a device, seen through a layout.
 
-mod compare;
+// In the order in which the documentation shows their methods.
 mod create;
-mod index;
-mod join;
 mod nested;
-mod print;
+mod properties;
+
+mod index;
 mod read;
-mod shape;
 mod views;
+
+mod join;
 mod write;
+
+mod compare;
+
+mod print;
+mod shape;
 
 use std::sync::Arc;
 
@@ -38,13 +44,17 @@ use crate::{DType, Device, Result};
 ///
 /// # When it does not compile
 ///
-/// - `x.sum()` "is not an iterator": a sum takes its axes, and an empty list means all: `x.sum(&[])?`.
+/// - `x.sum()` lacks an argument: a reduction takes its axes, and an empty list means all: `x.sum(&[])?`.
 /// - `&x + &y` gives a `Result`, since shapes and dtypes may not fit: `(&x + &y)?`. Longer formulas read better as
 ///   [expressions](Tensor::expr), which have one `?` at the end.
-/// - `2.0 * &x` is ambiguous, since the literal has no type of its own: write `2.0f64 * &x` or `&x * 2.0`. Whichever it
-///   is, the number follows the dtype of the tensor.
+/// - `(2.0 * &x)?` has "incompatible types", since the literal has no type of its own: write `2.0f64 * &x` or `&x * 2.0`.
+///   Whichever it is, the number follows the dtype of the tensor.
+/// - `x.reshape((2, -1))`, where "`usize: Neg` is not satisfied": the size that follows from the others is written `..`,
+///   as in `x.reshape((2, ..))?`.
 /// - `x.to_vec()?` needs the type of the elements: `x.to_vec::<f32>()?`.
-/// - There is no `x += 1`, which could not report an error: `x.add_assign(1)?`.
+/// - There is no `x += 1`, which could not report an error: `x.add_assign(1)?`. Nor do `x > 0` and `x == y` compare, since
+///   a comparison gives a tensor: `x.greater_than(0)?`, or [`x.bits_equal(&y)?`](Tensor::bits_equal) for all at once.
+/// - `for row in x`: [`x.rows()?`](Tensor::rows) iterates over the first dimension.
 /// - `x[[0, 1]]` cannot be had of a tensor on a device: [`x.get::<f32>([0, 1])?`](Tensor::get) reads an element,
 ///   [`x.masked_fill(&mask, 0)?`](Tensor::masked_fill) and [`x.slice(0, 2..4)?.fill(0)?`](Tensor::fill) write.
 #[derive(Clone)]
@@ -95,73 +105,5 @@ impl Tensor {
     #[cfg(feature = "cuda")]
     pub(crate) fn into_storage(self) -> Arc<Storage> {
         self.storage
-    }
-
-    /// The size of each dimension.
-    ///
-    /// ```
-    /// # use bitlane::{DType, Device, Tensor};
-    /// let x = Tensor::zeros([2, 3], DType::I32, &Device::cpu())?;
-    /// assert_eq!((x.shape(), x.rank(), x.len()), (&[2, 3][..], 2, 6));
-    /// # Ok::<(), bitlane::Error>(())
-    /// ```
-    pub fn shape(&self) -> &[usize] {
-        self.layout.shape()
-    }
-
-    /// How far apart neighbours are in each dimension, in elements; 0 and negative are possible.
-    ///
-    /// ```
-    /// # use bitlane::{DType, Device, Tensor};
-    /// let x = Tensor::zeros([2, 3], DType::I32, &Device::cpu())?;
-    /// assert_eq!(x.strides(), [3, 1]);
-    /// assert_eq!(x.flip(0)?.strides(), [-3, 1]);
-    /// # Ok::<(), bitlane::Error>(())
-    /// ```
-    pub fn strides(&self) -> &[isize] {
-        self.layout.strides()
-    }
-
-    /// The type of the elements.
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    /// Where the elements live.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// The number of dimensions, 0 to 8.
-    pub fn rank(&self) -> usize {
-        self.layout.rank()
-    }
-
-    /// The number of elements.
-    pub fn len(&self) -> usize {
-        self.layout.len()
-    }
-
-    /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.layout.is_empty()
-    }
-
-    /// Whether the elements lie in row-major order without gaps.
-    pub fn is_contiguous(&self) -> bool {
-        self.layout.is_contiguous()
-    }
-
-    /// Whether the two are views of the same storage, overlapping or not.
-    ///
-    /// ```
-    /// # use bitlane::{Device, Tensor};
-    /// # let x = Tensor::from_slice(&[1, 2, 3, 4], [2, 2], &Device::cpu())?;
-    /// assert!(x.shares_storage(&x.transpose(0, 1)?));
-    /// assert!(!x.shares_storage(&(&x + 1)?));
-    /// # Ok::<(), bitlane::Error>(())
-    /// ```
-    pub fn shares_storage(&self, other: &Tensor) -> bool {
-        Arc::ptr_eq(&self.storage, &other.storage)
     }
 }

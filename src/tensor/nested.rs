@@ -5,6 +5,8 @@ use crate::{Device, Element, Error, Result};
 
 /// Elements in arrays, vectors and slices, nested to any depth; the shape is that of the nesting.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{Device, Tensor};
 /// let rows = vec![vec![1.5f32, 2.5], vec![3.5, 4.5]];
@@ -89,10 +91,7 @@ nested! {
 impl Tensor {
     /// Copies elements that are nested in arrays, vectors or slices to a device, with the shape of the nesting.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidShape`] if parts of the nesting have different sizes or it is deeper than 8 levels,
-    /// [`Error::OutOfMemory`] if the device has no room.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -103,6 +102,11 @@ impl Tensor {
     /// assert!(Tensor::from_nested(ragged, &Device::cpu()).is_err());
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] if parts of the nesting have different sizes or it is deeper than 8 levels,
+    /// [`Error::OutOfMemory`] if the device has no room.
     pub fn from_nested<N: Nested>(nested: N, device: &Device) -> Result<Tensor> {
         let op = "from_nested";
         let mut sizes = Vec::new();

@@ -10,13 +10,11 @@ use crate::call::{Call, Target};
 use crate::storage::Storage;
 use crate::{DType, Device, Element, Error, Result};
 
+/// # Reading, converting and copying
 impl Tensor {
     /// The elements in row-major order. Waits for the device.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if `T` is not the type of the elements, [`Error::OutOfMemory`],
-    /// or whatever failed on the device before.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -24,6 +22,11 @@ impl Tensor {
     /// assert_eq!(x.transpose(0, 1)?.to_vec::<i32>()?, [1, 4, 2, 5, 3, 6]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if `T` is not the type of the elements, [`Error::OutOfMemory`],
+    /// or whatever failed on the device before.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.elements("to_vec")
     }
@@ -44,9 +47,7 @@ impl Tensor {
 
     /// The elements as native-endian bytes, in row-major order. Waits for the device.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`], or whatever failed on the device before.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -54,6 +55,10 @@ impl Tensor {
     /// assert_eq!(x.to_bytes()?, [1, 0]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], or whatever failed on the device before.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.download()
     }
@@ -77,10 +82,7 @@ impl Tensor {
     /// A device that differs only in its stream (see [`Device::with_new_stream`]) shares the
     /// storage: nothing is copied, and what is asked of the result runs on that stream.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`], whatever failed on either device, or [`Error::InvalidArgument`] for a
-    /// bool beyond 0 and 1 that the user's own kernels have written, if it would come to the CPU.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -89,6 +91,11 @@ impl Tensor {
     /// assert_eq!(y.to_vec::<i32>()?, [1, 2]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], whatever failed on either device, or [`Error::InvalidArgument`] for a
+    /// bool beyond 0 and 1 that the user's own kernels have written, if it would come to the CPU.
     pub fn to_device(&self, device: &Device) -> Result<Tensor> {
         if self.device() == device {
             return Ok(self.with_device(device));
@@ -110,9 +117,7 @@ impl Tensor {
     /// Integers wrap; floats become integers by truncating and saturating, NaN becoming 0; all but
     /// zero is `true`; complex numbers lose their imaginary part; rounding is to nearest even.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -120,15 +125,17 @@ impl Tensor {
     /// assert_eq!(x.cast(DType::I8)?.to_vec::<i8>()?, [1, -1, 127, 0]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
         if dtype == self.dtype { Ok(self.clone()) } else { self.copied_as("cast", dtype) }
     }
 
     /// The same elements in row-major order without gaps; the tensor itself if they are so already.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -137,6 +144,10 @@ impl Tensor {
     /// assert!(x.contiguous()?.is_contiguous());
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
     pub fn contiguous(&self) -> Result<Tensor> {
         if self.is_contiguous() {
             Ok(self.clone())
@@ -147,9 +158,7 @@ impl Tensor {
 
     /// A copy in storage of its own, in row-major order without gaps; [`Clone`] shares the storage.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -159,6 +168,10 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<i32>()?, [1, 2]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
     pub fn copy(&self) -> Result<Tensor> {
         self.copied_as("copy", self.dtype)
     }

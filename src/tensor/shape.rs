@@ -9,6 +9,8 @@ use crate::{Error, Result};
 
 /// What a shape can be given as: an array, slice, vector or tuple of sizes, one size, or `()` for none.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{DType, Device, Tensor};
 /// let device = Device::cpu();
@@ -30,6 +32,8 @@ pub trait IntoShape {
 
 /// The shape of a [`reshape`](crate::Tensor::reshape): whatever an [`IntoShape`] is, with `..` in a tuple for the one
 /// size that follows from the others, and `..` alone for all elements in one dimension.
+///
+/// # Examples
 ///
 /// ```
 /// use bitlane::{DType, Device, Tensor};
@@ -173,6 +177,8 @@ fn inferred(len: usize, sizes: &[Option<usize>]) -> Result<SmallVec<[usize; MAX_
 
 /// What an axis or an index can be given as: `usize`, `isize` or `i32`. Negative ones count from the back.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{DType, Device, Tensor};
 /// let x = Tensor::zeros([2, 3, 4], DType::I32, &Device::cpu())?;
@@ -203,6 +209,8 @@ into_axis! { usize isize i32 }
 
 /// What several axes or the index of an element can be given as: an array, slice or vector of numbers, of which
 /// negative ones count from the back.
+///
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, Tensor};
@@ -264,6 +272,8 @@ pub(super) fn axis(op: &'static str, number: impl IntoAxis, shape: &[usize]) -> 
 
 /// What the numbers of an [`arange`](crate::Tensor::arange) can be given as: how many there are from 0 on, or a
 /// range of integers.
+///
+/// # Examples
 ///
 /// ```
 /// use bitlane::{DType, Device, Tensor};

@@ -16,10 +16,7 @@ impl Tensor {
     /// Another shape with the same elements in the same row-major order. In a tuple, `..` stands for the size that
     /// follows from the others, and `..` alone for all elements in one dimension.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidShape`] if the number of elements differs, or if no strides can express the
-    /// shape: then a copy is needed, which [`Tensor::contiguous`] makes.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -31,15 +28,18 @@ impl Tensor {
     /// assert_eq!(columns.contiguous()?.reshape([6])?.to_vec::<i32>()?, [0, 3, 1, 4, 2, 5]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] if the number of elements differs, or if no strides can express the
+    /// shape: then a copy is needed, which [`Tensor::contiguous`] makes.
     pub fn reshape(&self, shape: impl IntoReshape) -> Result<Tensor> {
         shape.with_sizes(self.len(), |shape| Ok(self.with_layout(self.layout.reshape(shape)?)))
     }
 
     /// A new dimension of size 1, which becomes dimension `axis` of the result.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`] if the result has no such dimension, [`Error::InvalidShape`] at rank 8.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -48,6 +48,10 @@ impl Tensor {
     /// assert_eq!(x.unsqueeze(-1)?.shape(), [2, 3, 1]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if the result has no such dimension, [`Error::InvalidShape`] at rank 8.
     pub fn unsqueeze(&self, axis: impl IntoAxis) -> Result<Tensor> {
         let place = place(axis, self.rank() + 1).ok_or_else(|| Error::OutOfBounds {
             op: "unsqueeze",
@@ -58,9 +62,7 @@ impl Tensor {
 
     /// Without a dimension of size 1.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidShape`] if its size is not 1, [`Error::OutOfBounds`] if it does not exist.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -68,6 +70,10 @@ impl Tensor {
     /// assert_eq!(x.squeeze(1)?.shape(), [2, 3]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] if its size is not 1, [`Error::OutOfBounds`] if it does not exist.
     pub fn squeeze(&self, axis: impl IntoAxis) -> Result<Tensor> {
         let axis = self.axis("squeeze", axis)?;
         Ok(self.with_layout(self.layout.squeeze(axis)?))
@@ -75,9 +81,7 @@ impl Tensor {
 
     /// Two dimensions exchanged.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`] if one of them does not exist.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -85,6 +89,10 @@ impl Tensor {
     /// assert_eq!(x.transpose(0, 1)?.shape(), [3, 2]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if one of them does not exist.
     pub fn transpose(&self, first: impl IntoAxis, second: impl IntoAxis) -> Result<Tensor> {
         let (first, second) = (self.axis("transpose", first)?, self.axis("transpose", second)?);
         Ok(self.with_layout(self.layout.transpose(first, second)?))
@@ -92,9 +100,7 @@ impl Tensor {
 
     /// The dimensions in another order: `order[k]` names the one that becomes dimension `k`.
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if `order` does not name every dimension once.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -103,6 +109,10 @@ impl Tensor {
     /// assert_eq!(x.permute([-1, 0, 1])?.shape(), [4, 2, 3]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if `order` does not name every dimension once.
     pub fn permute(&self, order: impl IntoIndex) -> Result<Tensor> {
         let order = order.numbers();
         // An axis that does not exist stays what it is, and is refused with the rest.
@@ -116,10 +126,7 @@ impl Tensor {
 
     /// Part of a dimension, by start, end and step; see [`Slice`].
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`] if the dimension does not exist, [`Error::InvalidArgument`] for a
-    /// step of 0.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Slice, Tensor};
@@ -128,6 +135,11 @@ impl Tensor {
     /// assert_eq!(x.slice(0, Slice::from(5..0).step(-2))?.to_vec::<i32>()?, [5, 3, 1]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if the dimension does not exist, [`Error::InvalidArgument`] for a
+    /// step of 0.
     pub fn slice(&self, axis: impl IntoAxis, slice: impl Into<Slice>) -> Result<Tensor> {
         let axis = self.axis("slice", axis)?;
         Ok(self.with_layout(self.layout.slice(axis, slice.into())?))
@@ -135,9 +147,7 @@ impl Tensor {
 
     /// `len` elements of a dimension from `start` on; unlike [`Tensor::slice`], all must exist.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`] if they do not.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -146,6 +156,10 @@ impl Tensor {
     /// assert!(x.narrow(0, 5, 3).is_err());
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if they do not.
     pub fn narrow(&self, axis: impl IntoAxis, start: usize, len: usize) -> Result<Tensor> {
         let axis = self.axis("narrow", axis)?;
         Ok(self.with_layout(self.layout.narrow(axis, start, len)?))
@@ -153,9 +167,7 @@ impl Tensor {
 
     /// A dimension in reverse.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`] if it does not exist.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -163,6 +175,10 @@ impl Tensor {
     /// assert_eq!(x.flip(0)?.to_vec::<i32>()?, [2, 1, 0]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if it does not exist.
     pub fn flip(&self, axis: impl IntoAxis) -> Result<Tensor> {
         let axis = self.axis("flip", axis)?;
         Ok(self.with_layout(self.layout.flip(axis)?))
@@ -170,10 +186,7 @@ impl Tensor {
 
     /// Stretched to a shape: missing dimensions and those of size 1 repeat.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Broadcast`] if another size differs, [`Error::InvalidShape`] above rank 8 or if the
-    /// bytes of such a shape cannot be counted.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -181,6 +194,11 @@ impl Tensor {
     /// assert_eq!(x.broadcast_to([2, 2])?.to_vec::<i32>()?, [0, 1, 0, 1]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Broadcast`] if another size differs, [`Error::InvalidShape`] above rank 8 or if the
+    /// bytes of such a shape cannot be counted.
     pub fn broadcast_to(&self, shape: impl IntoShape) -> Result<Tensor> {
         let op = "broadcast_to";
         shape.with_shape(|shape| {
@@ -191,11 +209,7 @@ impl Tensor {
 
     /// Any shape, strides and offset over the storage, in elements, counted from its start.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`] if an element would lie outside the storage, [`Error::InvalidShape`]
-    /// if there are not as many strides as sizes, above rank 8, or if the bytes of such a shape
-    /// cannot be counted.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, ErrorKind, Tensor};
@@ -206,6 +220,12 @@ impl Tensor {
     /// assert_eq!(error.kind(), ErrorKind::OutOfBounds);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if an element would lie outside the storage, [`Error::InvalidShape`]
+    /// if there are not as many strides as sizes, above rank 8, or if the bytes of such a shape
+    /// cannot be counted.
     pub fn as_strided(&self, shape: &[usize], strides: &[isize], offset: usize) -> Result<Tensor> {
         let op = "as_strided";
         checked_len(op, shape, self.dtype.size())?;

@@ -11,11 +11,7 @@ use crate::{Error, Operand, Result, Scalar};
 impl Tensor {
     /// Makes every element the same number, rounded to the dtype.
     ///
-    /// # Errors
-    ///
-    /// [`Error::ScalarOverflow`] if an integer does not fit an integer dtype,
-    /// [`Error::OverlappingDestination`] if elements of the view share memory, and what the device says. The tensor is
-    /// then as it was.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -24,6 +20,12 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<i32>()?, [0, 7, 7, 0, 7, 7]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ScalarOverflow`] if an integer does not fit an integer dtype,
+    /// [`Error::OverlappingDestination`] if elements of the view share memory, and what the device says. The tensor is
+    /// then as it was.
     pub fn fill(&mut self, value: impl Into<Scalar>) -> Result<()> {
         self.write_number("fill", value.into(), None)
     }
@@ -31,12 +33,7 @@ impl Tensor {
     /// Copies the elements of another tensor, which broadcasts to the shape of this one. Elements of the same dtype
     /// keep every bit, −0.0 and NaN payloads included; others are converted as [`Tensor::cast`] does.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Broadcast`] if the shapes do not fit, [`Error::InplaceDtype`] if the other dtype is of a higher
-    /// category, [`Error::OverlappingDestination`] if elements of this view share memory, [`Error::DeviceMismatch`],
-    /// [`Error::ScalarOverflow`] for a number that does not fit, and what the device says. The tensor is then as it
-    /// was.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{DType, Device, Tensor};
@@ -48,6 +45,13 @@ impl Tensor {
     /// assert!(x.get::<f32>([1, 0])?.is_sign_negative());
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Broadcast`] if the shapes do not fit, [`Error::InplaceDtype`] if the other dtype is of a higher
+    /// category, [`Error::OverlappingDestination`] if elements of this view share memory, [`Error::DeviceMismatch`],
+    /// [`Error::ScalarOverflow`] for a number that does not fit, and what the device says. The tensor is then as it
+    /// was.
     pub fn copy_from<'a>(&mut self, source: impl Into<Operand<'a>>) -> Result<()> {
         self.write("copy_from", source.into(), None)
     }
@@ -56,10 +60,7 @@ impl Tensor {
     ///
     /// The mask is a bool tensor that broadcasts to the shape of this one. It may be made from the tensor itself.
     ///
-    /// # Errors
-    ///
-    /// As for [`Tensor::fill`]; [`Error::InvalidArgument`] if the mask is not bool, [`Error::Broadcast`] if it does not
-    /// fit the shape.
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -69,6 +70,11 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<f32>()?, [1.5, 0.0, -1.0]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::fill`]; [`Error::InvalidArgument`] if the mask is not bool, [`Error::Broadcast`] if it does not
+    /// fit the shape.
     pub fn masked_fill(&mut self, mask: &Tensor, value: impl Into<Scalar>) -> Result<()> {
         self.write_number("masked_fill", value.into(), Some(mask))
     }
@@ -76,9 +82,7 @@ impl Tensor {
     /// Copies elements of another tensor where the mask is true: `x[mask] = source[mask]`. Both broadcast to the shape
     /// of this one.
     ///
-    /// # Errors
-    ///
-    /// As for [`Tensor::copy_from`] and [`Tensor::masked_fill`].
+    /// # Examples
     ///
     /// ```
     /// # use bitlane::{Device, Tensor};
@@ -87,6 +91,10 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<i32>()?, [1, -20, 3]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::copy_from`] and [`Tensor::masked_fill`].
     pub fn assign_where<'a>(
         &mut self,
         mask: &Tensor,

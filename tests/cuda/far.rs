@@ -1,7 +1,9 @@
 //! Memory that 32 bits do not count: offsets beyond 2³¹ and 2³² elements.
 
-use bitlane::cuda::cudarc::driver::CudaContext;
-use bitlane::{BinaryOp, DType, Device, Tensor, binary, cuda};
+use std::sync::Arc;
+
+use bitlane::cuda::cudarc::driver::{CudaContext, CudaStream};
+use bitlane::{BinaryOp, DType, Device, Tensor, binary, cuda, introspect};
 
 use crate::virtual_driver::isolated;
 
@@ -58,6 +60,68 @@ fn gradients_of_more_elements_than_one_launch_counts() {
             let y = Tensor::ones([2, 1], DType::F16, &device).unwrap();
             let (gx, gy) = x.copysign_grad(&y, &x).unwrap();
             assert_eq!((gx.shape(), gy.shape()), (&[2, n][..], &[2, 1][..]));
+        }
+    });
+}
+
+/// So many elements at either end of a large tensor are more than the blocks at the ends of a grid take.
+const END: usize = 1 << 17;
+
+/// So many of them are compared: fewer than those blocks write.
+const CHECKED: usize = 2000;
+
+/// A tensor of bytes that has elements at its ends, each what its place says, and nothing between.
+fn only_ends(len: usize, stream: &Arc<CudaStream>) -> Tensor {
+    // SAFETY: only the elements that are written below are ever read.
+    let mut slice = unsafe { stream.alloc::<u8>(len) }.unwrap();
+    for first in [0, len - END] {
+        let bytes: Vec<u8> = (first..first + END).map(byte_at).collect();
+        stream.memcpy_htod(&bytes, &mut slice.slice_mut(first..first + END)).unwrap();
+    }
+    cuda::tensor_from_slice(slice, [len]).unwrap()
+}
+
+/// Other bytes for other places, also for those that differ in their high bits alone.
+fn byte_at(place: usize) -> u8 {
+    (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0]
+}
+
+#[test]
+fn more_elements_than_32_bits_count() {
+    let settings = &[("VCUDA_MEMORY", "128g")];
+    isolated(module_path!(), "more_elements_than_32_bits_count", settings, |driver| {
+        let stream = CudaContext::new(0).unwrap().new_stream().unwrap();
+        let row = Tensor::arange(65_537, DType::I32, &cuda::device_on(&stream).unwrap()).unwrap();
+        let row = row.cast(DType::U8).unwrap();
+        row.device().synchronize().unwrap();
+        // The blocks at the ends of a grid see the smallest numbers and the largest, which go wrong first.
+        driver.set("ends", "2");
+        // One run beside a number; and beside a row, rows of whole groups and rows that groups straddle.
+        for (shape, kernel) in [
+            (&[(1usize << 32) + 4096][..], "linear_"),
+            (&[65_537, 65_536], "groups2w_"),
+            (&[65_537, 65_537], "elements2w_"),
+        ] {
+            let len = shape.iter().product();
+            let x = only_ends(len, &stream).reshape(shape.to_vec()).unwrap();
+            let shifted = x.expr() >> 1;
+            let (other, columns) = match shape {
+                [_, columns] => (shifted ^ row.narrow(0, 0, *columns).unwrap(), *columns),
+                _ => (shifted ^ 3, 1),
+            };
+            introspect::record();
+            let result = other.run().unwrap().reshape([len]).unwrap();
+            let ran = introspect::recorded().pop().unwrap();
+            assert!(ran.starts_with(kernel), "{ran}, not {kernel}");
+            // What the first and the last blocks have written, whatever a thread takes.
+            for first in [0, len - CHECKED] {
+                let given = result.narrow(0, first, CHECKED).unwrap().to_vec::<u8>().unwrap();
+                let expected = (first..first + CHECKED).map(|place| {
+                    let other = if columns == 1 { 3 } else { (place % columns) as u8 };
+                    byte_at(place) >> 1 ^ other
+                });
+                assert!(given.into_iter().eq(expected), "{shape:?} from {first} on");
+            }
         }
     });
 }

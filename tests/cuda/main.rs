@@ -10,6 +10,7 @@ mod devices;
 mod far;
 mod fault_fuzz;
 mod faults;
+mod generated;
 mod missing;
 #[path = "../model/mod.rs"]
 mod model;

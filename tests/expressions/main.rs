@@ -15,7 +15,7 @@ use std::env;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bitlane::{DType, Device, ErrorKind, Expr, Rules, Tensor};
+use bitlane::{DType, Device, ErrorKind, Expr, Rules, Slice, Tensor};
 use devices::devices;
 use model::random::Random;
 
@@ -102,6 +102,35 @@ fn rules_hold_for_the_whole_and_not_for_a_part() {
 }
 
 #[test]
+fn operands_with_strides_of_their_own() {
+    for device in devices() {
+        let stored = Tensor::arange(600, DType::I32, &device).unwrap();
+        let every = |step| stored.slice(0, Slice::from(..).step(step)).unwrap();
+        let [x, y, z] = [2, 3, 5].map(|step| every(step).narrow(0, 0, 100).unwrap());
+        let result = ((x.expr() * 100) + &y - &z).run().unwrap();
+        assert!(result.to_vec::<i32>().unwrap().into_iter().eq((0..100).map(|k| 198 * k)));
+    }
+}
+
+#[test]
+fn destinations_that_begin_inside_a_vector() {
+    for device in devices() {
+        let x = Tensor::arange(700, DType::I32, &device).unwrap();
+        for (first, len) in [(1, 600), (3, 17), (5, 1), (4, 680)] {
+            let room = Tensor::full([701], -1, DType::I32, &device).unwrap();
+            let mut out = room.narrow(0, first, len).unwrap();
+            let from = x.narrow(0, 2, len).unwrap();
+            ((from.expr() + 1) * 2).out(&mut out).run().unwrap();
+            let expected = (0..701usize).map(|place| match place.checked_sub(first) {
+                Some(k) if k < len => 2 * (k as i32 + 3),
+                _ => -1,
+            });
+            assert!(room.to_vec::<i32>().unwrap().into_iter().eq(expected), "{first}, {len}");
+        }
+    }
+}
+
+#[test]
 fn too_much_is_refused_by_name() {
     for device in devices() {
         let x = Tensor::from_slice(&[1i32], [1], &device).unwrap();
@@ -119,6 +148,66 @@ fn too_much_is_refused_by_name() {
         assert_eq!(sum(16).run().unwrap().to_vec::<i32>().unwrap(), [120]);
         let error = sum(17).run().unwrap_err();
         assert!(error.to_string().contains("at most 16 different tensors"), "{error}");
+
+        let count = |numbers: i32| (0..numbers).fold(x.expr(), |sum, number| sum + number);
+        assert_eq!(count(128).run().unwrap().to_vec::<i32>().unwrap(), [1 + 127 * 64]);
+        let error = count(129).run().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("128 numbers"), "{error}");
+    }
+}
+
+/// The first node that is refused is the one that the error names, wherever it stands; nothing has been computed.
+#[test]
+fn a_node_that_is_refused_is_named() {
+    for device in devices() {
+        let x = Tensor::from_slice(&[1.5f32, 2.5], [2], &device).unwrap();
+        let n = Tensor::from_slice(&[1i32, 2], [2], &device).unwrap();
+        let wide = Tensor::from_slice(&[1.5f32, 2.5, 3.5], [3], &device).unwrap();
+        let mut out = Tensor::full([2], 7, DType::F32, &device).unwrap();
+        let refused: [(Expr<'_>, ErrorKind, &str); 7] = [
+            ((x.expr() + 1) * &n - 3, ErrorKind::Promotion, "multiply"),
+            ((x.expr() + 1) & 3, ErrorKind::UnsupportedDType, "bitwise_and"),
+            (((x.expr() * 2) << 1) + 3, ErrorKind::UnsupportedDType, "bitwise_left_shift"),
+            ((x.expr() + 1).bitwise_not().abs(), ErrorKind::UnsupportedDType, "bitwise_not"),
+            ((x.expr() * 2).maximum(&wide) + 1, ErrorKind::Broadcast, "maximum"),
+            ((n.expr() + 1) * (1i64 << 40) + 2, ErrorKind::ScalarOverflow, "multiply"),
+            // Of two, the left one.
+            (((x.expr() & 1) + (x.expr() | 1)).abs(), ErrorKind::UnsupportedDType, "bitwise_and"),
+        ];
+        for (expr, kind, op) in refused {
+            let error = expr.run().unwrap_err();
+            assert_eq!(error.kind(), kind, "{expr}: {error}");
+            assert!(error.to_string().contains(op), "{expr}: {error}");
+            assert_eq!(expr.dtype().unwrap_err().to_string(), error.to_string());
+            assert_eq!(expr.shape().unwrap_err().to_string(), error.to_string());
+            assert_eq!(expr.prepare().unwrap_err().to_string(), error.to_string());
+            assert_eq!(expr.out(&mut out).run().unwrap_err().to_string(), error.to_string());
+        }
+        assert_eq!(out.to_vec::<f32>().unwrap(), [7.0; 2]);
+    }
+}
+
+#[test]
+fn devices_are_not_mixed() {
+    let devices = devices();
+    for (here, there) in devices.iter().zip(devices.iter().skip(1)) {
+        let x = Tensor::from_slice(&[1i32, 2], [2], here).unwrap();
+        let y = Tensor::from_slice(&[1i32, 2], [2], there).unwrap();
+        let mut out = Tensor::zeros([2], DType::I32, there).unwrap();
+        let mask = Tensor::ones([2], DType::Bool, there).unwrap();
+        let error = ((x.expr() + 1) * &y - 3).run().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DeviceMismatch);
+        assert!(error.to_string().contains("multiply"), "{error}");
+        let error = ((x.expr() + 1) * 2).out(&mut out).run().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DeviceMismatch, "{error}");
+        let mut own = x.clone();
+        let error = ((x.expr() + 1) * 2).out(&mut own).mask(&mask).run().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DeviceMismatch, "{error}");
+        assert_eq!(
+            (out.to_vec::<i32>().unwrap(), own.to_vec::<i32>().unwrap()),
+            (vec![0; 2], vec![1, 2])
+        );
     }
 }
 

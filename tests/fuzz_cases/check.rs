@@ -209,7 +209,7 @@ fn whole(scalar: &Scalar) -> Option<i128> {
     }
 }
 
-/// Spec §6: an integer must fit an integer dtype, but for the amount of a shift and for the sign of a
+/// docs/semantics.md, section 6: an integer must fit an integer dtype, but for the amount of a shift and for the sign of a
 /// copysign, and the bitwise operations take it as bits.
 fn numbers_fit(case: &Case, compute: DType) -> bool {
     use BinaryOp::*;

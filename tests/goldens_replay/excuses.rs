@@ -16,13 +16,13 @@ pub struct Excuse {
 }
 
 /// Answers in which a library's rules say nothing, because its Python wrapper or a missing kernel
-/// ended the call (spec §6). They bind nobody.
+/// ended the call (docs/semantics.md, section 6). They bind nobody.
 pub fn no_answers() -> Vec<Excuse> {
     [NO_ANSWERS, arithmetic::NO_ANSWERS].concat()
 }
 
-/// Answers from which the crate departs on purpose, each with the section of the specification
-/// that says so.
+/// Answers from which the crate departs on purpose, each with the section of docs/semantics.md that
+/// says so.
 pub fn deviations() -> Vec<Excuse> {
     [DEVIATIONS, arithmetic::DEVIATIONS, others::DEVIATIONS].concat()
 }
@@ -107,7 +107,7 @@ const NO_ANSWERS: &[Excuse] = &[
 
 const DEVIATIONS: &[Excuse] = &[
     Excuse {
-        reason: "§3: an amount outside the dtype's range is out of range; JAX wraps it",
+        reason: "section 3: an amount outside the dtype's range is out of range; JAX wraps it",
         applies: |case| {
             case.is_shift()
                 && case.rules == Rules::Jax
@@ -116,7 +116,7 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§3: an amount outside the dtype's range is out of range; NumPy refuses it",
+        reason: "section 3: an amount outside the dtype's range is out of range; NumPy refuses it",
         applies: |case| {
             case.is_shift()
                 && case.rules == Rules::NumPy
@@ -126,7 +126,7 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§3, §10.4: a left number must fit; Paddle, Torch and JAX wrap it",
+        reason: "sections 3 and 13: a left number must fit; Paddle, Torch and JAX wrap it",
         applies: |case| {
             case.is_shift()
                 && case.rules != Rules::NumPy
@@ -136,7 +136,7 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§3: zeros enter from the left of unsigned integers; lax.shift_right_arithmetic fills with the highest bit",
+        reason: "section 3: zeros enter from the left of unsigned integers; lax.shift_right_arithmetic fills with the highest bit",
         applies: |case| {
             case.is(Rules::Jax, &["bitwise_right_shift"])
                 && case.form() == "lax"
@@ -146,7 +146,7 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§3, §7: shifts are for integers, under every rulebook; NumPy and JAX shift bools as integers",
+        reason: "sections 3 and 7: shifts are for integers, under every rulebook; NumPy and JAX shift bools as integers",
         applies: |case| {
             case.is_shift()
                 && case.categories() == [Category::Bool; 2]
@@ -155,7 +155,7 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§8: a destination takes every result of its category; NumPy wants the same sign too",
+        reason: "section 10: a destination takes every result of its category; NumPy wants the same sign too",
         applies: |case| {
             case.rules == Rules::NumPy
                 && case.form() == "inplace"
@@ -165,7 +165,7 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§8, §10.4: a destination keeps its dtype; Paddle changes it",
+        reason: "sections 10 and 13: a destination keeps its dtype; Paddle changes it",
         applies: |case| {
             case.rules == Rules::Paddle
                 && case.form() == "inplace"
@@ -174,7 +174,7 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§4, §10.4: a number's sign counts before it is converted; Paddle loses it in an integer dtype",
+        reason: "sections 4 and 13: a number's sign counts before it is converted; Paddle loses it in an integer dtype",
         applies: |case| {
             let vanishes = |y| matches!(y, Scalar::Float(y) if y.is_sign_negative() && y > -1.0);
             case.is(Rules::Paddle, &["copysign"])
@@ -184,7 +184,7 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§4, §10.4: the sign of a NaN counts; Torch and Paddle lose it in a half float",
+        reason: "sections 4 and 13: the sign of a NaN counts; Torch and Paddle lose it in a half float",
         applies: |case| {
             let is_nan = |y| matches!(y, Scalar::Float(y) if y.is_nan() && y.is_sign_negative());
             matches!(case.rules, Rules::Torch | Rules::Paddle)
@@ -195,20 +195,20 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§4, §10.7: copysign_grad is ±g at ±inf and NaN, +0 at ±0; Torch and Paddle say NaN and ±0",
+        reason: "sections 4 and 13: copysign_grad is ±g at ±inf and NaN, +0 at ±0; Torch and Paddle say NaN and ±0",
         applies: |case| {
             matches!(case.rules, Rules::Torch | Rules::Paddle)
                 && case.differs_only_where_x(|x| !x.is_finite() || x == 0.0)
         },
     },
     Excuse {
-        reason: "§4, §10.7: copysign_grad is +0 at ±0, and a NaN's sign bit counts; JAX says ±g at both",
+        reason: "sections 4 and 13: copysign_grad is +0 at ±0, and a NaN's sign bit counts; JAX says ±g at both",
         applies: |case| {
             case.rules == Rules::Jax && case.differs_only_where_x(|x| x == 0.0 || x.is_nan())
         },
     },
     Excuse {
-        reason: "§6, §7: complex numbers have no order, under every rulebook",
+        reason: "sections 6 and 7: complex numbers have no order, under every rulebook",
         applies: |case| {
             ["less_than", "maximum"].contains(&&*case.record.op)
                 && case.categories().contains(&Category::Complex)
@@ -217,7 +217,7 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: subtract refuses bool only as the dtype of the result; Torch refuses a bool operand",
+        reason: "section 7: subtract refuses bool only as the dtype of the result; Torch refuses a bool operand",
         applies: |case| {
             case.is(Rules::Torch, &["subtract"])
                 && case.is_refused("unsupported", "with a bool tensor is not supported")
@@ -226,7 +226,7 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7, §10.4: 0 divided by a negative number is −0; JAX's bool becomes +0",
+        reason: "sections 7 and 13: 0 divided by a negative number is −0; JAX's bool becomes +0",
         applies: |case| {
             case.is(Rules::Jax, &["divide"])
                 && case.x().dtype() == Some(DType::Bool)
@@ -235,14 +235,14 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§5, §10.5: nothing is ever stacked; NumPy stacks a tuple, and refuses one of different shapes",
+        reason: "sections 5 and 13: nothing is ever stacked; NumPy stacks a tuple, and refuses one of different shapes",
         applies: |case| {
             let stacked = case.theirs().is_some() || case.is_refused("shape", "inhomogeneous");
             case.is_atleast() && case.rules == Rules::NumPy && case.call() != "args" && stacked
         },
     },
     Excuse {
-        reason: "§5: nothing is ever stacked; Paddle makes one tensor of a tuple of numbers",
+        reason: "section 5: nothing is ever stacked; Paddle makes one tensor of a tuple of numbers",
         applies: |case| {
             case.is_atleast()
                 && case.rules == Rules::Paddle
@@ -251,7 +251,7 @@ const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§5: a float alone is f32, a complex number c64; NumPy and JAX say f64 and c128",
+        reason: "section 5: a float alone is f32, a complex number c64; NumPy and JAX say f64 and c128",
         applies: |case| {
             case.is_atleast()
                 && matches!(case.rules, Rules::NumPy | Rules::Jax)

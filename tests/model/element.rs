@@ -123,7 +123,7 @@ pub fn encode_float(dtype: DType, number: Number) -> Bits {
     sign(negative) | if bits > infinity { infinity } else { bits }
 }
 
-/// Spec §7: `cast`.
+/// docs/semantics.md, section 7: `cast`.
 pub fn cast(from: DType, to: DType, bits: Bits) -> Bits {
     if from == to {
         return bits;

@@ -1,4 +1,4 @@
-//! The functions whose last place is not written down: pow, atan2, logaddexp (spec §7).
+//! The functions whose last place is not written down: pow, atan2, logaddexp (docs/semantics.md, section 7).
 //!
 //! The standard library's `f64` functions stand for the exact ones. They are within one unit in the
 //! last place, so that a result is expected within two, and narrower dtypes within one: see

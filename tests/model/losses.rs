@@ -1,4 +1,4 @@
-//! The losses of one pair of elements, step by step as spec §7 writes them.
+//! The losses of one pair of elements, step by step as docs/semantics.md, section 9 writes them.
 
 use bitlane::DType;
 

@@ -1,4 +1,4 @@
-//! The specification once more, for one element at a time and as plainly as it can be said: what
+//! docs/semantics.md once more, for one element at a time and as plainly as it can be said: what
 //! the tests compare the crate with. Nothing here calls the crate, but for its names of dtypes and
 //! operations, and its answer to which dtype a pair of operands has in common.
 

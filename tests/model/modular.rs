@@ -1,4 +1,4 @@
-//! Division with a remainder, whole powers and neighbours: exact in every dtype (spec §7).
+//! Division with a remainder, whole powers and neighbours: exact in every dtype (docs/semantics.md, section 7).
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! What each operation does to two elements of the dtype in which it computes (spec §3, §4, §7).
+//! What each operation does to two elements of the dtype in which it computes (docs/semantics.md, sections 3, 4 and 7).
 
 use std::cmp::Ordering;
 
@@ -21,7 +21,7 @@ pub fn result_dtype(op: BinaryOp, dtype: DType) -> DType {
     }
 }
 
-/// Whether the operation is defined in a dtype: the last column of the table of spec §7.
+/// Whether the operation is defined in a dtype: the last column of the table of docs/semantics.md, section 7.
 pub fn is_defined(op: BinaryOp, dtype: DType) -> bool {
     use BinaryOp::*;
     match op {
@@ -82,7 +82,7 @@ pub fn apply(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
     }
 }
 
-/// Spec §3, for an amount of any size.
+/// docs/semantics.md, section 3, for an amount of any size.
 pub fn shift(op: BinaryOp, dtype: DType, x: Bits, amount: i128) -> Bits {
     let bits = i128::from(dtype.bits());
     let value = integer(dtype, x);
@@ -97,7 +97,7 @@ pub fn shift(op: BinaryOp, dtype: DType, x: Bits, amount: i128) -> Bits {
     }
 }
 
-/// Spec §4.
+/// docs/semantics.md, section 4.
 fn copysign(dtype: DType, x: Bits, y: Bits) -> Bits {
     if dtype.is_float() {
         let sign = 1 << (dtype.bits() - 1);

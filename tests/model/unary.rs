@@ -1,4 +1,4 @@
-//! The operations on one element, and the choice between two (spec §7).
+//! The operations on one element, and the choice between two (docs/semantics.md, section 7).
 
 use bitlane::DType;
 

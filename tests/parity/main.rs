@@ -27,6 +27,7 @@ mod virtual_driver;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bitlane::introspect::{self, Force, Module};
 use bitlane::{BinaryOp, DType, Device};
@@ -67,52 +68,38 @@ fn expect_nothing_found(device: &Device) {
 /// The largest call, in elements, that runs on kernels it would not take by itself.
 const FORCED_LEN: usize = 2100;
 
-/// Everything that one module computes. Each case of a generated kernel is another kernel to compile, so of those
-/// there are two, and two that are forced; expressions and samples have more.
-fn module(runner: &Runner, module: &Module, force: Force) {
+/// The cases of one module, apart: those that take kernels written by hand, and those that are generated for.
+fn cases_under(module: &Module, force: Force) -> (Computed, [Vec<Case>; 2]) {
     let op: BinaryOp = module.op().parse().unwrap();
     let dtype: DType = module.dtype().parse().unwrap();
     let cases = cases::fresh(op, dtype).into_iter().chain(destinations::given(op, dtype));
-    let (generated, written): (Vec<Case>, Vec<Case>) =
-        cases.partition(|case| shape_under(case, force) == cases::GENERATED);
     // Nothing is forced on large calls, nor on those that would run as they have already.
-    let is_new = |case: &&Case| {
+    let is_new = |case: &Case| {
         force == Force::NOTHING
             || case.len() <= FORCED_LEN && shape_under(case, force) != case.shape
     };
-    for case in written.iter().filter(is_new) {
-        runner.binary(op, dtype, case, force);
-    }
-    // Other modules take other cases.
-    let turn = module.kernels()[0].bytes().map(usize::from).sum::<usize>();
-    let few: Vec<_> = generated.iter().filter(is_new).collect();
-    let count = if force == Force::NOTHING { 2 } else { 1 }.min(few.len());
-    for at in 0..count {
-        runner.binary(op, dtype, few[(turn + at * 7) % few.len()], force);
-    }
+    let (generated, written) =
+        cases.filter(is_new).partition(|case| shape_under(case, force) == cases::GENERATED);
+    ((op, dtype), [written, generated])
 }
 
+type Computed = (BinaryOp, DType);
+
 #[test]
-fn every_kernel_computes_what_the_cpu_does() {
-    let Some(device) = cuda("every kernel") else { return };
+fn every_written_kernel_computes_what_the_cpu_does() {
+    let Some(device) = cuda("every written kernel") else { return };
     let _alone = alone();
     let driver = Driver::in_use();
     let runner = Runner::new(device.clone());
-    for force in [Force::NOTHING, Force::GATHER, Force::ELEMENTS, Force::WIDE] {
+    for force in [Force::NOTHING, Force::GATHER] {
         introspect::force(force);
-        runner.for_each_module(|one| module(&runner, one, force));
+        runner.for_each_module(|module| {
+            let ((op, dtype), [written, _]) = cases_under(module, force);
+            written.iter().for_each(|case| runner.binary(op, dtype, case, force));
+        });
         introspect::force(Force::NOTHING);
     }
-    runner.share(DType::ALL.len(), |at| unary::all(&runner, DType::ALL[at]));
-    for force in unary::SUMS {
-        introspect::force(force);
-        runner.share(DType::ALL.len(), |at| unary::sums(&runner, DType::ALL[at], force));
-        introspect::force(Force::NOTHING);
-    }
-    runner.share(BinaryOp::ALL.len(), |at| promoted::pairs(&runner, at));
-    runner.share(promoted::EXACT.len(), |at| promoted::exact(&runner, promoted::EXACT[at]));
-    let failures = runner.failures();
-    assert!(failures.is_empty(), "CPU and CUDA disagree:\n{}", failures.join("\n"));
+    runner.expect_no_failures();
     match &driver {
         Some(driver) => {
             let calls = faults::no_launch_no_result(&runner, driver);
@@ -123,6 +110,74 @@ fn every_kernel_computes_what_the_cpu_does() {
     report(&runner, driver.as_ref());
     drop(runner);
     expect_nothing_found(&device);
+}
+
+/// Each case is another kernel to compile, so a module takes one of its cases as it is, and one that is made to go
+/// element by element or with 64-bit offsets. Other modules take other cases, and so does the next run.
+#[test]
+fn kernels_generated_for_binary_operations() {
+    with_generated("kernels for binary operations", |runner| {
+        let turn = turn();
+        for (at, force) in [Force::NOTHING, Force::ELEMENTS, Force::WIDE].into_iter().enumerate() {
+            introspect::force(force);
+            let modules = introspect::modules();
+            runner.share(modules.len(), |index| {
+                if force == Force::NOTHING || index % 2 == at % 2 {
+                    let ((op, dtype), [_, generated]) = cases_under(&modules[index], force);
+                    let case = &generated[(turn + index * 7) % generated.len()];
+                    runner.binary(op, dtype, case, force);
+                }
+            });
+            introspect::force(Force::NOTHING);
+        }
+    });
+}
+
+#[test]
+fn kernels_generated_for_one_operand() {
+    with_generated("kernels for one operand", |runner| {
+        runner.share(DType::ALL.len(), |at| unary::all(runner, DType::ALL[at]));
+    });
+}
+
+#[test]
+fn kernels_generated_for_sums() {
+    with_generated("kernels for sums", |runner| {
+        for force in unary::SUMS {
+            introspect::force(force);
+            runner.share(DType::ALL.len(), |at| unary::sums(runner, DType::ALL[at], force));
+            introspect::force(Force::NOTHING);
+        }
+    });
+}
+
+#[test]
+fn kernels_generated_for_pairs_of_dtypes() {
+    with_generated("kernels for pairs of dtypes", |runner| {
+        let turn = turn();
+        runner.share(BinaryOp::ALL.len(), |at| promoted::pairs(runner, at, turn));
+        runner.share(promoted::EXACT.len(), |at| promoted::exact(runner, promoted::EXACT[at]));
+    });
+}
+
+/// Compares both sides, and says how many kernels that took.
+fn with_generated(what: &str, run: impl FnOnce(&Runner)) {
+    let Some(device) = cuda(what) else { return };
+    let _alone = alone();
+    let runner = Runner::new(device.clone());
+    run(&runner);
+    runner.expect_no_failures();
+    say(&format!("{what}: {} generated, {} calls", runner.generated(), runner.calls()));
+    drop(runner);
+    expect_nothing_found(&device);
+}
+
+/// Which of the many cases are taken: others in every run, or those that `BITLANE_TURN` names.
+fn turn() -> usize {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as usize % 1000;
+    let turn = std::env::var("BITLANE_TURN").ok().and_then(|turn| turn.parse().ok()).unwrap_or(now);
+    say(&format!("BITLANE_TURN={turn} repeats these cases"));
+    turn
 }
 
 /// How many kernels were executed of how many there are; fails unless it was all of them.
@@ -140,11 +195,9 @@ fn report(runner: &Runner, driver: Option<&Driver>) {
     };
     let (device, name) = (&runner.devices[1], if driver.is_some() { "virtual" } else { "system" });
     say(&format!(
-        "{} of {} written kernels and {} generated ones executed on {device} ({name} driver), {} calls equal to \
-         the CPU's",
+        "{} of {} written kernels executed on {device} ({name} driver), {} calls equal to the CPU's",
         all.intersection(&executed).count(),
         all.len(),
-        executed.difference(&all).count(),
         runner.calls()
     ));
     say(match driver {

@@ -1,8 +1,6 @@
 //! Operands of every pair of dtypes, under every rulebook, through the kernels that convert.
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bitlane::promote::result_type;
 use bitlane::{BinaryOp, DType, Rules, Tensor, binary};
@@ -14,22 +12,14 @@ use crate::runner::{Kernel, Runner};
 const RULES: [Rules; 4] = [Rules::Paddle, Rules::Torch, Rules::NumPy, Rules::Jax];
 
 /// Pairs of dtypes for one operation. Every pair is a kernel to compile, so each operation takes its share of
-/// them, and another one in the next run.
-pub fn pairs(runner: &Runner, index: usize) {
-    static TURN: OnceLock<usize> = OnceLock::new();
-    let turn = *TURN.get_or_init(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        let turn = std::env::var("BITLANE_TURN").ok().and_then(|turn| turn.parse().ok());
-        let turn = turn.unwrap_or(now.as_secs() as usize % BinaryOp::ALL.len());
-        super::say(&format!("BITLANE_TURN={turn} repeats these pairs of dtypes"));
-        turn
-    });
+/// them, two layouts of each, and others in another turn.
+pub fn pairs(runner: &Runner, index: usize, turn: usize) {
     let all = DType::ALL.iter().flat_map(|&lhs| DType::ALL.iter().map(move |&rhs| (lhs, rhs)));
     for (at, (lhs, rhs)) in all.filter(|(lhs, rhs)| lhs != rhs).enumerate() {
         if (at + turn) % BinaryOp::ALL.len() == index {
             let mut seen = BTreeSet::new();
             for rules in RULES {
-                pair(runner, BinaryOp::ALL[index], [lhs, rhs], rules, &mut seen);
+                pair(runner, BinaryOp::ALL[index], [lhs, rhs], rules, at + turn, &mut seen);
             }
         }
     }
@@ -40,6 +30,7 @@ fn pair(
     op: BinaryOp,
     [lhs, rhs]: [DType; 2],
     rules: Rules,
+    turn: usize,
     seen: &mut BTreeSet<String>,
 ) {
     let (x, y) = (&runner.data(lhs).lhs, &runner.data(rhs).rhs);
@@ -50,7 +41,8 @@ fn pair(
         (dense(&[37], 1), dense(&[], 2)),
         (dense(&[], 2), dense(&[37], 1)),
     ];
-    for (at, (l, r)) in layouts.iter().enumerate() {
+    for at in [turn % 2, 2 + turn / 2 % 2] {
+        let (l, r) = &layouts[at];
         let views = |side: usize| (l.of(&x.0[side]), r.of(&y.0[side]));
         // Rules that agree on what is computed lead to the same launch.
         let general = |op: BinaryOp| {

@@ -63,8 +63,14 @@ impl Runner {
         self.launched.lock().unwrap().clone()
     }
 
-    pub fn failures(&self) -> Vec<String> {
-        self.failures.lock().unwrap().clone()
+    /// How many kernels were launched that are not written by hand.
+    pub fn generated(&self) -> usize {
+        self.launched.lock().unwrap().difference(&self.written).count()
+    }
+
+    pub fn expect_no_failures(&self) {
+        let failures = self.failures.lock().unwrap();
+        assert!(failures.is_empty(), "CPU and CUDA disagree:\n{}", failures.join("\n"));
     }
 
     fn fail(&self, message: String) {

@@ -11,7 +11,7 @@ pub struct Excuse {
 }
 
 /// Cells in which a library's rules say nothing, because its Python wrapper or a missing kernel
-/// ended the call (spec §6: `!A` and `!U` are not refusals of the rule). They bind nobody.
+/// ended the call (docs/semantics.md, section 6: `!A` and `!U` are not refusals of the rule). They bind nobody.
 pub const NO_ANSWERS: &[Excuse] = &[
     Excuse {
         reason: "the Python wrapper takes no numbers at all",
@@ -68,11 +68,11 @@ pub const NO_ANSWERS: &[Excuse] = &[
     },
 ];
 
-/// Cells in which the crate departs from a library on purpose, each with the section of the
-/// specification that says so.
+/// Cells in which the crate departs from a library on purpose, each with the section of
+/// docs/semantics.md that says so.
 pub const DEVIATIONS: &[Excuse] = &[
     Excuse {
-        reason: "§6, §7: complex numbers have no order, under every rulebook",
+        reason: "sections 6 and 7: complex numbers have no order, under every rulebook",
         applies: |cell, _| {
             let ordering = ["less_than", "less_equal", "greater_than", "greater_equal"];
             cell.has_complex()
@@ -82,7 +82,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§6, §7: min/max, pow, remainder, atan2 and logaddexp take no complex, under every rulebook",
+        reason: "sections 6 and 7: min/max, pow, remainder, atan2 and logaddexp take no complex, under every rulebook",
         applies: |cell, _| {
             let ops =
                 ["maximum", "minimum", "fmax", "fmin", "pow", "remainder", "atan2", "logaddexp"];
@@ -93,7 +93,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: losses are for floats; Torch and Paddle take complex",
+        reason: "section 9: losses are for floats; Torch and Paddle take complex",
         applies: |cell, _| {
             cell.has_complex()
                 && cell.op.name().ends_with("_loss")
@@ -102,7 +102,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: losses are for floats; Paddle's mse_loss takes integers",
+        reason: "section 9: losses are for floats; Paddle's mse_loss takes integers",
         applies: |cell, _| {
             cell.is(Rules::Paddle, &["mse_loss"])
                 && cell.dtype().is_some_and(DType::is_int)
@@ -110,7 +110,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: losses are for floats; Paddle refuses integers in poisson_nll_loss too, but later",
+        reason: "section 9: losses are for floats; Paddle refuses integers in poisson_nll_loss too, but later",
         applies: |cell, _| {
             cell.is(Rules::Paddle, &["poisson_nll_loss"])
                 && cell.asks("!P", "TT")
@@ -119,7 +119,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§6: floor_divide, remainder and pow take no bool, under every rulebook",
+        reason: "section 6: floor_divide, remainder and pow take no bool, under every rulebook",
         applies: |cell, _| {
             cell.categories() == [Category::Bool; 2]
                 && ["floor_divide", "remainder", "pow"].contains(&cell.op.name())
@@ -128,7 +128,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§3, §7: shifts are for integers, under every rulebook; NumPy and JAX shift bools as integers",
+        reason: "sections 3 and 7: shifts are for integers, under every rulebook; NumPy and JAX shift bools as integers",
         applies: |cell, _| {
             cell.categories() == [Category::Bool; 2]
                 && cell.op.name().ends_with("_shift")
@@ -137,7 +137,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: subtract refuses bool only as the dtype of the result; Torch refuses a bool operand",
+        reason: "section 7: subtract refuses bool only as the dtype of the result; Torch refuses a bool operand",
         applies: |cell, _| {
             let is_bool = cell.categories().map(|category| category == Category::Bool);
             // l1_loss subtracts its operands; poisson_nll_loss subtracts the bool product of two bools.
@@ -148,7 +148,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§6, §10.4: division is never below float; Paddle gives bool for two bools",
+        reason: "sections 6 and 13: division is never below float; Paddle gives bool for two bools",
         applies: |cell, _| {
             cell.is(Rules::Paddle, &["divide"])
                 && cell.categories() == [Category::Bool; 2]
@@ -157,7 +157,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§6, §10.4: a 0-d operand is weak in floor_divide too; Paddle lets it change the dtype",
+        reason: "sections 6 and 13: a 0-d operand is weak in floor_divide too; Paddle lets it change the dtype",
         applies: |cell, _| {
             cell.is(Rules::Paddle, &["floor_divide"])
                 && matches!(cell.operands, "TZ" | "ZT")
@@ -166,7 +166,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§6, §10.4: a number of higher category decides; Paddle's pow and remainder keep the tensor's dtype",
+        reason: "sections 6 and 13: a number of higher category decides; Paddle's pow and remainder keep the tensor's dtype",
         applies: |cell, _| {
             let kept = cell.answer == cell.lhs || cell.answer == "!U";
             ["pow", "remainder"].contains(&cell.golden_op)
@@ -178,7 +178,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§6, §10.4: a number in select is weak; Paddle's where takes it as a tensor of i64 or f32",
+        reason: "sections 6 and 13: a number in select is weak; Paddle's where takes it as a tensor of i64 or f32",
         applies: |cell, _| {
             cell.is(Rules::Paddle, &["select"])
                 && cell.has_scalar()
@@ -187,7 +187,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§6, §7: bool with an integer is i64 in bitwise operations and shifts; Paddle makes the number a bool",
+        reason: "sections 6 and 7: bool with an integer is i64 in bitwise operations and shifts; Paddle makes the number a bool",
         applies: |cell, _| {
             cell.is(Rules::Paddle, &["bitwise_and", "bitwise_left_shift"])
                 && cell.has("bool")
@@ -197,7 +197,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§6: of the losses only mse_loss takes a 0-d operand weakly; Paddle's l1_loss does too",
+        reason: "section 6: of the losses only mse_loss takes a 0-d operand weakly; Paddle's l1_loss does too",
         applies: |cell, _| {
             cell.is(Rules::Paddle, &["l1_loss"])
                 && cell.operands.contains('Z')

@@ -32,6 +32,8 @@ pub struct Config {
     pub trace: bool,
     pub stats: bool,
     pub stub: bool,
+    /// How many blocks at either end of a grid are run, and none between; zero means all.
+    pub ends: u64,
     pub when: Async,
     /// Pageable host memory is read late too, instead of being staged when the copy is asked for.
     pub late_host: bool,
@@ -63,6 +65,7 @@ impl Default for Config {
             trace: false,
             stats: false,
             stub: false,
+            ends: 0,
             when: Async::Lazy,
             late_host: false,
             strict: false,
@@ -130,6 +133,7 @@ impl Config {
             "TRACE" => self.trace = flag(value)?,
             "STATS" => self.stats = flag(value)?,
             "STUB" => self.stub = flag(value)?,
+            "ENDS" => self.ends = value.parse().ok()?,
             "ASYNC" => self.when = when(value)?,
             "LATE_HOST" => self.late_host = flag(value)?,
             "STRICT" => self.strict = flag(value)?,

@@ -5,7 +5,7 @@
 //! through its exported `vcuda_*` functions.
 //!
 //! ```no_run
-//! let driver = vcuda::control::Control::load("target/debug/libvcuda.so".as_ref())?;
+//! let driver = vcuda::control::Control::load_built()?;
 //! driver.set("cc", "90")?;
 //! driver.fail("cuMemAllocAsync", 3, 2)?;
 //! // … run a CUDA program in this process …
@@ -15,7 +15,8 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 type Configure = unsafe extern "C" fn(*const c_char, *const c_char) -> c_int;
 type Plain = unsafe extern "C" fn();
@@ -83,7 +84,42 @@ fn last_error() -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
+/// The shared library that cargo has built beside a program: in one of the folders that the program is in, or in their
+/// `deps`. A dependency that does not come from a path has a hash in its name.
+fn built_beside(program: &Path) -> Option<PathBuf> {
+    let folders =
+        program.ancestors().skip(1).take(3).flat_map(|dir| [dir.join("deps"), dir.into()]);
+    let mut found: Vec<(SystemTime, PathBuf)> = folders
+        .filter_map(|folder| folder.read_dir().ok())
+        .flatten()
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let stem = name.to_str().and_then(|name| name.strip_suffix(".so"));
+            stem.is_some_and(|stem| stem == "libvcuda" || stem.starts_with("libvcuda-"))
+        })
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    // An older version of the crate may have left its own.
+    found.sort();
+    found.pop().map(|(_, path)| path)
+}
+
 impl Control {
+    /// Loads the library that cargo has built for this test or program, because `vcuda` is among its dependencies, so that
+    /// later requests for `libcuda.so` find it. Must come before the first CUDA call of the process.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such library, or it cannot be loaded.
+    pub fn load_built() -> Result<Control, String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let path = built_beside(&program).ok_or_else(|| {
+            format!("there is no libvcuda.so beside {}; name it with `load`", program.display())
+        })?;
+        Control::load(&path)
+    }
+
     /// Loads the library by its path, so that later requests for `libcuda.so` find it, and resolves its
     /// control functions.
     pub fn load(path: &Path) -> Result<Control, String> {

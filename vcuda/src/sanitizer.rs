@@ -74,6 +74,13 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Whether hardware goes on after it.
+    pub fn is_tolerated(self) -> bool {
+        TOLERATED.contains(&self)
+    }
+}
+
 /// What hardware goes on after: kernels that do it run to their end on a device, right or wrong.
 const TOLERATED: [Kind; 7] = [
     Kind::Race,
@@ -106,7 +113,7 @@ impl Kinds {
 
     /// Whether a kind of finding is in the set.
     pub fn has(self, kind: Kind) -> bool {
-        TOLERATED.contains(&kind) && self.0 >> kind as u32 & 1 != 0
+        kind.is_tolerated() && self.0 >> kind as u32 & 1 != 0
     }
 }
 

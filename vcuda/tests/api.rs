@@ -405,3 +405,16 @@ fn stub_mode_launches_nothing() {
             .contains("\"add_one\":{\"launches\":1,\"instructions\":0}")
     );
 }
+
+#[test]
+fn the_ends_of_a_grid_alone() {
+    let gpu = Gpu::new(&[("ends", "1")]);
+    let f = gpu.function(gpu.load(ADD_ONE), "add_one");
+    let p = gpu.upload(&[1u32; 160]);
+    gpu.run(f, 5, 32, &[p, 160]);
+    let blocks: Vec<u32> = gpu.download::<u32>(p, 160).into_iter().step_by(32).collect();
+    assert_eq!(blocks, [2, 1, 1, 1, 2]);
+    // A grid that has no more than its ends is run as ever.
+    gpu.run(f, 2, 32, &[p, 64]);
+    assert_eq!(gpu.download::<u32>(p, 64).into_iter().step_by(32).collect::<Vec<_>>(), [3, 2]);
+}

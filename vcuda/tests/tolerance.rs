@@ -64,6 +64,31 @@ fn what_hardware_tolerates_is_reported_and_not_fatal() {
     }
 }
 
+/// An error that no device gives goes to whoever waits for that stream, once: the rest of the program goes on.
+#[test]
+fn the_error_of_what_hardware_tolerates_is_given_once() {
+    let gpu = Gpu::new(&[]);
+    let f = gpu.function(gpu.load(&kernel(RACE)), "k");
+    let memory = gpu.alloc(2048);
+    assert_eq!(unsafe { cuMemsetD8_v2(memory, 0, 1024) }, 0);
+    let (guilty, other) = (stream(1), stream(1));
+    assert_eq!(gpu.launch_on(f, [1; 3], [32, 1, 1], 0, guilty, &[memory, 0]), 0);
+    unsafe {
+        assert_eq!(cuStreamSynchronize(other), 0);
+        assert_eq!(cuStreamSynchronize(guilty), 719);
+        assert_eq!(cuStreamSynchronize(guilty), 0);
+    }
+    assert_eq!(gpu.sync(), 0);
+    assert!(report().contains("race"));
+    // What ends a kernel on a device ends its context, too.
+    let f = gpu.function(gpu.load(&kernel("trap;")), "k");
+    assert_eq!(gpu.launch_on(f, [1; 3], [32, 1, 1], 0, guilty, &[memory, 0]), 0);
+    unsafe {
+        assert_eq!(cuStreamSynchronize(guilty), 719);
+        assert_eq!(cuStreamSynchronize(other), 719);
+    }
+}
+
 #[test]
 fn what_hardware_does_not_tolerate_stays_fatal() {
     let all = &[("report", "all"), ("ignore", "all")];

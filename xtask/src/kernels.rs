@@ -7,19 +7,26 @@ use std::time::Instant;
 use crate::arguments::Arguments;
 use crate::modules::{self, Unit};
 use crate::nvrtc::Nvrtc;
+use crate::run::{cargo, finish};
 use crate::{Command, Failure, Outcome, parallel};
 
 pub const COMMAND: Command = Command {
     name: "kernels",
-    usage: "--out DIR [--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--cubin] | --show TITLE",
+    usage: "--out DIR [--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--cubin] | --show TITLE | \
+            --expr EXPRESSION [--dtype NAME=DTYPE]... [--arch sm_80]",
     about: "Compiles every kernel that the crate can launch. --arch and --nvrtc say for what and with what, \
-             --op and --dtype take some of them, --cubin assembles them too, --show prints the source of one.",
+             --op and --dtype take some of them, --cubin assembles them too, --show prints the source of one. \
+             --expr prints the CUDA source and the PTX that are made for an expression, such as '(x >> s) & 15' with \
+             --dtype x=i32[64,8] --dtype s=i32[8]; it takes what `bitlane eval` takes.",
     run,
 };
 
 fn run(mut arguments: Arguments) -> Outcome {
     if let Some(title) = arguments.value("--show")? {
         return show(&title, arguments);
+    }
+    if let Some(expression) = arguments.value("--expr")? {
+        return show_expression(&expression, arguments);
     }
     let out = PathBuf::from(arguments.value("--out")?.ok_or("--out DIR says where the PTX goes")?);
     let mut archs = arguments.values("--arch")?;
@@ -104,4 +111,16 @@ fn show(title: &str, mut arguments: Arguments) -> Outcome {
     }
     let titles: Vec<_> = units.iter().filter_map(|unit| unit.title.as_deref()).collect();
     Err(format!("no sample is called {title:?}; there are\n{}", titles.join("\n")).into())
+}
+
+/// Prints the CUDA source and the PTX of an expression: the program `bitlane` does it, which knows the language.
+fn show_expression(expression: &str, mut arguments: Arguments) -> Outcome {
+    let dtypes = arguments.values("--dtype")?;
+    let arch = arguments.value("--arch")?.unwrap_or("sm_80".into());
+    let nvrtc = modules::nvrtc_path(&mut arguments)?;
+    arguments.finish()?;
+    let mut command = cargo("run --quiet --features cli,cuda --bin bitlane -- kernels --expr");
+    command.arg(expression).args(dtypes.iter().flat_map(|dtype| ["--dtype", dtype]));
+    command.arg("--ptx").arg(modules::architecture(&arch)?.to_string());
+    finish(command.env("BITLANE_NVRTC", nvrtc))
 }

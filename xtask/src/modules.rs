@@ -1,5 +1,7 @@
 //! What there is to compile, as the crate itself answers, and how it is compiled.
 
+use std::path::PathBuf;
+
 use bitlane::introspect::{self, Module, Sample};
 
 use crate::arguments::Arguments;
@@ -72,13 +74,18 @@ pub fn chosen(arguments: &mut Arguments) -> Result<Vec<Unit>, Failure> {
     Ok(units)
 }
 
-/// The library that `--nvrtc` names: `12` (unless told), `13`, or a path.
-pub fn nvrtc(arguments: &mut Arguments) -> Result<Nvrtc, Failure> {
+/// Where the library is that `--nvrtc` names: `12` (unless told), `13`, or a path.
+pub fn nvrtc_path(arguments: &mut Arguments) -> Result<PathBuf, Failure> {
     match arguments.value("--nvrtc")?.as_deref() {
-        None | Some("12") => Nvrtc::open(&wheels::NVRTC_12.path()?),
-        Some("13") => Nvrtc::open(&wheels::NVRTC_13.path()?),
-        Some(path) => Nvrtc::open(path.as_ref()),
+        None | Some("12") => wheels::NVRTC_12.path(),
+        Some("13") => wheels::NVRTC_13.path(),
+        Some(path) => Ok(path.into()),
     }
+}
+
+/// The library that `--nvrtc` names.
+pub fn nvrtc(arguments: &mut Arguments) -> Result<Nvrtc, Failure> {
+    Nvrtc::open(&nvrtc_path(arguments)?)
 }
 
 /// The number in `sm_80`.

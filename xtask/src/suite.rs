@@ -10,6 +10,7 @@ const ON_DEVICES: &[&str] = &[
     "destinations",
     "elements",
     "errors",
+    "examples",
     "exhaustive",
     "exhaustive16",
     "expressions",
@@ -18,6 +19,7 @@ const ON_DEVICES: &[&str] = &[
     "interop_dlpack",
     "layouts",
     "operations",
+    "parity",
     "refused_destinations",
     "result_types",
     "sizes",
@@ -68,16 +70,8 @@ mod tests {
     use crate::run::root;
 
     /// Tests that need neither a device nor a feature, and run with default features alone.
-    const PLAIN: &[&str] = &[
-        "cpu_pool",
-        "fork",
-        "goldens",
-        "math",
-        "parity",
-        "printing",
-        "promotion",
-        "promotion_page",
-    ];
+    const PLAIN: &[&str] =
+        &["cpu_pool", "fork", "goldens", "math", "printing", "promotion", "promotion_page"];
 
     #[test]
     fn every_test_is_in_one_list() {

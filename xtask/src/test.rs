@@ -64,12 +64,14 @@ fn run(mut arguments: Arguments) -> Outcome {
         let words = format!("--no-default-features --features {features} -- -D warnings");
         steps.cargo(&format!("clippy {features}"), &format!("clippy --lib --bins {words}"))?;
     }
-    steps.cargo("clippy, the rest", "clippy -p vcuda -p xtask --all-targets -- -D warnings")?;
+    let rest = "clippy -p vcuda -p xtask -p bitlane-candle --all-targets -- -D warnings";
+    steps.cargo("clippy, the rest", rest)?;
     steps.run("documentation", || {
         finish(cargo("doc --no-deps --all-features").env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     steps.cargo("tests, default features", "test")?;
     steps.cargo("tests of the virtual driver and the tasks", "test -p vcuda -p xtask")?;
+    steps.cargo("tests of the operations in candle", "test -p bitlane-candle")?;
     for (index, settings) in suite::CPU_SETTINGS.into_iter().enumerate() {
         let (graphs, cases) = if index == 0 { ("100000", "100000") } else { ("20000", "20000") };
         steps.run(

@@ -1,4 +1,4 @@
-//! Sums, in the order that [`Reduction`] fixes.
+//! Sums and extremes, in the order that [`Reduction`] fixes.
 //!
 //! The program is run on blocks of terms, each converted to what sums are kept in, and the blocks are added
 //! up. There are two ways to go: along the terms of one sum, halving blocks of them, or across many sums,
@@ -11,6 +11,7 @@ mod tree;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
+use num_complex::Complex;
 use smallvec::SmallVec;
 
 use self::terms::Terms;
@@ -18,8 +19,9 @@ use self::tree::{Forest, Tree, Vector};
 use super::Call;
 use super::blocks::{Frame, Place, Scratch};
 use super::convert::{Hop, hop};
+use super::element::{self, Apply};
 use super::kernels::{Recipe, recipe};
-use super::loops::{Kernel, Kernels};
+use super::loops::{Kernel, Kernels, Versions};
 use super::nest::Nest;
 use super::script::{Lie, Memory, Phase, Script};
 use super::settings::Settings;
@@ -28,7 +30,7 @@ use super::transfer::{Extent, Steps, scatter};
 use crate::DType;
 use crate::op::ElementOp;
 use crate::plan::{OUT, Plan};
-use crate::program::{Accumulator, Fold, Reduction};
+use crate::program::{Accumulator, Combine, Fold, Reduction};
 
 /// Terms that are halved together.
 const RUN: usize = 1024;
@@ -42,40 +44,65 @@ const FEW_TERMS: usize = 64;
 /// Runs a request with a reduction; none if a step has no meaning.
 pub(super) fn run(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
     let terms = call.request.program.dtype(call.request.program.result());
-    match Accumulator::of(terms) {
-        Accumulator::Integer => Sums::<u64>::new(call, reduction, settings)?.run(),
-        Accumulator::Float => Sums::<f64>::new(call, reduction, settings)?.run(),
-        Accumulator::Complex => Sums::<[f64; 2]>::new(call, reduction, settings)?.run(),
+    let combine = reduction.fold.combine();
+    match (Accumulator::of(combine, terms), combine) {
+        (Accumulator::Integer, Combine::Add) => run_as::<u64>(call, reduction, settings),
+        (Accumulator::Float, Combine::Add) => run_as::<f64>(call, reduction, settings),
+        (Accumulator::Complex, _) => run_as::<[f64; 2]>(call, reduction, settings),
+        (Accumulator::Integer, Combine::Larger) => {
+            run_as::<Largest<u64>>(call, reduction, settings)
+        }
+        (Accumulator::Float, Combine::Larger) => run_as::<Largest<f64>>(call, reduction, settings),
+        (Accumulator::Integer, Combine::Smaller) => {
+            run_as::<Smallest<u64>>(call, reduction, settings)
+        }
+        (Accumulator::Float, Combine::Smaller) => {
+            run_as::<Smallest<f64>>(call, reduction, settings)
+        }
+        (Accumulator::Signed, Combine::Smaller) => {
+            run_as::<Smallest<i64>>(call, reduction, settings)
+        }
+        (Accumulator::Signed, _) => run_as::<Largest<i64>>(call, reduction, settings),
     }
+}
+
+fn run_as<A: Total>(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
+    Sums::<A>::new(call, reduction, settings)?.run();
     Some(())
 }
 
-/// What sums are kept in.
+/// What terms are folded into, and how.
 pub(super) trait Total: Copy + Send + Sync {
     const DTYPE: DType;
-    /// What changes nothing that it is added to.
+    /// What changes nothing that it is combined with.
     const NOTHING: Self;
+    /// The operation that combines two totals.
+    const COMBINE: ElementOp;
+    /// The loops that combine neighbours.
+    const HALVE: &'static Versions;
     fn plus(self, right: Self) -> Self;
-    fn over(self, count: f64) -> Self;
+    /// A sum divided by a number of terms; only sums of fractions are.
+    fn over(self, _: f64) -> Self {
+        self
+    }
 }
 
 impl Total for u64 {
     const DTYPE: DType = DType::U64;
     const NOTHING: u64 = 0;
+    const COMBINE: ElementOp = ElementOp::Add;
+    const HALVE: &'static Versions = &Kernels::halve::<u64, element::Add>();
 
     fn plus(self, right: u64) -> u64 {
         self.wrapping_add(right)
-    }
-
-    /// Integers have no mean.
-    fn over(self, _: f64) -> u64 {
-        self
     }
 }
 
 impl Total for f64 {
     const DTYPE: DType = DType::F64;
     const NOTHING: f64 = -0.0;
+    const COMBINE: ElementOp = ElementOp::Add;
+    const HALVE: &'static Versions = &Kernels::halve::<f64, element::Add>();
 
     fn plus(self, right: f64) -> f64 {
         self + right
@@ -89,6 +116,8 @@ impl Total for f64 {
 impl Total for [f64; 2] {
     const DTYPE: DType = DType::C128;
     const NOTHING: [f64; 2] = [-0.0; 2];
+    const COMBINE: ElementOp = ElementOp::Add;
+    const HALVE: &'static Versions = &Kernels::halve::<Complex<f64>, element::Add>();
 
     fn plus(self, right: [f64; 2]) -> [f64; 2] {
         [self[0] + right[0], self[1] + right[1]]
@@ -97,6 +126,48 @@ impl Total for [f64; 2] {
     fn over(self, count: f64) -> [f64; 2] {
         self.map(|part| part / count)
     }
+}
+
+/// A total that is the larger of two.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Largest<T>(T);
+
+/// A total that is the smaller of two.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Smallest<T>(T);
+
+macro_rules! extremes {
+    ($($total:ty: $dtype:ident $lowest:expr, $highest:expr;)*) => {$(
+        impl Total for Largest<$total> {
+            const DTYPE: DType = DType::$dtype;
+            const NOTHING: Self = Largest($lowest);
+            const COMBINE: ElementOp = ElementOp::Maximum;
+            const HALVE: &'static Versions = &Kernels::halve::<$total, element::Maximum>();
+
+            fn plus(self, right: Self) -> Self {
+                Largest(element::Maximum::apply(self.0, right.0))
+            }
+        }
+
+        impl Total for Smallest<$total> {
+            const DTYPE: DType = DType::$dtype;
+            const NOTHING: Self = Smallest($highest);
+            const COMBINE: ElementOp = ElementOp::Minimum;
+            const HALVE: &'static Versions = &Kernels::halve::<$total, element::Minimum>();
+
+            fn plus(self, right: Self) -> Self {
+                Smallest(element::Minimum::apply(self.0, right.0))
+            }
+        }
+    )*};
+}
+
+extremes! {
+    u64: U64 u64::MIN, u64::MAX;
+    i64: I64 i64::MIN, i64::MAX;
+    f64: F64 f64::NEG_INFINITY, f64::INFINITY;
 }
 
 /// A loop nest along which the program is run.
@@ -153,7 +224,7 @@ impl<'a, A: Total> Sums<'a, A> {
             writes_directly: true,
         };
         let level = settings.level;
-        let Recipe::Loop(add) = recipe(ElementOp::Add, A::DTYPE)? else { return None };
+        let Recipe::Loop(add) = recipe(A::COMBINE, A::DTYPE)? else { return None };
         Some(Sums {
             call,
             settings,
@@ -163,7 +234,7 @@ impl<'a, A: Total> Sums<'a, A> {
             way,
             has_short_rows,
             script: Script::new(call.request.program, Some(A::DTYPE), &memory, level)?,
-            halve: tree::halve(A::DTYPE)[level as usize],
+            halve: A::HALVE[level as usize],
             add: add.all[level as usize],
             finish: route(A::DTYPE, call.request.out)
                 .iter()

@@ -61,6 +61,11 @@ pub(super) fn cache() -> Option<&'static Cache> {
     CACHE.get_or_init(|| Cache::from_setting(env::var_os(VARIABLE).as_deref())).as_ref()
 }
 
+/// The folder of the cache of this process, if it has one.
+pub(crate) fn folder() -> Option<&'static Path> {
+    cache().map(|cache| &*cache.folder)
+}
+
 impl Cache {
     fn from_setting(setting: Option<&OsStr>) -> Option<Cache> {
         let folder = match setting {

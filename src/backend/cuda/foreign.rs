@@ -25,6 +25,8 @@ mod sealed {
 /// cudarc's trait [`DevicePtr`] is safe to implement, so an address that it gives proves nothing.
 /// This trait can only be had by cudarc's own types, whose fields no safe code can forge.
 ///
+/// # Examples
+///
 /// ```compile_fail,E0277
 /// use std::sync::Arc;
 /// use bitlane::cuda::{self, cudarc::driver::{CudaStream, DevicePtr, DeviceSlice, SyncOnDrop}};

@@ -36,13 +36,14 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
+pub(crate) use self::cache::folder as cache_folder;
 use self::context::Context;
 pub use self::force::Force;
 pub(crate) use self::force::set as force;
 pub(crate) use self::kernels::Module;
 pub(crate) use self::memory::CudaMemory;
-pub(crate) use self::nvrtc::{SOURCE, Target, options};
-pub(crate) use self::run::{generate_for, record, recorded};
+pub(crate) use self::nvrtc::{SOURCE, Target, options, version as nvrtc_version};
+pub(crate) use self::run::{generate_for, kernels_for, record, recorded};
 pub(crate) use self::shapes::Shape;
 pub use self::statistics::CacheStatistics;
 pub(crate) use self::statistics::read as cache_statistics;

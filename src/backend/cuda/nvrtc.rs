@@ -108,6 +108,15 @@ fn too_old(symbol: &str) -> Error {
     )
 }
 
+/// The version of the library, as (major, minor).
+///
+/// # Errors
+///
+/// [`Error::CudaUnavailable`] if it is missing or too old.
+pub(crate) fn version() -> Result<(i32, i32)> {
+    library().map(|compiler| compiler.version)
+}
+
 /// The library, loaded at the first call that succeeds, with what it can compile for.
 pub(super) fn library() -> Result<&'static Compiler> {
     static COMPILER: OnceCell<Compiler> = OnceCell::new();

@@ -125,16 +125,20 @@ impl CudaDevice {
     }
 }
 
+/// The kernels that a request would launch if its memory began at aligned addresses.
+pub(crate) fn kernels_for(request: &Request<'_>) -> Result<Vec<Generated>> {
+    let operands = imagined(request);
+    if let Some(pair) = Pair::of(request, &operands)
+        && let Some(shape) = pair.shape(Force::NOTHING)
+    {
+        return Ok(vec![written_by_hand(&pair, shape)]);
+    }
+    generate_for(request)
+}
+
 /// The kernels that would be generated for a request whose memory begins at aligned addresses.
 pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Generated>> {
-    let dtypes = request.program.inputs().iter().filter_map(|input| match input {
-        Input::Memory(dtype, _) => Some(*dtype),
-        Input::Number(..) => None,
-    });
-    let mask = request.masked.then_some(DType::Bool);
-    let dtypes = std::iter::once(request.out).chain(dtypes).chain(mask);
-    let operands: Vec<_> =
-        dtypes.map(|dtype| Operand { address: 1 << 32, size: dtype.size() }).collect();
+    let operands = imagined(request);
     let jobs = match &request.reduction {
         None => SmallVec::from_iter([generate::map(request, &operands, Force::NOTHING)?]),
         Some(reduction) => {
@@ -142,6 +146,17 @@ pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Generated>> {
         }
     };
     Ok(jobs.iter().map(generated).collect())
+}
+
+/// Operands at aligned addresses, where nothing is.
+fn imagined(request: &Request<'_>) -> Vec<Operand> {
+    let dtypes = request.program.inputs().iter().filter_map(|input| match input {
+        Input::Memory(dtype, _) => Some(*dtype),
+        Input::Number(..) => None,
+    });
+    let mask = request.masked.then_some(DType::Bool);
+    let dtypes = std::iter::once(request.out).chain(dtypes).chain(mask);
+    dtypes.map(|dtype| Operand { address: 1 << 32, size: dtype.size() }).collect()
 }
 
 /// Where each slot begins, and how large its elements are.

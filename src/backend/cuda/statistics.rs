@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A first use of a kernel takes tens to hundreds of milliseconds if it has to be compiled, and a few if it is found
 /// in the cache on the disk; every later use finds it in memory.
 ///
+/// # Examples
+///
 /// ```
 /// let before = bitlane::cuda::cache_statistics();
 /// // … calls …

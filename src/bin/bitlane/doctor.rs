@@ -45,10 +45,11 @@ pub fn run() -> Answer {
             Err(error) => found.add(&format!("cuda:{ordinal}"), format!("cannot be used: {error}")),
         }
     }
-    for library in ["libcuda", "libnvrtc"] {
-        if let Some(path) = loaded(library) {
-            found.add(library, path);
-        }
+    for (key, value) in compiler() {
+        found.add(key, value);
+    }
+    if let Some(path) = loaded("libcuda") {
+        found.add("driver", path);
     }
     let (verdict, ok) = match (Device::best(), Device::cuda(0)) {
         (Err(error), _) => (format!("there is a GPU that cannot be used: {error}"), false),
@@ -94,6 +95,26 @@ fn loaded(library: &str) -> Option<String> {
         let path = &line[line.find('/')?..];
         path.rsplit('/').next()?.starts_with(library).then(|| path.to_owned())
     })
+}
+
+/// What is to be said of NVRTC and the cache, which do not depend on a device.
+#[cfg(feature = "cuda")]
+fn compiler() -> Vec<(&'static str, String)> {
+    let nvrtc = match bitlane::introspect::nvrtc_version() {
+        Ok((major, minor)) => {
+            let path = loaded("libnvrtc").map_or(String::new(), |path| format!(", {path}"));
+            format!("{major}.{minor}{path}")
+        }
+        Err(error) => error.to_string(),
+    };
+    let cache = bitlane::introspect::cache_folder();
+    let cache = cache.map_or("off, or not usable".into(), |folder| folder.display().to_string());
+    vec![("NVRTC", nvrtc), ("kernel cache", cache)]
+}
+
+#[cfg(not(feature = "cuda"))]
+fn compiler() -> Vec<(&'static str, String)> {
+    Vec::new()
 }
 
 #[cfg(feature = "cuda")]

@@ -22,7 +22,8 @@ Expressions, from what binds loosest to what binds tightest, as in Python:
 Every operation can be called by its name, as copysign(a, b) or abs(a). There are also
   cast(a, f32)        a conversion
   select(c, a, b)     a where c is true, else b
-  sum(a), mean(a, 0)  over all axes, or over those named; as the last step";
+  sum(a), mean(a, 0)  over all axes, or over those named; as the last step
+  max, min, any, all  likewise";
 
 /// What `eval` is told.
 #[derive(Args)]
@@ -68,7 +69,7 @@ pub fn run(options: &Options) -> Outcome {
 }
 
 /// The expression of a node. Nodes are as deep as the parser allows, which the stack does too.
-fn lower<'a>(
+pub fn lower<'a>(
     node: &'a Node,
     inputs: &'a BTreeMap<&str, Input>,
     used: &mut Vec<&'a str>,
@@ -93,7 +94,6 @@ fn lower<'a>(
             condition.select(x, lower(y, inputs, used)?)
         }
         Node::Cast(x, dtype) => lower(x, inputs, used)?.cast(*dtype),
-        Node::Sum(x, axes) => lower(x, inputs, used)?.sum(axes),
-        Node::Mean(x, axes) => lower(x, inputs, used)?.mean(axes),
+        Node::Reduce(reduction, x, axes) => reduction(lower(x, inputs, used)?, axes),
     })
 }

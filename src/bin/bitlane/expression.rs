@@ -12,6 +12,23 @@ const DEEPEST: usize = 100;
 /// How many operators there may be. An [`Expr`] takes fewer, and no tree is deeper than this.
 const MOST: usize = 1000;
 
+/// A reduction over axes.
+type Reduction = for<'a> fn(Expr<'a>, &[usize]) -> Expr<'a>;
+
+/// A reduction, by its name.
+fn reduction(name: &str) -> Option<Reduction> {
+    let reduction: Reduction = match name {
+        "sum" => |x, axes| x.sum(axes),
+        "mean" => |x, axes| x.mean(axes),
+        "max" => |x, axes| x.max(axes),
+        "min" => |x, axes| x.min(axes),
+        "any" => |x, axes| x.any(axes),
+        "all" => |x, axes| x.all(axes),
+        _ => return None,
+    };
+    Some(reduction)
+}
+
 /// An expression.
 #[derive(Debug)]
 pub enum Node {
@@ -21,8 +38,7 @@ pub enum Node {
     Binary(BinaryOp, Box<Node>, Box<Node>),
     Select(Box<Node>, Box<Node>, Box<Node>),
     Cast(Box<Node>, DType),
-    Sum(Box<Node>, Vec<usize>),
-    Mean(Box<Node>, Vec<usize>),
+    Reduce(Reduction, Box<Node>, Vec<usize>),
 }
 
 /// The operators, with how tightly they bind. Longer ones stand before those that they begin with.
@@ -197,27 +213,28 @@ impl<'a> Parser<'a> {
                 self.expect(",")?;
                 Node::Select(first, x, Box::new(self.expression(0)?))
             }
-            "sum" | "mean" => {
-                let mut axes = Vec::new();
-                while self.take(",") {
-                    self.rest();
-                    axes.push(
-                        self.word().parse().map_err(|_| self.wrong("the number of an axis"))?,
-                    );
-                }
-                if name == "sum" { Node::Sum(first, axes) } else { Node::Mean(first, axes) }
-            }
-            _ => match (unary(name), name.parse::<BinaryOp>()) {
-                (Some(function), _) => Node::Unary(function, first),
-                (None, Ok(op)) => {
+            _ => match (reduction(name), unary(name), name.parse::<BinaryOp>()) {
+                (Some(reduction), ..) => Node::Reduce(reduction, first, self.axes()?),
+                (None, Some(function), _) => Node::Unary(function, first),
+                (None, None, Ok(op)) => {
                     self.expect(",")?;
                     Node::Binary(op, first, Box::new(self.expression(0)?))
                 }
-                (None, Err(_)) => return Err(unknown(name)),
+                (None, None, Err(_)) => return Err(unknown(name)),
             },
         };
         self.expect(")")?;
         Ok(node)
+    }
+
+    /// The axes that follow the operand of a reduction.
+    fn axes(&mut self) -> Result<Vec<usize>, Failure> {
+        let mut axes = Vec::new();
+        while self.take(",") {
+            self.rest();
+            axes.push(self.word().parse().map_err(|_| self.wrong("the number of an axis"))?);
+        }
+        Ok(axes)
     }
 }
 
@@ -248,8 +265,7 @@ mod tests {
                 Node::Binary(op, x, y) => format!("({op} {} {})", show(x), show(y)),
                 Node::Select(c, x, y) => format!("(select {} {} {})", show(c), show(x), show(y)),
                 Node::Cast(x, dtype) => format!("({dtype} {})", show(x)),
-                Node::Sum(x, axes) => format!("(sum {} {axes:?})", show(x)),
-                Node::Mean(x, axes) => format!("(mean {} {axes:?})", show(x)),
+                Node::Reduce(_, x, axes) => format!("(r {} {axes:?})", show(x)),
             }
         }
         show(&parse(text).unwrap_or_else(|error| panic!("{text}: {error}")))
@@ -274,8 +290,8 @@ mod tests {
     fn calls_by_name() {
         assert_eq!(tree("copysign(abs(x), -0.0)"), "(copysign (u x) -0.0)");
         assert_eq!(tree("cast(select(a < 0, a, 1), f16)"), "(f16 (select (less_than a 0) a 1))");
-        assert_eq!(tree("sum(x * x, 0, 2)"), "(sum (multiply x x) [0, 2])");
-        assert_eq!(tree("mean(x)"), "(mean x [])");
+        assert_eq!(tree("sum(x * x, 0, 2)"), "(r (multiply x x) [0, 2])");
+        assert_eq!(tree("mean(x)"), "(r x [])");
     }
 
     #[test]

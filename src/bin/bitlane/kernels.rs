@@ -1,5 +1,6 @@
 //! `bitlane kernels`: what the CUDA backend is made of.
 
+use bitlane::Rules;
 use clap::Args;
 
 use crate::answer::Outcome;
@@ -14,8 +15,17 @@ pub struct Options {
     #[arg(long, conflicts_with = "ptx")]
     source: bool,
     /// Show the PTX of the kernels, compiled for this architecture, such as 80
-    #[arg(long, value_name = "ARCHITECTURE", requires = "part")]
+    #[arg(long, value_name = "ARCHITECTURE")]
     ptx: Option<u32>,
+    /// Show the CUDA source and the PTX of the kernels for an expression, as eval takes it
+    #[arg(long, value_name = "EXPRESSION", conflicts_with_all = ["part", "source"], allow_hyphen_values = true)]
+    expr: Option<String>,
+    /// What a name in the expression stands for, such as x=f32 or x=f32[64,1]
+    #[arg(long = "dtype", value_name = "NAME=DTYPE", requires = "expr")]
+    dtypes: Vec<String>,
+    /// Whose promotion rules the expression follows: paddle, torch, numpy or jax
+    #[arg(long, default_value = "paddle")]
+    rules: Rules,
 }
 
 /// Runs the command.
@@ -26,6 +36,9 @@ pub fn run(options: &Options) -> Outcome {
 
     use crate::answer::Answer;
 
+    if let Some(expression) = &options.expr {
+        return for_expression(expression, options);
+    }
     if options.source {
         let source = introspect::source();
         return Ok(Answer::new(source, json!({ "source": source })));
@@ -40,6 +53,9 @@ pub fn run(options: &Options) -> Outcome {
         return Err(format!("no kernel has {part:?} in its name").into());
     }
     if let Some(architecture) = options.ptx {
+        if part.is_empty() {
+            return Err("--ptx needs a part of a kernel's name, or --expr".into());
+        }
         let [(module, _)] = &modules[..] else {
             let count = modules.len();
             let found =
@@ -59,9 +75,72 @@ pub fn run(options: &Options) -> Outcome {
     Ok(Answer::new(names.join("\n"), json!({ "kernels": names })))
 }
 
+/// How many elements an operand has if nothing is said of its shape.
+#[cfg(feature = "cuda")]
+const ELEMENTS: usize = 1 << 16;
+
+/// The architecture that PTX is for if nothing is said of it.
+#[cfg(feature = "cuda")]
+const ARCHITECTURE: u32 = 80;
+
+/// Generates and compiles the kernels for an expression. That takes NVRTC, but no device.
+#[cfg(feature = "cuda")]
+fn for_expression(expression: &str, options: &Options) -> Outcome {
+    use std::collections::BTreeMap;
+
+    use bitlane::introspect;
+    use serde_json::json;
+
+    use crate::answer::Answer;
+    use crate::{evaluate, expression};
+
+    let node = expression::parse(expression)?;
+    let mut inputs = BTreeMap::new();
+    for definition in &options.dtypes {
+        let (name, operand) = definition
+            .split_once('=')
+            .ok_or_else(|| format!("{definition:?} should be NAME=DTYPE or NAME=DTYPE[SHAPE]"))?;
+        if inputs.insert(name, stand_in(operand)?).is_some() {
+            return Err(format!("{name} is defined twice").into());
+        }
+    }
+    let lowered = evaluate::lower(&node, &inputs, &mut Vec::new())?.rules(options.rules);
+    let architecture = options.ptx.unwrap_or(ARCHITECTURE);
+    let (mut text, mut kernels) = (format!("// {lowered}\n"), Vec::new());
+    for kernel in introspect::kernels(&lowered)? {
+        let name = &kernel.name;
+        if kernel.source.is_empty() {
+            text += &format!("// {name} is written by hand: see --source\n");
+            kernels.push(json!({ "kernel": name }));
+            continue;
+        }
+        let ptx = kernel.ptx(architecture)?;
+        text += &format!("{}\n{ptx}\n", kernel.kernel);
+        kernels.push(json!({ "kernel": name, "source": kernel.source, "ptx": ptx }));
+    }
+    Ok(Answer::new(text, json!({ "expression": lowered.to_string(), "kernels": kernels })))
+}
+
+/// A tensor of a dtype and shape, such as `f32` or `f32[64,1]`.
+#[cfg(feature = "cuda")]
+fn stand_in(text: &str) -> Result<crate::operands::Input, crate::answer::Failure> {
+    use bitlane::{Device, Tensor};
+
+    let (dtype, shape) = match text.split_once('[') {
+        None => (text, vec![ELEMENTS]),
+        Some((dtype, sizes)) => {
+            let sizes = sizes.strip_suffix(']').ok_or_else(|| format!("{text:?} has no end"))?;
+            let sizes = sizes.split(',').map(str::trim).filter(|size| !size.is_empty());
+            (dtype, sizes.map(str::parse).collect::<Result<Vec<usize>, _>>()?)
+        }
+    };
+    Ok(crate::operands::Input::Array(Tensor::zeros(shape, dtype.parse()?, &Device::cpu())?))
+}
+
 /// Runs the command.
 #[cfg(not(feature = "cuda"))]
 pub fn run(options: &Options) -> Outcome {
     let _ = (&options.part, options.source, options.ptx);
+    let _ = (&options.expr, &options.dtypes, options.rules);
     Err("this build has no CUDA kernels; build it with the feature `cuda`".into())
 }

@@ -134,6 +134,10 @@ fn cases() -> Vec<Case> {
         unary("sum", |x| x.sum(&[]));
         unary("sum of rows", |x| x.sum(&[1]));
         unary("mean of columns", |x| x.mean(&[0]));
+        unary("max of rows", |x| x.max(&[1]));
+        unary("min of columns", |x| x.min(&[0]));
+        unary("any", |x| x.any(&[]));
+        unary("all of columns", |x| x.all(&[0]));
         unary("select", |x| x.clone().logical_not().select(x, 1));
         unary("a chain", |x| (x.clone() + 1).multiply(x));
         for &to in DType::ALL {

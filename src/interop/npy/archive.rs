@@ -18,10 +18,7 @@ const SUFFIX: &str = ".npy";
 ///
 /// Compressed files can be read too. They grow to at most a thousand times their size.
 ///
-/// # Errors
-///
-/// As for [`load`](super::load), and [`Error::File`](crate::Error::File) for an archive that is broken, encrypted or
-/// holds anything else than arrays.
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, Tensor, npy};
@@ -34,6 +31,11 @@ const SUFFIX: &str = ".npy";
 /// assert_eq!(arrays[1].1.to_vec::<f32>()?, [3.0, 5.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// As for [`load`](super::load), and [`Error::File`](crate::Error::File) for an archive that is broken, encrypted or
+/// holds anything else than arrays.
 pub fn load_npz(path: impl AsRef<Path>, device: &Device) -> Result<Vec<(String, Tensor)>> {
     let path = path.as_ref();
     in_file(path, open(OP, path).and_then(|(file, _)| read_npz(file, device)))

@@ -36,16 +36,18 @@ const OP: &str = "npy";
 
 /// Loads an array to a device.
 ///
-/// # Errors
-///
-/// [`Error::File`](crate::Error::File) if the file cannot be read or is not a `.npy` file of a known dtype,
-/// [`Error::InvalidShape`](crate::Error::InvalidShape) above rank 8, and as for [`Tensor::from_bytes`].
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, npy};
 /// let error = npy::load("no such file.npy", &Device::cpu()).unwrap_err();
 /// assert!(error.to_string().starts_with("npy: no such file.npy: "));
 /// ```
+///
+/// # Errors
+///
+/// [`Error::File`](crate::Error::File) if the file cannot be read or is not a `.npy` file of a known dtype,
+/// [`Error::InvalidShape`](crate::Error::InvalidShape) above rank 8, and as for [`Tensor::from_bytes`].
 pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<Tensor> {
     let path = path.as_ref();
     in_file(path, open(OP, path).and_then(|(file, len)| read_promised(file, len, device)))
@@ -53,10 +55,7 @@ pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<Tensor> {
 
 /// Saves a tensor as an array. Waits for the device.
 ///
-/// # Errors
-///
-/// [`Error::File`](crate::Error::File) if the file cannot be written; whatever was there is then still there. As for
-/// [`Tensor::to_bytes`].
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, Tensor, npy};
@@ -65,6 +64,11 @@ pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<Tensor> {
 /// npy::save(&path, &Tensor::from_nested([true, false], &Device::cpu())?)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// [`Error::File`](crate::Error::File) if the file cannot be written; whatever was there is then still there. As for
+/// [`Tensor::to_bytes`].
 pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     let path = path.as_ref();
     in_file(path, replace(OP, path, |writer| write(writer, tensor)))
@@ -72,9 +76,7 @@ pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 
 /// Reads an array and nothing behind it, from anything that can be read.
 ///
-/// # Errors
-///
-/// As for [`load`].
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, Tensor, npy};
@@ -83,6 +85,10 @@ pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 /// assert_eq!(npy::read(&*bytes, &Device::cpu())?.to_vec::<u8>()?, [1, 2]);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// As for [`load`].
 pub fn read(reader: impl Read, device: &Device) -> Result<Tensor> {
     read_promised(reader, 0, device)
 }

@@ -27,6 +27,8 @@ const PRECISION: usize = 8;
 ///
 /// A precision limits the digits after the point (`{:.3}`), and the alternate form (`{:#}`) leaves the last line out.
 ///
+/// # Examples
+///
 /// ```
 /// use bitlane::{Device, Tensor};
 /// let x = Tensor::from_nested([[1.5f32, 20.25], [-3.0, 0.125]], &Device::cpu())?;
@@ -53,6 +55,8 @@ impl fmt::Display for Tensor {
 }
 
 /// Prints in one line what the tensor is, and its first elements. Waits for the device.
+///
+/// # Examples
 ///
 /// ```
 /// use bitlane::{DType, Device, Tensor};

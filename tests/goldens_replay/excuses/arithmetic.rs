@@ -17,7 +17,7 @@ pub const NO_ANSWERS: &[Excuse] = &[Excuse {
 
 pub const DEVIATIONS: &[Excuse] = &[
     Excuse {
-        reason: "§6, §7: no bool in floor_divide, remainder and pow, no complex there nor in atan2 and logaddexp, under every rulebook",
+        reason: "sections 6 and 7: no bool in floor_divide, remainder and pow, no complex there nor in atan2 and logaddexp, under every rulebook",
         applies: |case| {
             let ops = ["floor_divide", "remainder", "pow", "atan2", "logaddexp"];
             let has_complex = || case.categories().contains(&Category::Complex);
@@ -28,7 +28,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7, §10.6: an integer divided by zero is 0, as in NumPy; Torch and Paddle raise an error",
+        reason: "sections 7 and 13: an integer divided by zero is 0, as in NumPy; Torch and Paddle raise an error",
         applies: |case| {
             matches!(case.rules, Rules::Torch | Rules::Paddle)
                 && case.has_tag("by_zero")
@@ -37,7 +37,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7, §10.6: an integer divided by zero is 0, as in NumPy; JAX says −1 or −2",
+        reason: "sections 7 and 13: an integer divided by zero is 0, as in NumPy; JAX says −1 or −2",
         applies: |case| {
             case.is(Rules::Jax, &["floor_divide"])
                 && case.has_tag("by_zero")
@@ -46,7 +46,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§6, §10.4: a 0-d operand is weak; it changes the dtype of Paddle's floor_divide",
+        reason: "sections 6 and 13: a 0-d operand is weak; it changes the dtype of Paddle's floor_divide",
         applies: |case| {
             case.is(Rules::Paddle, &["floor_divide"])
                 && (case.has_tag("0-D x") || case.has_tag("0-D y"))
@@ -55,13 +55,13 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: a zero quotient has the sign of x / y, as in NumPy; JAX's has another",
+        reason: "section 7: a zero quotient has the sign of x / y, as in NumPy; JAX's has another",
         applies: |case| {
             case.is(Rules::Jax, &["floor_divide"]) && case.differs_only_where(|at| at.is_zero())
         },
     },
     Excuse {
-        reason: "§7: a zero remainder has the divisor's sign, as in NumPy; Torch, Paddle and JAX keep the dividend's",
+        reason: "section 7: a zero remainder has the divisor's sign, as in NumPy; Torch, Paddle and JAX keep the dividend's",
         applies: |case| {
             case.record.op == "remainder"
                 && case.rules != Rules::NumPy
@@ -69,7 +69,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: the remainder is exact; Torch's is a NaN where the quotient overflows (and see the sign of zero)",
+        reason: "section 7: the remainder is exact; Torch's is a NaN where the quotient overflows (and see the sign of zero)",
         applies: |case| {
             case.is(Rules::Torch, &["remainder"])
                 && case.has_tag("special")
@@ -79,7 +79,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: half floats are computed in f32 and rounded once; Torch and JAX round on the way",
+        reason: "section 7: half floats are computed in f32 and rounded once; Torch and JAX round on the way",
         applies: |case| {
             matches!(case.rules, Rules::Torch | Rules::Jax)
                 && case.record.op == "floor_divide"
@@ -90,7 +90,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§10.4: subnormals are numbers; JAX takes them for zeros",
+        reason: "section 13: subnormals are numbers; JAX takes them for zeros",
         applies: |case| {
             case.is(Rules::Jax, &["remainder", "pow", "atan2", "nextafter"])
                 && case.has_tag("special")
@@ -101,7 +101,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: quotients are exact before they are rounded; JAX multiplies by the reciprocal, which is 0 for the largest number (and see subnormals and the sign of zero)",
+        reason: "section 7: quotients are exact before they are rounded; JAX multiplies by the reciprocal, which is 0 for the largest number (and see subnormals and the sign of zero)",
         applies: |case| {
             case.is(Rules::Jax, &["floor_divide"])
                 && case.has_tag("special")
@@ -111,7 +111,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: a negative exponent of an integer gives 0 or ±1; NumPy refuses it",
+        reason: "section 7: a negative exponent of an integer gives 0 or ±1; NumPy refuses it",
         applies: |case| {
             case.is(Rules::NumPy, &["pow"])
                 && case.has_tag("negative")
@@ -120,7 +120,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: integer pow wraps for every exponent; JAX takes the lowest six bits of it",
+        reason: "section 7: integer pow wraps for every exponent; JAX takes the lowest six bits of it",
         applies: |case| {
             case.is(Rules::Jax, &["pow"])
                 && case.our_dtype().is_some_and(DType::is_int)
@@ -128,7 +128,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7, §10.5: integer pow stays in integers; Paddle goes through floats",
+        reason: "sections 7 and 13: integer pow stays in integers; Paddle goes through floats",
         applies: |case| {
             // In powers that a float does not hold exactly.
             case.is(Rules::Paddle, &["pow"])
@@ -137,7 +137,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: nextafter(x, y) is y where they are equal; NumPy's f16 keeps the sign of a zero x",
+        reason: "section 7: nextafter(x, y) is y where they are equal; NumPy's f16 keeps the sign of a zero x",
         applies: |case| {
             case.is(Rules::NumPy, &["nextafter"])
                 && case.our_dtype() == Some(DType::F16)
@@ -145,7 +145,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: atan2 of integers is computed in f64 under Paddle's rules; Paddle itself computes in f32",
+        reason: "section 7: atan2 of integers is computed in f64 under Paddle's rules; Paddle itself computes in f32",
         applies: |case| {
             case.is(Rules::Paddle, &["atan2"])
                 && case.categories() == [Category::Int; 2]
@@ -154,14 +154,14 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: logaddexp knows infinities; Paddle subtracts them, and takes the logarithm of nearly 1",
+        reason: "section 7: logaddexp knows infinities; Paddle subtracts them, and takes the logarithm of nearly 1",
         applies: |case| {
             case.is(Rules::Paddle, &["logaddexp"])
                 && case.differs_only_where(|at| at.x.is_infinite() || at.y.is_infinite())
         },
     },
     Excuse {
-        reason: "§7: logaddexp is computed in the promoted dtype; Paddle computes a part of it in that of x",
+        reason: "section 7: logaddexp is computed in the promoted dtype; Paddle computes a part of it in that of x",
         applies: |case| {
             case.is(Rules::Paddle, &["logaddexp"])
                 && case.has_tag("mixed")

@@ -7,7 +7,7 @@ use crate::goldens_replay::replay::Case;
 
 pub const DEVIATIONS: &[Excuse] = &[
     Excuse {
-        reason: "§7: abs refuses bool and complex, negative refuses bool",
+        reason: "section 7: abs refuses bool and complex, negative refuses bool",
         applies: |case| {
             ["abs", "negative"].contains(&&*case.record.op)
                 && case.has_tag("refused")
@@ -16,7 +16,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: abs, negative and select keep the bits of a NaN; half floats go through f32 in Torch and JAX",
+        reason: "section 7: abs, negative and select keep the bits of a NaN; half floats go through f32 in Torch and JAX",
         applies: |case| {
             matches!(case.rules, Rules::Torch | Rules::Jax)
                 && ["abs", "negative", "select"].contains(&&*case.record.op)
@@ -25,7 +25,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: negative flips the sign bit; Paddle multiplies by −1 and adds 0",
+        reason: "section 7: negative flips the sign bit; Paddle multiplies by −1 and adds 0",
         applies: |case| {
             case.is(Rules::Paddle, &["negative"])
                 && case.our_dtype().is_some_and(DType::is_float)
@@ -33,7 +33,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: negative flips the sign bits of both parts; Torch and Paddle compute a complex product",
+        reason: "section 7: negative flips the sign bits of both parts; Torch and Paddle compute a complex product",
         applies: |case| {
             matches!(case.rules, Rules::Torch | Rules::Paddle)
                 && case.record.op == "negative"
@@ -43,14 +43,14 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§10.4: subnormals are true; JAX takes them for zeros",
+        reason: "section 13: subnormals are true; JAX takes them for zeros",
         applies: |case| {
             case.is(Rules::Jax, &["logical_not"])
                 && case.differs_only_where(|at| at.has_subnormal())
         },
     },
     Excuse {
-        reason: "§6, §10.4: a number follows the tensor; Paddle's where makes it an i64 or f32 tensor first",
+        reason: "sections 6 and 13: a number follows the tensor; Paddle's where makes it an i64 or f32 tensor first",
         applies: |case| {
             let gives_f32 = || case.their_dtype() == Some(DType::F32);
             case.is(Rules::Paddle, &["select"])
@@ -60,7 +60,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: unsigned integers add up to u64; Torch says i64",
+        reason: "section 8: unsigned integers add up to u64; Torch says i64",
         applies: |case| {
             case.is(Rules::Torch, &["sum"])
                 && case.x().dtype().is_some_and(DType::is_unsigned_int)
@@ -69,7 +69,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: integers add up to i64 or u64; Paddle keeps the narrow dtypes",
+        reason: "section 8: integers add up to i64 or u64; Paddle keeps the narrow dtypes",
         applies: |case| {
             case.is(Rules::Paddle, &["sum"])
                 && case.their_dtype() == case.x().dtype()
@@ -77,11 +77,11 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: a sum of −0 alone is −0; the libraries start from +0",
+        reason: "section 8: a sum of −0 alone is −0; the libraries start from +0",
         applies: |case| is_sum(case) && case.has_tag("special") && case.differs_only_in_zeros(),
     },
     Excuse {
-        reason: "§7: mean is for floats and complex; NumPy, JAX and Paddle take others",
+        reason: "section 8: mean is for floats and complex; NumPy, JAX and Paddle take others",
         applies: |case| {
             case.record.op == "mean"
                 && case.has_tag("refused")
@@ -90,7 +90,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: a complex mean divides each part by the count; the libraries divide by a complex number",
+        reason: "section 8: a complex mean divides each part by the count; the libraries divide by a complex number",
         applies: |case| {
             case.record.op == "mean"
                 && (case.has_tag("special") || case.has_tag("empty"))
@@ -99,7 +99,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: a loss takes its parameter in the dtype computed in; Paddle's is an f32",
+        reason: "section 9: a loss takes its parameter in the dtype computed in; Paddle's is an f32",
         applies: |case| {
             case.is(Rules::Paddle, &["huber_loss", "smooth_l1_loss"])
                 && case.our_dtype() == Some(DType::F64)
@@ -108,7 +108,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: smooth_l1 with β = 0 is l1; Paddle divides by 0",
+        reason: "section 9: smooth_l1 with β = 0 is l1; Paddle divides by 0",
         applies: |case| {
             case.is(Rules::Paddle, &["smooth_l1_loss"])
                 && case.parameter("beta") == Some(0.0)
@@ -116,7 +116,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: a loss has the promoted dtype; Torch's huber_loss has that of x",
+        reason: "section 9: a loss has the promoted dtype; Torch's huber_loss has that of x",
         applies: |case| {
             case.is(Rules::Torch, &["huber_loss"])
                 && case.has_tag("mixed")
@@ -125,7 +125,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: a loss is computed in the promoted dtype; Torch and Paddle take exp in that of x",
+        reason: "section 9: a loss is computed in the promoted dtype; Torch and Paddle take exp in that of x",
         applies: |case| {
             case.record.op == "poisson_nll_loss"
                 && case.has_tag("mixed")
@@ -133,7 +133,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: ε is an f32 for half floats; Torch rounds it to f16, where it is 0",
+        reason: "section 9: ε is an f32 for half floats; Torch rounds it to f16, where it is 0",
         applies: |case| {
             case.is(Rules::Torch, &["poisson_nll_loss"])
                 && case.has_tag("special")
@@ -143,7 +143,7 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "§7: nothing is added where y ≤ 1; Torch and Paddle add +0, which makes −0 positive",
+        reason: "section 9: nothing is added where y ≤ 1; Torch and Paddle add +0, which makes −0 positive",
         applies: |case| {
             case.record.op == "poisson_nll_loss"
                 && case.record.params["full"] == true

@@ -152,8 +152,8 @@ api! {
     fn cuCtxSynchronize() {
         let (mut s, cx) = working()?;
         s.may_disturb()?;
-        let s = run_context(s, cx);
-        outcome(&s, cx)
+        let mut s = run_context(s, cx);
+        outcome(&mut s, cx, None)
     }
 
     fn cuCtxGetFlags(flags: *mut c_uint) {

@@ -99,8 +99,8 @@ fn copy_box(to: Side, from: Side, size: [u64; 3], stream: Option<u64>) -> Result
     if stream.is_some() && !between && (late || capturing || !pageable) {
         return Ok(());
     }
-    let s = run_stream(s, handle);
-    outcome(&s, cx)
+    let mut s = run_stream(s, handle);
+    outcome(&mut s, cx, stream.is_some().then_some(handle))
 }
 
 fn copy(
@@ -245,8 +245,8 @@ pub(super) fn fill(f: Fill, stream: Option<u64>) -> Result<(), Code> {
     if stream.is_some() {
         return Ok(());
     }
-    let s = run_stream(s, handle);
-    outcome(&s, cx)
+    let mut s = run_stream(s, handle);
+    outcome(&mut s, cx, stream.is_some().then_some(handle))
 }
 
 fn line(addr: u64, value: u32, width: u64, count: usize) -> Fill {

@@ -92,24 +92,21 @@ api! {
         let (mut s, cx) = with_event(event)?;
         let recorded = find(&s, event)?.recorded;
         s.may_disturb()?;
-        let s = match recorded {
-            Some((stream, number)) => run_until(s, stream, number),
-            None => s,
-        };
-        outcome(&s, cx)
+        let Some((stream, number)) = recorded else { return Ok(()) };
+        let mut s = run_until(s, stream, number);
+        outcome(&mut s, cx, Some(stream))
     }
 
     fn cuEventQuery(event: u64) {
         let (mut s, cx) = with_event(event)?;
         let e = find(&s, event)?.clone();
         s.may_disturb()?;
+        let Some((stream, _)) = e.recorded else { return Ok(()) };
         if done(&s, &e) {
-            return Ok(());
+            return outcome(&mut s, cx, Some(stream));
         }
-        if let Some((stream, _)) = e.recorded {
-            let s = poll(s, stream);
-            outcome(&s, cx)?;
-        }
+        let mut s = poll(s, stream);
+        outcome(&mut s, cx, Some(stream))?;
         Err(ERROR_NOT_READY)
     }
 

@@ -1,6 +1,6 @@
 //! Allocation: device, stream-ordered, pinned and managed memory.
 
-use super::{api, bad_call, outcome, put, wanted, working};
+use super::{api, bad_call, healthy, outcome, put, wanted, working};
 use crate::config;
 use crate::error::{
     Code, ERROR_HOST_MEMORY_ALREADY_REGISTERED, ERROR_HOST_MEMORY_NOT_REGISTERED,
@@ -17,7 +17,7 @@ fn make_room(mut s: Guard, cx: u64, size: usize) -> Result<Guard, Code> {
     let device = s.device_of(cx);
     if !s.freeing.is_empty() && !s.fits(device, size as u64)? {
         s = run_devices(s, &[Some(device)]);
-        outcome(&s, cx)?;
+        healthy(&s, cx)?;
     }
     Ok(s)
 }
@@ -98,7 +98,7 @@ fn release(addr: u64, how: Freed) -> Result<(), Code> {
     s.may_disturb()?;
     // Freeing waits for everything, as the driver does.
     let mut s = run_context(s, cx);
-    outcome(&s, cx)?;
+    outcome(&mut s, cx, None)?;
     check_free(&s, addr, how)?;
     s.free_now(addr);
     Ok(())

@@ -144,7 +144,7 @@ fn on_stream(handle: u64) -> Result<(Guard, u64, u64), Code> {
     let s = enter();
     if let Some(stream) = s.streams.get(&handle).filter(|x| x.user && !x.destroyed) {
         let cx = stream.context;
-        outcome(&s, cx)?;
+        healthy(&s, cx)?;
         return Ok((s, cx, handle));
     }
     drop(s);
@@ -158,17 +158,25 @@ fn with_event(event: u64) -> Result<(Guard, u64), Code> {
     let s = enter();
     if let Some(event) = s.events.get(&event) {
         let cx = event.context;
-        outcome(&s, cx)?;
+        healthy(&s, cx)?;
         return Ok((s, cx));
     }
     drop(s);
     working().and(Err(ERROR_INVALID_HANDLE))
 }
 
-/// The error a context was left with by the work just done.
-fn outcome(s: &Guard, cx: u64) -> Result<(), Code> {
+/// Whether a context can still be used.
+fn healthy(s: &Guard, cx: u64) -> Result<(), Code> {
     match s.contexts.get(&cx).map_or(0, |c| c.sticky) {
         0 => Ok(()),
         code => Err(code),
     }
+}
+
+/// What came of the work that was just waited for, on one stream or on all of a context.
+fn outcome(s: &mut Guard, cx: u64, stream: Option<u64>) -> Result<(), Code> {
+    healthy(s, cx)?;
+    let of_these = |&mut (failed, _): &mut (u64, Code)| stream.is_none_or(|one| one == failed);
+    let passing = s.contexts.get_mut(&cx).and_then(|context| context.passing.take_if(of_these));
+    passing.map_or(Ok(()), |(_, code)| Err(code))
 }

@@ -74,8 +74,9 @@ api! {
         s.may_disturb()?;
         // Waiting for the legacy stream is waiting for all that it waits for.
         let s = if s.is_legacy(stream) { submit(s, stream, Work::Nothing)? } else { s };
-        let s = run_stream(s, stream);
-        outcome(&s, context)
+        let legacy = s.is_legacy(stream);
+        let mut s = run_stream(s, stream);
+        outcome(&mut s, context, (!legacy).then_some(stream))
     }
 
     fn cuStreamQuery(stream: u64) {
@@ -84,10 +85,10 @@ api! {
         s.may_disturb()?;
         let (done, pushed) = s.streams.get(&stream).map_or((0, 0), |x| (x.done, x.pushed));
         if done == pushed {
-            return Ok(());
+            return outcome(&mut s, cx, Some(stream));
         }
-        let s = poll(s, stream);
-        outcome(&s, cx)?;
+        let mut s = poll(s, stream);
+        outcome(&mut s, cx, Some(stream))?;
         Err(ERROR_NOT_READY)
     }
 

@@ -179,22 +179,27 @@ fn place(launch: &Launch<'_>, k: u64) -> [u32; 3] {
     [(k % x) as u32, (k / x % y) as u32, (k / x / y) as u32]
 }
 
-/// Runs a launch to its end or first fault, on up to `workers` host threads.
-pub fn run(launch: &Launch<'_>, workers: usize) -> Outcome {
+/// Runs a launch to its end or first fault, on up to `workers` host threads. Of a grid with more than `ends` blocks at
+/// either end, only those are run, unless `ends` is zero.
+pub fn run(launch: &Launch<'_>, workers: usize, ends: u64) -> Outcome {
     let blocks = launch.grid.iter().fold(1u64, |n, &d| n * u64::from(d));
     let threads = blocks * launch.block.iter().map(|&d| u64::from(d)).product::<u64>();
     if launch.workspace != 0 && launch.program.takes_turns {
         return run_together(launch, blocks);
     }
+    let left_out = if ends == 0 { 0 } else { blocks.saturating_sub(ends.saturating_mul(2)) };
     let next = AtomicU64::new(0);
     let instructions = AtomicU64::new(0);
     let fault: Mutex<Option<Fault>> = Mutex::new(None);
     let work = || {
         let mut worker = Worker::new(launch);
         while !launch.stopped() {
-            let k = next.fetch_add(1, Relaxed);
-            if k >= blocks {
+            let mut k = next.fetch_add(1, Relaxed);
+            if k >= blocks - left_out {
                 break;
+            }
+            if left_out > 0 && k >= ends {
+                k += left_out;
             }
             if let Err(found) = worker.run(place(launch, k)) {
                 launch.stop.store(true, Relaxed);

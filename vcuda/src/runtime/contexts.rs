@@ -22,6 +22,7 @@ impl State {
                 device,
                 primary,
                 sticky: 0,
+                passing: None,
                 peers: HashSet::new(),
                 legacy,
                 per_thread: HashMap::new(),

@@ -66,6 +66,9 @@ pub struct Context {
     pub primary: bool,
     /// The error that every call gives once a kernel has failed.
     pub sticky: Code,
+    /// The error of a kernel that a device would have gone on after, and its stream: given to the first call that
+    /// waits for that stream, and to no other.
+    pub passing: Option<(u64, Code)>,
     pub peers: HashSet<usize>,
     /// The legacy default stream, and the default streams of the threads that asked for theirs.
     pub legacy: u64,

@@ -182,8 +182,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "operands-of-a-node-swapped",
         file: "src/expr/lower.rs",
-        find: "tasks.extend(operands.rev().map(Task::Visit));",
-        put: "tasks.extend(operands.map(Task::Visit));",
+        find: "for operand in node.children.iter().rev().flatten() {",
+        put: "for operand in node.children.iter().flatten() {",
         breaks: "left and right of a node change places",
         tests: "--test expressions",
     },

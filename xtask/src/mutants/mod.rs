@@ -6,7 +6,10 @@
 
 mod in_core;
 mod in_cuda_host;
+mod in_expressions;
 mod in_kernels;
+mod in_operations;
+mod journal;
 mod judge;
 mod list;
 mod report;
@@ -14,6 +17,7 @@ mod tree;
 
 use std::time::Instant;
 
+use self::journal::Journal;
 use self::judge::{Judge, Verdict};
 use self::list::Mutant;
 use self::report::Row;
@@ -23,15 +27,17 @@ use crate::{Command, Failure, Outcome};
 
 pub const COMMAND: Command = Command {
     name: "mutants",
-    usage: "[--only NAME]... [--list] [--markdown FILE]",
+    usage: "[--only NAME]... [--list] [--resume] [--markdown FILE]",
     about: "Puts deliberate faults into a copy of the tree, one at a time, and checks that a test notices \
-             each. --only takes some of them, --list lists them.",
+             each. --only takes some of them, --list lists them, --resume does not repeat what earlier runs \
+             have found in the same sources.",
     run,
 };
 
 fn run(mut arguments: Arguments) -> Outcome {
     let names = arguments.values("--only")?;
     let listed = arguments.flag("--list");
+    let resume = arguments.flag("--resume");
     let markdown = arguments.value("--markdown")?;
     arguments.finish()?;
     if markdown.is_some() && !names.is_empty() {
@@ -47,11 +53,20 @@ fn run(mut arguments: Arguments) -> Outcome {
     let tree = Tree::copy()?;
     list::check(tree.root(), &chosen)?;
     let judge = Judge::new(&tree)?;
-    expect_success(&judge, &chosen)?;
+    let mut journal = Journal::open(resume)?;
     let mut results = Vec::new();
+    let mut waiting = Vec::new();
     for mutant in chosen {
+        match journal.verdict(mutant)? {
+            Some(verdict) => results.push(Row { mutant, verdict, seconds: 0.0 }),
+            None => waiting.push(mutant),
+        }
+    }
+    expect_success(&judge, &waiting, &mut journal)?;
+    for mutant in waiting {
         let result = judge_one(&tree, &judge, mutant)?;
         result.print();
+        journal.caught(mutant, &result.verdict)?;
         results.push(result);
     }
     report::summary(&results, start.elapsed());
@@ -71,16 +86,20 @@ fn print_list(mutants: &[&'static Mutant]) -> Outcome {
 }
 
 /// A test that fails without a mutant proves nothing with one.
-fn expect_success(judge: &Judge, mutants: &[&'static Mutant]) -> Outcome {
+fn expect_success(judge: &Judge, mutants: &[&'static Mutant], journal: &mut Journal) -> Outcome {
     let mut commands: Vec<_> = mutants.iter().map(|mutant| mutant.tests).collect();
     commands.sort_unstable();
     commands.dedup();
     for tests in commands {
+        if journal.passes(tests)? {
+            continue;
+        }
         let start = Instant::now();
         match judge.run(tests, judge::PATIENCE_WITHOUT)? {
             Verdict::Survived => {}
             other => return Err(format!("`cargo test {tests}` without a mutant: {other}").into()),
         }
+        journal.passed(tests)?;
         println!("without a mutant: {tests} passes, {:.0} s", start.elapsed().as_secs_f64());
     }
     Ok(())

@@ -3,12 +3,8 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use num_complex::Complex;
-
 use super::Total;
-use crate::DType;
-use crate::backend::cpu::element;
-use crate::backend::cpu::loops::{Kernel, Kernels, Versions};
+use crate::backend::cpu::loops::Kernel;
 
 /// Room for totals that have not been computed yet.
 #[repr(align(64))]
@@ -21,15 +17,6 @@ impl<A: Copy, const N: usize> Vector<A, N> {
 
     pub(super) fn as_ptr(&mut self) -> *mut A {
         self.0.as_mut_ptr().cast()
-    }
-}
-
-/// The loops that add neighbours, by the dtype of the totals.
-pub(super) fn halve(dtype: DType) -> &'static Versions {
-    match dtype {
-        DType::F64 => const { &Kernels::halve::<f64, element::Add>() },
-        DType::C128 => const { &Kernels::halve::<Complex<f64>, element::Add>() },
-        _ => const { &Kernels::halve::<u64, element::Add>() },
     }
 }
 

@@ -3,17 +3,17 @@
 use smallvec::SmallVec;
 
 use super::class::{Class, Walk};
+use crate::DType;
 use crate::op::ElementOp;
-use crate::program::{Action, Fold, Input, Program, Value};
-use crate::{DType, program::Accumulator};
+use crate::program::{Accumulator, Action, Combine, Fold, Input, Program, Value};
 
 /// What a kernel does with the results of its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::backend::cuda) enum Kind {
     /// It stores them.
     Map,
-    /// It adds them up.
-    Sum(Adders, Finish),
+    /// It combines them.
+    Sum(Adders, Combine, Finish),
 }
 
 /// Who adds up the terms of one output.
@@ -28,14 +28,14 @@ pub(in crate::backend::cuda) enum Adders {
     Block,
 }
 
-/// What becomes of a sum.
+/// What becomes of a total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(in crate::backend::cuda) enum Finish {
     /// It is a part of one, and stored as it is.
     Part,
     /// It is rounded.
-    Sum,
+    Whole,
     /// It is divided by the number of terms and rounded.
     Mean,
 }
@@ -43,7 +43,7 @@ pub(in crate::backend::cuda) enum Finish {
 impl From<Fold> for Finish {
     fn from(fold: Fold) -> Finish {
         match fold {
-            Fold::Sum => Finish::Sum,
+            Fold::Sum | Fold::Max | Fold::Min => Finish::Whole,
             Fold::Mean => Finish::Mean,
         }
     }
@@ -82,7 +82,9 @@ impl Form<'_> {
     pub(in crate::backend::cuda) fn key(&self) -> Key {
         let (kind, finish) = match self.kind {
             Kind::Map => (0, 0),
-            Kind::Sum(adders, finish) => (1 + adders as u8, finish as u8),
+            Kind::Sum(adders, combine, finish) => {
+                (1 + adders as u8, finish as u8 | (combine as u8) << 4)
+            }
         };
         let (inputs, steps) = (self.program.inputs(), self.program.steps());
         let mut key = Key::with_capacity(14 + self.classes.len() + inputs.len() + 10 * steps.len());
@@ -118,9 +120,9 @@ impl Form<'_> {
         key
     }
 
-    /// The dtype of the sum of the program's results.
-    pub(super) fn sum_dtype(&self) -> DType {
-        sum_dtype(self.program.dtype(self.program.result()))
+    /// The dtype in which the program's results are combined.
+    pub(super) fn total_dtype(&self, combine: Combine) -> DType {
+        total_dtype(combine, self.program.dtype(self.program.result()))
     }
 
     /// The slot of the mask.
@@ -136,10 +138,17 @@ impl Form<'_> {
                 Walk::Groups => "groups",
                 Walk::Elements => "elements",
             },
-            Kind::Sum(Adders::Thread, _) => "thread_sum",
-            Kind::Sum(Adders::Lanes, _) => "lanes_sum",
-            Kind::Sum(Adders::Block, _) => "block_sum",
+            Kind::Sum(Adders::Thread, ..) => "thread",
+            Kind::Sum(Adders::Lanes, ..) => "lanes",
+            Kind::Sum(Adders::Block, ..) => "block",
         });
+        if let Kind::Sum(_, combine, _) = self.kind {
+            name.push_str(match combine {
+                Combine::Add => "_sum",
+                Combine::Larger => "_max",
+                Combine::Smaller => "_min",
+            });
+        }
         if self.rank > 1 {
             name.push_str(&self.rank.to_string());
         }
@@ -171,10 +180,11 @@ impl Form<'_> {
 /// As many steps are named in the name of a kernel.
 const NAMED_STEPS: usize = 4;
 
-/// The dtype in which terms of this one are added up.
-pub(super) fn sum_dtype(terms: DType) -> DType {
-    match Accumulator::of(terms) {
+/// The dtype in which terms of this one are combined.
+pub(super) fn total_dtype(combine: Combine, terms: DType) -> DType {
+    match Accumulator::of(combine, terms) {
         Accumulator::Integer => DType::U64,
+        Accumulator::Signed => DType::I64,
         Accumulator::Float => DType::F64,
         Accumulator::Complex => DType::C128,
     }

@@ -8,7 +8,7 @@ use super::form::{Adders, Finish, Form, Kind, is_large};
 use crate::DType;
 use crate::op::ElementOp;
 use crate::plan::OUT;
-use crate::program::{Action, Input, Value};
+use crate::program::{Action, Combine, Input, Value};
 
 /// What all generated kernels build on.
 const GROUND: &str = include_str!(concat!(env!("OUT_DIR"), "/generated.cuh"));
@@ -44,15 +44,15 @@ pub(in crate::backend::cuda) fn kernel(form: &Form<'_>) -> String {
     text.compute();
     match form.kind {
         Kind::Map => text.store(),
-        Kind::Sum(_, finish) => text.finish(finish),
+        Kind::Sum(_, combine, finish) => text.finish(combine, finish),
     }
     text.line("};\n}  // namespace bl\n");
     let skeleton = match (form.kind, form.walk) {
         (Kind::Map, Walk::Linear | Walk::Groups) => "map_groups",
         (Kind::Map, Walk::Elements) => "map_elements",
-        (Kind::Sum(Adders::Thread, _), _) => "sum_by_threads",
-        (Kind::Sum(Adders::Lanes, _), _) => "sum_by_lanes",
-        (Kind::Sum(Adders::Block, _), _) => "sum_by_blocks",
+        (Kind::Sum(Adders::Thread, ..), _) => "sum_by_threads",
+        (Kind::Sum(Adders::Lanes, ..), _) => "sum_by_lanes",
+        (Kind::Sum(Adders::Block, ..), _) => "sum_by_blocks",
     };
     let name = form.name();
     text.line(&format!(
@@ -135,8 +135,13 @@ impl Text<'_> {
             Some(Rounding::OfCast | Rounding::OfArithmetic) => DType::F32,
         };
         self.member(&format!("typedef dtype_{result} Result;"));
-        if let Kind::Sum(..) = form.kind {
-            self.member(&format!("typedef dtype_{} Sum;", form.sum_dtype()));
+        if let Kind::Sum(_, combine, _) = form.kind {
+            let total = form.total_dtype(combine);
+            self.member(&match combine {
+                Combine::Add => format!("typedef dtype_{total} Sum;"),
+                Combine::Larger => format!("typedef Largest<dtype_{total}> Sum;"),
+                Combine::Smaller => format!("typedef Smallest<dtype_{total}> Sum;"),
+            });
         }
     }
 
@@ -379,7 +384,7 @@ impl Text<'_> {
         self.member("}");
     }
 
-    fn finish(&mut self, finish: Finish) {
+    fn finish(&mut self, combine: Combine, finish: Finish) {
         let form = self.form;
         self.member("static BL_FN Places output_places(const Params& p, Index output) {");
         self.member("    Places places;");
@@ -394,14 +399,14 @@ impl Text<'_> {
         self.member("    return places;\n    }");
         self.member("static BL_FN void finish(const Params& p, const Places& at, Index output, Index segment, Sum sum) {");
         let out = form.out;
+        let sum = if combine == Combine::Add { "sum" } else { "sum.value" };
         self.member(&match finish {
-            Finish::Part => {
-                "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(Sum), sum);"
-                    .to_owned()
-            }
-            Finish::Sum => format!("    bl::store(at.address[0], convert<dtype_{out}>(sum));"),
+            Finish::Part => format!(
+                "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(Sum), {sum});"
+            ),
+            Finish::Whole => format!("    bl::store(at.address[0], convert<dtype_{out}>({sum}));"),
             Finish::Mean => format!(
-                "    bl::store(at.address[0], convert<dtype_{out}>(quotient(sum, p.divisor)));"
+                "    bl::store(at.address[0], convert<dtype_{out}>(quotient({sum}, p.divisor)));"
             ),
         });
         self.member("}");

@@ -1,17 +1,18 @@
-//! Sums: one launch that adds up the terms, and further ones for the sums of parts where many blocks share one output.
+//! Sums and extremes: one launch that combines the terms, and further ones for the parts where many blocks share one
+//! output.
 
 use std::sync::OnceLock;
 
 use smallvec::{SmallVec, smallvec};
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
-use super::form::{Adders, Finish, Form, Kind, sum_dtype};
+use super::form::{Adders, Finish, Form, Kind, total_dtype};
 use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, is_slow, push_numbers};
 use crate::backend::cuda::force::Force;
 use crate::backend::cuda::params::{BL_SUM_CHUNKS_LOG2, BL_SUM_LEVELS, BL_WARP};
 use crate::layout::MAX_RANK;
 use crate::plan::{OUT, Plan, Slot};
-use crate::program::{Program, Reduction, Request};
+use crate::program::{Combine, Program, Reduction, Request};
 use crate::{DType, Error, Result};
 
 /// The bytes of a group's operands, and of its terms as sums, that registers have room for.
@@ -34,11 +35,13 @@ pub(in crate::backend::cuda) fn sum<'a>(
     force: Force,
     mut allocate: impl FnMut(usize) -> Result<u64>,
 ) -> Result<SmallVec<[Job<'a>; 2]>> {
-    let sums = sum_dtype(request.program.dtype(request.program.result()));
+    let combine = reduction.fold.combine();
+    let sums = total_dtype(combine, request.program.dtype(request.program.result()));
     let terms = reduction.terms.len;
     let mut jobs = SmallVec::new();
     let first = Stage {
         op: request.op,
+        combine,
         program: request.program,
         plan: request.plan,
         terms: reduction.terms,
@@ -61,6 +64,7 @@ pub(in crate::backend::cuda) fn sum<'a>(
         let mut operands = [operands[OUT], Operand { address: part, size: sums.size() }];
         let stage = Stage {
             op: request.op,
+            combine,
             program: sum_of_parts(sums),
             plan: &plan,
             terms: &parts,
@@ -76,6 +80,7 @@ pub(in crate::backend::cuda) fn sum<'a>(
         operands[OUT] = Operand { address: part, size: sums.size() };
         let stage = Stage {
             op: request.op,
+            combine,
             program: sum_of_parts(sums),
             plan: &plan,
             terms: &parts,
@@ -98,6 +103,7 @@ fn bytes_of(request: &Request<'_>, outputs: usize, segments: usize, sums: DType)
 /// One launch of a sum.
 struct Stage<'p, 's> {
     op: &'static str,
+    combine: Combine,
     program: &'p Program,
     plan: &'s Plan,
     terms: &'s Plan,
@@ -128,7 +134,8 @@ impl<'p> Stage<'p, '_> {
         let moving = slots.filter(|&slot| {
             !is_still(slot) && (terms.rank == 0 || terms.slots[slot].strides[0] != 0)
         });
-        let sums = sum_dtype(self.program.dtype(self.program.result())).size();
+        let terms_dtype = self.program.dtype(self.program.result());
+        let sums = total_dtype(self.combine, terms_dtype).size();
         // The terms as sums take registers, too, but need not be aligned: their size is not one of an operand.
         let most = GROUP_BYTES.min(
             GROUP_BYTES / sums * moving.clone().map(|slot| self.operands[slot].size).sum::<usize>(),
@@ -167,7 +174,8 @@ impl<'p> Stage<'p, '_> {
             lanes_log2: 0,
         };
         if by_threads {
-            let least = if small { 1 } else { 16 };
+            // One would leave as many parts as there were terms, without end.
+            let least = if small { 2 } else { 16 };
             let few =
                 |segment: usize| outputs.saturating_mul(groups.div_ceil(segment)) < MANY_THREADS;
             choice.adders = Adders::Thread;
@@ -229,7 +237,7 @@ impl<'p> Stage<'p, '_> {
         let room = if located.is_empty() { 0 } else { rank_bucket(terms.rank - dropped) };
         let form = Form {
             program: self.program,
-            kind: Kind::Sum(choice.adders, finish),
+            kind: Kind::Sum(choice.adders, self.combine, finish),
             out,
             masked: false,
             classes,
@@ -309,11 +317,12 @@ fn terms_of_parts(segments: usize) -> Plan {
 
 /// The program whose only step is to be read.
 fn sum_of_parts(sums: DType) -> &'static Program {
-    static PROGRAMS: [OnceLock<Program>; 3] = [const { OnceLock::new() }; 3];
+    static PROGRAMS: [OnceLock<Program>; 4] = [const { OnceLock::new() }; 4];
     let program = match sums {
         DType::U64 => &PROGRAMS[0],
-        DType::F64 => &PROGRAMS[1],
-        _ => &PROGRAMS[2],
+        DType::I64 => &PROGRAMS[1],
+        DType::F64 => &PROGRAMS[2],
+        _ => &PROGRAMS[3],
     };
     program.get_or_init(|| {
         let mut program = Program::new();

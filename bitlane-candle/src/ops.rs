@@ -1,0 +1,274 @@
+//! The custom operations.
+
+use bitlane::{BinaryOp, Expr, Rules, Scalar};
+use candle_core::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor};
+
+use crate::evaluate::{Output, copysign_gradient, with_one, with_three, with_two};
+
+/// An operation on one tensor.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane_candle::Unary;
+/// use candle_core::{Device, Tensor};
+/// let x = Tensor::new(&[0i64, 1, -6], &Device::Cpu)?;
+/// assert_eq!(x.apply_op1(Unary::BitwiseNot)?.to_vec1::<i64>()?, [-1, -2, 5]);
+/// # Ok::<(), candle_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unary {
+    /// The magnitude; the lowest integer is its own.
+    Abs,
+    /// The other sign; the lowest integer keeps its own.
+    Negative,
+    /// Every bit inverted.
+    BitwiseNot,
+    /// 1 where the element is zero, else 0.
+    LogicalNot,
+    /// 1 where the sign bit of a float is set, or an integer is negative.
+    Signbit,
+}
+
+impl CustomOp1 for Unary {
+    fn name(&self) -> &'static str {
+        match self {
+            Unary::Abs => "abs",
+            Unary::Negative => "negative",
+            Unary::BitwiseNot => "bitwise_not",
+            Unary::LogicalNot => "logical_not",
+            Unary::Signbit => "signbit",
+        }
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Output {
+        with_one(self.name(), (storage, layout), |x| match self {
+            Unary::Abs => x.abs(),
+            Unary::Negative => x.negative(),
+            Unary::BitwiseNot => x.bitwise_not(),
+            Unary::LogicalNot => x.logical_not(),
+            Unary::Signbit => x.signbit(),
+        })
+    }
+}
+
+/// An operation on two tensors, by the promotion rules of PyTorch unless others are chosen.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{BinaryOp, Shift};
+/// use bitlane_candle::Binary;
+/// use candle_core::{Device, Tensor};
+/// let x = Tensor::new(&[[-8i32], [8]], &Device::Cpu)?;
+/// let y = Tensor::new(&[1i32, 2], &Device::Cpu)?;
+/// let shifted = x.apply_op2(&y, Binary::new(BinaryOp::RightShift(Shift::Arithmetic)))?;
+/// assert_eq!(shifted.to_vec2::<i32>()?, [[-4, -2], [4, 2]]);
+/// # Ok::<(), candle_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Binary {
+    op: BinaryOp,
+    rules: Rules,
+}
+
+impl Binary {
+    /// The operation by PyTorch's rules.
+    pub fn new(op: BinaryOp) -> Binary {
+        Binary { op, rules: Rules::Torch }
+    }
+
+    /// The operation by other rules.
+    pub fn rules(self, rules: Rules) -> Binary {
+        Binary { rules, ..self }
+    }
+}
+
+impl CustomOp2 for Binary {
+    fn name(&self) -> &'static str {
+        self.op.name()
+    }
+
+    fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Output {
+        with_two(self.name(), (s1, l1), (s2, l2), |x, y| x.binary(self.op, y).rules(self.rules))
+    }
+
+    fn bwd(
+        &self,
+        x: &Tensor,
+        y: &Tensor,
+        _: &Tensor,
+        gradient: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>)> {
+        if self.op != BinaryOp::Copysign {
+            return Err(candle_core::Error::BackwardNotSupported { op: self.name() });
+        }
+        // The sign of `y` jumps at zero and is constant elsewhere.
+        Ok((Some(x.apply_op3_no_bwd(y, gradient, &CopysignGradient)?), None))
+    }
+}
+
+/// The gradient of `copysign` by its first operand.
+struct CopysignGradient;
+
+impl CustomOp3 for CopysignGradient {
+    fn name(&self) -> &'static str {
+        "copysign_grad"
+    }
+
+    fn cpu_fwd(
+        &self,
+        s1: &CpuStorage,
+        l1: &Layout,
+        s2: &CpuStorage,
+        l2: &Layout,
+        s3: &CpuStorage,
+        l3: &Layout,
+    ) -> Output {
+        copysign_gradient(self.name(), (s1, l1), (s2, l2), (s3, l3))
+    }
+}
+
+/// An operation on a tensor and a number, by the promotion rules of PyTorch unless others are chosen.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{BinaryOp, Shift};
+/// use bitlane_candle::WithScalar;
+/// use candle_core::{Device, Tensor};
+/// let x = Tensor::new(&[1u8, 3], &Device::Cpu)?;
+/// let shifted = x.apply_op1(WithScalar::new(BinaryOp::LeftShift(Shift::Logical), 2))?;
+/// assert_eq!(shifted.to_vec1::<u8>()?, [4, 12]);
+/// # Ok::<(), candle_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct WithScalar {
+    op: BinaryOp,
+    scalar: Scalar,
+    rules: Rules,
+}
+
+impl WithScalar {
+    /// The operation by PyTorch's rules.
+    pub fn new(op: BinaryOp, scalar: impl Into<Scalar>) -> WithScalar {
+        WithScalar { op, scalar: scalar.into(), rules: Rules::Torch }
+    }
+
+    /// The operation by other rules.
+    pub fn rules(self, rules: Rules) -> WithScalar {
+        WithScalar { rules, ..self }
+    }
+}
+
+impl CustomOp1 for WithScalar {
+    fn name(&self) -> &'static str {
+        self.op.name()
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Output {
+        with_one(self.name(), (storage, layout), |x| {
+            x.binary(self.op, self.scalar).rules(self.rules)
+        })
+    }
+}
+
+/// The second operand where the first, of any dtype, is not zero, else the third.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane_candle::Select;
+/// use candle_core::{Device, Tensor};
+/// let condition = Tensor::new(&[1u8, 0], &Device::Cpu)?;
+/// let (x, y) = (Tensor::new(&[1.5f32, 2.5], &Device::Cpu)?, Tensor::new(-1f32, &Device::Cpu)?);
+/// assert_eq!(condition.apply_op3(&x, &y, Select)?.to_vec1::<f32>()?, [1.5, -1.0]);
+/// # Ok::<(), candle_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Select;
+
+impl CustomOp3 for Select {
+    fn name(&self) -> &'static str {
+        "select"
+    }
+
+    fn cpu_fwd(
+        &self,
+        s1: &CpuStorage,
+        l1: &Layout,
+        s2: &CpuStorage,
+        l2: &Layout,
+        s3: &CpuStorage,
+        l3: &Layout,
+    ) -> Output {
+        with_three(self.name(), (s1, l1), (s2, l2), (s3, l3), |condition, x, y| {
+            condition.cast(bitlane::DType::Bool).select(x, y).rules(Rules::Torch)
+        })
+    }
+}
+
+macro_rules! fused {
+    ($($name:ident $custom:ident($($storage:ident $layout:ident: $x:ident),*) $with:ident, $doc:literal, $example:literal;)*) => {$(
+        #[doc = $doc]
+        ///
+        /// The function is given the operands as expressions and makes another of them; see [`Expr`]. It is called for
+        /// every run, and its dtypes are promoted by Paddle's rules unless it ends with [`rules`](Expr::rules).
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use bitlane::DType;
+        #[doc = concat!("use bitlane_candle::", stringify!($name), ";")]
+        /// use candle_core::{Device, Tensor};
+        #[doc = $example]
+        /// # Ok::<(), candle_core::Error>(())
+        /// ```
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<F> {
+            name: &'static str,
+            build: F,
+        }
+
+        impl<F: for<'a> Fn($(fused!(@type Expr<'a>, $x)),*) -> Expr<'a>> $name<F> {
+            /// An operation of this name, for messages.
+            pub fn new(name: &'static str, build: F) -> Self {
+                $name { name, build }
+            }
+        }
+
+        impl<F: for<'a> Fn($(fused!(@type Expr<'a>, $x)),*) -> Expr<'a>> $custom for $name<F> {
+            fn name(&self) -> &'static str {
+                self.name
+            }
+
+            fn cpu_fwd(&self, $($storage: &CpuStorage, $layout: &Layout),*) -> Result<(CpuStorage, Shape)> {
+                $with(self.name, $(($storage, $layout),)* |$($x),*| (self.build)($($x),*))
+            }
+        }
+    )*};
+    (@type $type:ty, $x:ident) => { $type };
+}
+
+fused! {
+    Fused1 CustomOp1(storage layout: x) with_one,
+        "An expression of one tensor, as one operation: one pass over memory.",
+        "let words = Tensor::new(&[0x21u32, 0x43], &Device::Cpu)?;
+let high = words.apply_op1(Fused1::new(\"high\", |w| ((w >> 4) & 0xf).cast(DType::F32) * 0.5))?;
+assert_eq!(high.to_vec1::<f32>()?, [1.0, 2.0]);";
+    Fused2 CustomOp2(s1 l1: x, s2 l2: y) with_two,
+        "An expression of two tensors, as one operation: one pass over memory.",
+        "let words = Tensor::new(&[[0x21u32], [0x43]], &Device::Cpu)?;
+let amounts = Tensor::new(&[0u32, 4], &Device::Cpu)?;
+let nibbles = Fused2::new(\"nibbles\", |w, a| ((w >> a) & 0xf).cast(DType::F32));
+assert_eq!(words.apply_op2(&amounts, nibbles)?.to_vec2::<f32>()?, [[1.0, 2.0], [3.0, 4.0]]);";
+    Fused3 CustomOp3(s1 l1: x, s2 l2: y, s3 l3: z) with_three,
+        "An expression of three tensors, as one operation: one pass over memory.",
+        "let words = Tensor::new(&[[0x21u32], [0x43]], &Device::Cpu)?;
+let amounts = Tensor::new(&[0u32, 4], &Device::Cpu)?;
+let scales = Tensor::new(&[[0.5f32], [0.25]], &Device::Cpu)?;
+let weights = Fused3::new(\"weights\", |w, a, s| (((w >> a) & 0xf).cast(DType::F32) - 8) * s);
+let weights = words.apply_op3(&amounts, &scales, weights)?;
+assert_eq!(weights.to_vec2::<f32>()?, [[-3.5, -3.0], [-1.25, -1.0]]);";
+}

@@ -1,0 +1,10 @@
+//! The example, run.
+
+mod quantized_linear {
+    include!("../examples/08_quantized_linear.rs");
+
+    #[test]
+    fn the_model_works() {
+        main().expect("the example must run");
+    }
+}

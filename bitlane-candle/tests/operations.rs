@@ -1,0 +1,144 @@
+//! Candle tensors of every dtype and layout through the custom operations, against plain Rust.
+
+use bitlane::{BinaryOp, DType as Lane, Rules, Shift};
+use bitlane_candle::{Binary, Fused1, Fused2, Fused3, Operations, Select, Unary, WithScalar};
+use candle_core::{D, DType, Device, Result, Tensor, Var};
+
+const CPU: &Device = &Device::Cpu;
+
+#[test]
+fn shifts_broadcast_over_any_layout() -> Result<()> {
+    let x = Tensor::arange(0i64, 24, CPU)?.reshape((2, 3, 4))?;
+    let amounts = Tensor::new(&[0i64, 1, 2, 63], CPU)?;
+    let expected = |x: &Tensor| -> Result<Vec<i64>> {
+        let elements = x.contiguous()?.flatten_all()?.to_vec1::<i64>()?;
+        let last = x.dim(D::Minus1)?;
+        let shifted = elements.iter().enumerate().map(|(k, x)| x << [0, 1, 2, 63][k % last]);
+        Ok(shifted.collect())
+    };
+    let flat = |x: Tensor| x.flatten_all()?.to_vec1::<i64>();
+    assert_eq!(flat(x.left_shift(&amounts)?)?, expected(&x)?);
+    // Transposed, narrowed with an offset, and broadcast: read as they are.
+    let transposed = x.transpose(0, 1)?;
+    assert_eq!(flat(transposed.left_shift(&amounts)?)?, expected(&transposed)?);
+    let narrowed = x.narrow(1, 1, 2)?;
+    assert_eq!(flat(narrowed.left_shift(&amounts)?)?, expected(&narrowed)?);
+    let spread = x.narrow(0, 1, 1)?.broadcast_as((5, 3, 4))?;
+    assert_eq!(flat(spread.left_shift(&amounts)?)?, expected(&spread)?);
+    let column = Tensor::new(&[[1i64], [2]], CPU)?;
+    assert_eq!(column.left_shift(&amounts.narrow(0, 1, 2)?)?.to_vec2::<i64>()?, [[2, 4], [4, 8]]);
+    Ok(())
+}
+
+#[test]
+fn every_dtype_of_candle_that_bitlane_has_goes_in_and_out() -> Result<()> {
+    for dtype in [
+        DType::U8,
+        DType::U32,
+        DType::I16,
+        DType::I32,
+        DType::I64,
+        DType::F16,
+        DType::BF16,
+        DType::F32,
+        DType::F64,
+    ] {
+        let x = Tensor::new(&[1f32, 2.0, 100.0], CPU)?.to_dtype(dtype)?;
+        let largest = x.apply_op2(&x.flip(&[0])?, Binary::new(BinaryOp::Maximum))?;
+        assert_eq!(largest.dtype(), dtype);
+        assert_eq!(largest.to_dtype(DType::F32)?.to_vec1::<f32>()?, [100.0, 2.0, 100.0]);
+        let equal = x.bitlane(BinaryOp::Equal, &x)?;
+        assert_eq!((equal.dtype(), equal.to_vec1::<u8>()?), (DType::U8, vec![1, 1, 1]));
+    }
+    Ok(())
+}
+
+#[test]
+fn numbers_unary_operations_and_selections() -> Result<()> {
+    let x = Tensor::new(&[-5i32, 0, 6], CPU)?;
+    assert_eq!(x.bitwise_and_scalar(3)?.to_vec1::<i32>()?, [3, 0, 2]);
+    assert_eq!(x.right_shift_scalar(1)?.to_vec1::<i32>()?, [-3, 0, 3]);
+    let logical = WithScalar::new(BinaryOp::RightShift(Shift::Logical), 28);
+    assert_eq!(x.apply_op1(logical)?.to_vec1::<i32>()?, [15, 0, 0]);
+    for (op, expected) in
+        [(Unary::Abs, [5, 0, 6]), (Unary::Negative, [5, 0, -6]), (Unary::BitwiseNot, [4, -1, -7])]
+    {
+        assert_eq!(x.apply_op1(op)?.to_vec1::<i32>()?, expected);
+    }
+    assert_eq!(x.apply_op1(Unary::LogicalNot)?.to_vec1::<u8>()?, [0, 1, 0]);
+    assert_eq!(x.signbit()?.to_vec1::<u8>()?, [1, 0, 0]);
+    let zero = Tensor::new(0i32, CPU)?;
+    assert_eq!(x.apply_op3(&zero, &x, Select)?.to_vec1::<i32>()?, [0, 0, 0]);
+    assert_eq!(x.signbit()?.apply_op3(&zero, &x, Select)?.to_vec1::<i32>()?, [0, 0, 6]);
+    Ok(())
+}
+
+#[test]
+fn expressions_of_one_two_and_three_tensors_are_one_operation() -> Result<()> {
+    let x = Tensor::new(&[1u32, 2, 3], CPU)?;
+    let gray = x.apply_op1(Fused1::new("gray", |x| x.clone() ^ (x >> 1)))?;
+    assert_eq!(gray.to_vec1::<u32>()?, [1, 3, 2]);
+    let dot = Fused2::new("dot", |x, y| (x.cast(Lane::F64) * y.cast(Lane::F64)).sum(&[]));
+    let dot = x.apply_op2(&x, dot)?;
+    assert_eq!((dot.dims(), dot.to_scalar::<f64>()?), (&[][..], 14.0));
+    let mixed = Fused3::new("mixed", |x, y, z| (x * y + z).rules(Rules::Torch));
+    let half = Tensor::new(0.5f32, CPU)?;
+    assert_eq!(x.apply_op3(&x, &half, mixed)?.to_vec1::<f32>()?, [1.5, 4.5, 9.5]);
+    Ok(())
+}
+
+#[test]
+fn copysign_has_a_gradient_and_other_operations_say_that_they_have_none() -> Result<()> {
+    let x = Var::new(&[[3f32, -3.0], [0.0, 2.0]], CPU)?;
+    let y = Tensor::new(&[-1f32, 1.0], CPU)?;
+    let weighted = (x.copysign(&y)? * Tensor::new(&[[1f32, 10.0], [100.0, 1000.0]], CPU)?)?;
+    let gradients = weighted.sum_all()?.backward()?;
+    let gradient = gradients.get(&x).expect("x is a variable");
+    assert_eq!(gradient.to_vec2::<f32>()?, [[-1.0, -10.0], [0.0, 1000.0]]);
+    // Where x was broadcast, its gradient is a sum.
+    let x = Var::new(&[2f32], CPU)?;
+    let gradients = x.copysign(&y)?.sum_all()?.backward()?;
+    assert_eq!(gradients.get(&x).expect("x is a variable").to_vec1::<f32>()?, [0.0]);
+    let x = Var::new(&[1f32], CPU)?;
+    let error = x.bitlane(BinaryOp::Fmax, &y)?.sum_all()?.backward().err();
+    let text = error.map(|error| error.to_string()).unwrap_or_default();
+    assert!(text.contains("backward is not supported for fmax"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn errors_are_bitlanes_own() -> Result<()> {
+    let (x, y) = (Tensor::new(&[1i64, 2], CPU)?, Tensor::new(&[1i64, 2, 3], CPU)?);
+    let message = |result: Result<Tensor>| result.expect_err("it must be refused").to_string();
+    let text = message(x.left_shift(&y));
+    assert!(text.contains("bitwise_left_shift: cannot broadcast [2] with [3]"), "{text}");
+    let floats = Tensor::new(&[1f32], CPU)?;
+    let text = message(floats.left_shift(&floats));
+    assert!(text.contains("f32 is not supported, only integers"), "{text}");
+    let text = message(x.apply_op1(Fused1::new("narrow", |x| x.cast(Lane::U16))));
+    assert!(text.contains("narrow: the result is u16, which candle does not have"), "{text}");
+    let tiny = floats.to_dtype(DType::F8E4M3)?;
+    let text = message(tiny.bitwise_not());
+    assert!(text.contains("bitlane has no such dtype"), "{text}");
+    let nine = Tensor::zeros(&[1usize; 9][..], DType::F32, CPU)?;
+    assert!(message(nine.signbit()).contains("at most 8"), "{}", message(nine.signbit()));
+    Ok(())
+}
+
+#[test]
+fn tensors_without_elements_and_without_dimensions() -> Result<()> {
+    let empty = Tensor::zeros((0, 3), DType::I64, CPU)?;
+    assert_eq!(empty.bitwise_not()?.dims(), [0, 3]);
+    assert_eq!(empty.left_shift(&Tensor::new(&[1i64, 2, 3], CPU)?)?.dims(), [0, 3]);
+    let scalar = Tensor::new(5i64, CPU)?;
+    assert_eq!(scalar.left_shift_scalar(2)?.to_scalar::<i64>()?, 20);
+    Ok(())
+}
+
+#[test]
+fn large_tensors_are_shared_among_threads() -> Result<()> {
+    let x = Tensor::arange(0u32, 3_000_000, CPU)?;
+    let y = x.apply_op1(Fused1::new("hash", |x| x.clone() ^ (x >> 16)))?.to_vec1::<u32>()?;
+    assert!(y.iter().zip(0u32..).all(|(&y, x)| y == x ^ (x >> 16)));
+    Ok(())
+}
