@@ -1,5 +1,11 @@
 //! Settings of the CPU backend: the memory that it keeps for reuse, and the threads that it uses.
 //!
+//! # Threads
+//!
+//! An operation that moves half a MiB or more is shared among threads, which the first such operation starts. A thread that
+//! has helped looks out for more work for 50 microseconds, during which it keeps a core busy, and then sleeps; as long as it
+//! does, operations from 128 KiB up are shared with it. [`set_threads`] sets how many there are.
+//!
 //! # The pool
 //!
 //! Memory of freed tensors is kept and handed out again: a new large block costs several times what an operation on

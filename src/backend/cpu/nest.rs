@@ -100,6 +100,9 @@ impl<'a> Nest<'a> {
         for _ in range {
             unit(&slots, extent(&turns));
             for (leg, turn) in self.legs.iter().zip(&mut turns) {
+                if leg.turns == 1 {
+                    continue;
+                }
                 *turn += 1;
                 if *turn < leg.turns {
                     self.shift(&mut slots, leg, 1);

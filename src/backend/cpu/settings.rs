@@ -4,8 +4,9 @@
 //! `avx2,block=512,parallel=1,threads=7`, of which every part may be missing:
 //!
 //! - `baseline`, `avx2` or `avx512`: the vector instructions, as far as the machine has them;
-//! - `block`: the bytes of the blocks in which intermediate values stay;
-//! - `parallel`: the bytes from which an operation is shared among threads;
+//! - `block`: the bytes of the blocks and squares in which intermediate values stay;
+//! - `parallel`: the bytes from which an operation is shared among threads that sleep, or a quarter of them where one is
+//!   awake;
 //! - `stream`: the bytes from which a destination is written past the caches;
 //! - `threads`: into how many parts a shared operation is cut.
 

@@ -143,19 +143,25 @@ impl Crew {
     }
 
     /// The next job to help with, however long that takes.
+    ///
+    /// Whoever was woken and has come too late looks out again before it sleeps: else every one of several short
+    /// operations in a row would wake it in vain.
     fn next(&self) -> Arc<Job> {
-        self.awake.fetch_add(1, Ordering::Relaxed);
-        let soon = self.look_out();
-        self.awake.fetch_sub(1, Ordering::Relaxed);
-        if let Some(job) = soon {
-            return job;
-        }
-        let mut offers = self.lock();
         loop {
+            self.awake.fetch_add(1, Ordering::Relaxed);
+            let soon = self.look_out();
+            self.awake.fetch_sub(1, Ordering::Relaxed);
+            if let Some(job) = soon {
+                return job;
+            }
+            let mut offers = self.lock();
             if let Some(job) = self.take(&mut offers) {
                 return job;
             }
-            offers = self.offered.wait(offers).unwrap_or_else(PoisonError::into_inner);
+            let mut offers = self.offered.wait(offers).unwrap_or_else(PoisonError::into_inner);
+            if let Some(job) = self.take(&mut offers) {
+                return job;
+            }
         }
     }
 

@@ -212,6 +212,14 @@ pub const MUTANTS: &[Mutant] = &[
         tests: "--test concurrency",
     },
     Mutant {
+        name: "locks-of-a-small-call-in-any-order",
+        file: "src/storage.rs",
+        find: "(!is_one && address(high) < address(out)).then(|| high.read())",
+        put: "(!is_one && address(high) > address(out)).then(|| high.read())",
+        breaks: "two small operations may wait for each other's locks",
+        tests: "--test concurrency",
+    },
+    Mutant {
         name: "destination-not-locked",
         file: "src/storage.rs",
         find: "                Guard::Write(storage.write())\n            } else {",
