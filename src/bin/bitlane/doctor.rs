@@ -32,7 +32,7 @@ pub fn run() -> Answer {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     found.add("threads", threads.to_string());
     found.add("vector instructions", instructions().join(" "));
-    for variable in ["BITLANE_CPU", "BITLANE_NVRTC", "BITLANE_CACHE", "RAYON_NUM_THREADS"] {
+    for variable in ["BITLANE_CPU", "BITLANE_NVRTC", "BITLANE_CACHE", "BITLANE_POOL_LIMIT"] {
         if let Some(value) = env::var_os(variable) {
             found.add(variable, value.to_string_lossy());
         }
