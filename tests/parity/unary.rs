@@ -97,12 +97,22 @@ pub fn sums(runner: &Runner, dtype: DType, force: Force) {
         (turned(&[9, 33, 5]), &[0, 2]),
         (strided(&[257, 3], &[-1, 0]), &[0]),
     ];
-    for (view, axes) in cases {
+    for (at, (view, axes)) in cases.into_iter().enumerate() {
         let what = || format!("the sum of {dtype}, {view:?} over {axes:?}, {force:?}");
         let generated = Some(&Kernel::Generated);
         runner.agree(generated, Nan::Any, what, |side| view.of(&data.lhs.0[side]).sum(axes));
+        // Over the dtypes, each meets every case.
+        let (name, function) = EXTREMES[(at + dtype as usize) % EXTREMES.len()];
+        let what = || format!("{name} of {dtype}, {view:?} over {axes:?}, {force:?}");
+        // A dtype without an order is refused on both sides.
+        runner.agree(None, Nan::Any, what, |side| function(&view.of(&data.lhs.0[side]), axes));
     }
 }
+
+type Reduction = fn(&Tensor, &[usize]) -> Result<Tensor>;
+
+const EXTREMES: [(&str, Reduction); 4] =
+    [("max", Tensor::max), ("min", Tensor::min), ("any", Tensor::any), ("all", Tensor::all)];
 
 /// The gradient, of small whole numbers where it is summed.
 fn copysign_grad(runner: &Runner, dtype: DType) {
