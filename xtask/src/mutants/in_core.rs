@@ -44,14 +44,6 @@ pub const MUTANTS: &[Mutant] = &[
         tests: "--lib overlap::",
     },
     Mutant {
-        name: "threads-of-another-process",
-        file: "src/backend/cpu/threads.rs",
-        find: "Err(owner) if owner == process => {}",
-        put: "Err(owner) if owner > 0 => {}",
-        breaks: "a forked process waits for threads that it does not have",
-        tests: "--test fork",
-    },
-    Mutant {
         name: "promotion-cell",
         file: "src/promote/paddle.rs",
         find: "BF16:  [-    -    -    -    -    -    -    -    -    F32  BF16",
