@@ -24,22 +24,11 @@ mod order;
 #[cfg(unix)]
 mod setup;
 #[cfg(unix)]
-mod virtual_driver;
-
-/// Makes a test of every function in the list. One that is forgotten here is dead code, about which clippy complains.
+#[macro_use]
+#[path = "../devices/trials.rs"]
+mod trials;
 #[cfg(unix)]
-macro_rules! trials {
-    ($ignored:ident $($module:ident { $($(#[$condition:meta])* $test:ident)* })*) => {
-        vec![$($(
-            $(#[$condition])*
-            libtest_mimic::Trial::test(concat!(stringify!($module), "::", stringify!($test)), || {
-                $module::$test();
-                Ok(())
-            })
-            .with_ignored_flag($ignored),
-        )*)*]
-    };
-}
+mod virtual_driver;
 
 #[cfg(unix)]
 fn main() {

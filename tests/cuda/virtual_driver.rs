@@ -15,6 +15,11 @@ use crate::devices::libraries::{libraries, load};
 /// Set in the processes that run a test's body, to the test's name.
 const MARK: &str = "BITLANE_ISOLATED_TEST";
 
+/// Whether this process is there for the body of one test.
+pub fn is_isolated() -> bool {
+    env::var_os(MARK).is_some()
+}
+
 /// The loaded driver.
 pub struct Driver(Library);
 

@@ -3,60 +3,83 @@
 //!
 //! What may differ is what the specification leaves open: the bits of a NaN that arithmetic made.
 //! On the virtual driver this proves the kernels' logic and the host code, and nothing about speed
-//! or about the vendor's driver and assembler, which take no part.
+//! or about the vendor's driver and assembler, which take no part. Without a device to compare with,
+//! these tests are shown as ignored.
 
-#![cfg(all(feature = "cuda", feature = "cpu", unix))]
-
+#[cfg(unix)]
 mod cases;
+#[cfg(unix)]
 mod data;
+#[cfg(unix)]
 mod destinations;
+#[cfg(unix)]
 #[path = "../devices/mod.rs"]
 mod devices;
+#[cfg(unix)]
 mod far;
+#[cfg(unix)]
 mod faults;
+#[cfg(unix)]
+mod kernels;
+#[cfg(unix)]
 #[path = "../model/mod.rs"]
+#[allow(unused_imports, reason = "the tests of the model itself are run elsewhere")]
 mod model;
+#[cfg(unix)]
 mod promoted;
+#[cfg(unix)]
 mod runner;
+#[cfg(unix)]
 mod streams;
+#[cfg(unix)]
+#[macro_use]
+#[path = "../devices/trials.rs"]
+mod trials;
+#[cfg(unix)]
 mod two_devices;
+#[cfg(unix)]
 mod unary;
+#[cfg(unix)]
 #[path = "../cuda/virtual_driver.rs"]
 mod virtual_driver;
 
-use std::collections::BTreeSet;
+#[cfg(unix)]
 use std::io::Write;
+#[cfg(unix)]
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use bitlane::introspect::{self, Force, Module};
-use bitlane::{BinaryOp, DType, Device};
+#[cfg(unix)]
+use bitlane::Device;
 
-use crate::cases::Case;
-use crate::runner::{Runner, shape_under};
-use crate::virtual_driver::Driver;
+#[cfg(unix)]
+use crate::virtual_driver::{Driver, is_isolated};
 
 /// Says something that the harness does not swallow.
+#[cfg(unix)]
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "bitlane parity: {text}");
 }
 
 /// What a kernel is made to be holds for all threads, and so do faults: one test at a time.
+#[cfg(unix)]
 fn alone() -> MutexGuard<'static, ()> {
     static GATE: Mutex<()> = Mutex::new(());
     GATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The CUDA device, or a visible word that there is none.
-fn cuda(test: &str) -> Option<Device> {
-    let device = devices::devices().into_iter().find(|device| *device != Device::cpu());
-    if device.is_none() {
-        say(&format!("{test} skipped, there is no CUDA device to compare with"));
-    }
-    device
+/// The CUDA device, which `main` has found to be there.
+#[cfg(unix)]
+fn cuda() -> Device {
+    found().expect("a CUDA device to compare with")
+}
+
+#[cfg(unix)]
+fn found() -> Option<Device> {
+    devices::devices().into_iter().find(|device| *device != Device::cpu())
 }
 
 /// What the sanitizer of a virtual driver has to say, and whether everything was freed.
+#[cfg(unix)]
 fn expect_nothing_found(device: &Device) {
     device.synchronize().unwrap();
     if let Some(driver) = Driver::in_use() {
@@ -65,157 +88,39 @@ fn expect_nothing_found(device: &Device) {
     }
 }
 
-/// The largest call, in elements, that runs on kernels it would not take by itself.
-const FORCED_LEN: usize = 2100;
-
-/// The cases of one module, apart: those that take kernels written by hand, and those that are generated for.
-fn cases_under(module: &Module, force: Force) -> (Computed, [Vec<Case>; 2]) {
-    let op: BinaryOp = module.op().parse().unwrap();
-    let dtype: DType = module.dtype().parse().unwrap();
-    let cases = cases::fresh(op, dtype).into_iter().chain(destinations::given(op, dtype));
-    // Nothing is forced on large calls, nor on those that would run as they have already.
-    let is_new = |case: &Case| {
-        force == Force::NOTHING
-            || case.len() <= FORCED_LEN && shape_under(case, force) != case.shape
+#[cfg(unix)]
+fn main() {
+    let arguments = libtest_mimic::Arguments::from_args();
+    // A process for the body of one test opens a device of its own.
+    let ignored = !is_isolated() && found().is_none();
+    let mut tests = trials! { ignored
+        kernels {
+            every_written_kernel_computes_what_the_cpu_does
+            kernels_generated_for_binary_operations
+            kernels_generated_for_one_operand
+            kernels_generated_for_sums
+            kernels_generated_for_pairs_of_dtypes
+            elements_beyond_32_bits_are_found
+        }
     };
-    let (generated, written) =
-        cases.filter(is_new).partition(|case| shape_under(case, force) == cases::GENERATED);
-    ((op, dtype), [written, generated])
-}
-
-type Computed = (BinaryOp, DType);
-
-#[test]
-fn every_written_kernel_computes_what_the_cpu_does() {
-    let Some(device) = cuda("every written kernel") else { return };
-    let _alone = alone();
-    let driver = Driver::in_use();
-    let runner = Runner::new(device.clone());
-    for force in [Force::NOTHING, Force::GATHER] {
-        introspect::force(force);
-        runner.for_each_module(|module| {
-            let ((op, dtype), [written, _]) = cases_under(module, force);
-            written.iter().for_each(|case| runner.binary(op, dtype, case, force));
-        });
-        introspect::force(Force::NOTHING);
+    let libraries = devices::libraries::libraries();
+    let ignored = libraries.is_err();
+    if let Err(reason) = libraries {
+        eprintln!("parity: what needs the virtual driver is ignored, {reason}");
     }
-    runner.expect_no_failures();
-    match &driver {
-        Some(driver) => {
-            let calls = faults::no_launch_no_result(&runner, driver);
-            say(&format!("with every launch failing, {calls} of {calls} calls gave an error"));
-        }
-        None => say("failing launches skipped, the driver is not the virtual one"),
-    }
-    report(&runner, driver.as_ref());
-    drop(runner);
-    expect_nothing_found(&device);
-}
-
-/// Each case is another kernel to compile, so a module takes one of its cases as it is, and one that is made to go
-/// element by element or with 64-bit offsets. Other modules take other cases, and so does the next run.
-#[test]
-fn kernels_generated_for_binary_operations() {
-    with_generated("kernels for binary operations", |runner| {
-        let turn = turn();
-        for (at, force) in [Force::NOTHING, Force::ELEMENTS, Force::WIDE].into_iter().enumerate() {
-            introspect::force(force);
-            let modules = introspect::modules();
-            runner.share(modules.len(), |index| {
-                if force == Force::NOTHING || index % 2 == at % 2 {
-                    let ((op, dtype), [_, generated]) = cases_under(&modules[index], force);
-                    let case = &generated[(turn + index * 7) % generated.len()];
-                    runner.binary(op, dtype, case, force);
-                }
-            });
-            introspect::force(Force::NOTHING);
+    tests.extend(trials! { ignored
+        streams { many_threads_on_many_streams }
+        two_devices {
+            operands_must_be_on_one_device
+            every_dtype_and_view_arrives
+            both_compute_the_same_at_the_same_time
         }
     });
+    libtest_mimic::run(&arguments, tests).exit();
 }
 
-#[test]
-fn kernels_generated_for_one_operand() {
-    with_generated("kernels for one operand", |runner| {
-        runner.share(DType::ALL.len(), |at| unary::all(runner, DType::ALL[at]));
-    });
-}
-
-#[test]
-fn kernels_generated_for_sums() {
-    with_generated("kernels for sums", |runner| {
-        for force in unary::SUMS {
-            introspect::force(force);
-            runner.share(DType::ALL.len(), |at| unary::sums(runner, DType::ALL[at], force));
-            introspect::force(Force::NOTHING);
-        }
-    });
-}
-
-#[test]
-fn kernels_generated_for_pairs_of_dtypes() {
-    with_generated("kernels for pairs of dtypes", |runner| {
-        let turn = turn();
-        runner.share(BinaryOp::ALL.len(), |at| promoted::pairs(runner, at, turn));
-        runner.share(promoted::EXACT.len(), |at| promoted::exact(runner, promoted::EXACT[at]));
-    });
-}
-
-/// Compares both sides, and says how many kernels that took.
-fn with_generated(what: &str, run: impl FnOnce(&Runner)) {
-    let Some(device) = cuda(what) else { return };
-    let _alone = alone();
-    let runner = Runner::new(device.clone());
-    run(&runner);
-    runner.expect_no_failures();
-    say(&format!("{what}: {} generated, {} calls", runner.generated(), runner.calls()));
-    drop(runner);
-    expect_nothing_found(&device);
-}
-
-/// Which of the many cases are taken: others in every run, or those that `BITLANE_TURN` names.
-fn turn() -> usize {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as usize % 1000;
-    let turn = std::env::var("BITLANE_TURN").ok().and_then(|turn| turn.parse().ok()).unwrap_or(now);
-    say(&format!("BITLANE_TURN={turn} repeats these cases"));
-    turn
-}
-
-/// How many kernels were executed of how many there are; fails unless it was all of them.
-fn report(runner: &Runner, driver: Option<&Driver>) {
-    let all: BTreeSet<_> = introspect::modules().iter().flat_map(Module::kernels).collect();
-    let executed: BTreeSet<_> = match driver {
-        // The driver's own count, of kernels that really took instructions.
-        Some(driver) => driver
-            .kernels()
-            .into_iter()
-            .filter(|(_, taken)| *taken > 0)
-            .map(|(name, _)| name)
-            .collect(),
-        None => runner.launched(),
-    };
-    let (device, name) = (&runner.devices[1], if driver.is_some() { "virtual" } else { "system" });
-    say(&format!(
-        "{} of {} written kernels executed on {device} ({name} driver), {} calls equal to the CPU's",
-        all.intersection(&executed).count(),
-        all.len(),
-        runner.calls()
-    ));
-    say(match driver {
-        Some(_) => {
-            "this proves the kernels' logic and the host code; it says nothing about speed, nor \
-             about the vendor's driver and assembler, which took no part"
-        }
-        None => "this proves the kernels and the host code on this device; nothing about speed",
-    });
-    let missing: Vec<_> = all.difference(&executed).map(String::as_str).collect();
-    assert!(missing.is_empty(), "never executed: {}", missing.join(" "));
-}
-
-#[test]
-fn elements_beyond_32_bits_are_found() {
-    let Some(device) = cuda("elements beyond 32 bits") else { return };
-    let _alone = alone();
-    far::bytes(&device);
-    far::wide_elements(&device);
-    expect_nothing_found(&device);
+/// The virtual driver is for Unix.
+#[cfg(not(unix))]
+fn main() {
+    eprintln!("parity: nothing is tested, the virtual driver is for Unix");
 }

@@ -63,8 +63,7 @@ fn programs(streams: &[Device]) -> Vec<Vec<Vec<Bits>>> {
     })
 }
 
-#[test]
-fn many_threads_on_many_streams() {
+pub fn many_threads_on_many_streams() {
     isolated(module_path!(), "many_threads_on_many_streams", &[], |driver| {
         let expected = programs(&vec![Device::cpu(); STREAMS]);
         for seed in 0..8 {

@@ -20,8 +20,7 @@ fn with_two_devices(name: &str, body: impl FnOnce(&[Device; 2])) {
     });
 }
 
-#[test]
-fn operands_must_be_on_one_device() {
+pub fn operands_must_be_on_one_device() {
     with_two_devices("operands_must_be_on_one_device", |devices| {
         let of = |dtype| devices.each_ref().map(|d| Tensor::zeros([3], dtype, d).unwrap());
         let masks = of(DType::Bool);
@@ -48,8 +47,7 @@ fn operands_must_be_on_one_device() {
     });
 }
 
-#[test]
-fn every_dtype_and_view_arrives() {
+pub fn every_dtype_and_view_arrives() {
     with_two_devices("every_dtype_and_view_arrives", |devices| {
         for &dtype in DType::ALL {
             let elements = Random::new(dtype as u64).elements(dtype, 1000);
@@ -72,8 +70,7 @@ fn every_dtype_and_view_arrives() {
     });
 }
 
-#[test]
-fn both_compute_the_same_at_the_same_time() {
+pub fn both_compute_the_same_at_the_same_time() {
     with_two_devices("both_compute_the_same_at_the_same_time", |devices| {
         let work = |device: &Device| {
             let mut results = Vec::new();

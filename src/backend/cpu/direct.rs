@@ -4,7 +4,7 @@
 //! `walk` would come to the same loop; small calls are spared the detour.
 
 use super::convert::{Hop, hop};
-use super::kernels::{Recipe, recipe};
+use super::kernels::recipe;
 use super::loops::{Kernel, Kernels, Versions};
 use super::settings::Settings;
 use super::sharing;
@@ -13,9 +13,20 @@ use crate::DType;
 use crate::backend::Memory;
 use crate::op::ElementOp;
 use crate::plan::OUT;
-use crate::program::{Action, Input, Request, Value};
+use crate::program::{Action, Input, Request, Step, Value};
 use crate::scalar::ElementBytes;
 use crate::storage::Access;
+
+/// The loop of a step, if it takes just one, and whether the arguments come in the opposite order.
+pub(super) fn single(step: &Step) -> Option<(&'static Kernels, bool)> {
+    match step.action {
+        Action::Cast => match hop(step.dtype, step.result) {
+            Hop::Loop(kernels) => Some((kernels, false)),
+            _ => None,
+        },
+        Action::Apply(op) => recipe(op, step.dtype)?.single(),
+    }
+}
 
 /// Runs a request if it is so simple, and says whether it was.
 pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Settings) -> bool {
@@ -28,17 +39,7 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Setting
     if !is_one && plan.slots[OUT].strides[0] != 1 {
         return false;
     }
-    let (kernels, swap) = match step.action {
-        Action::Cast => match hop(step.dtype, step.result) {
-            Hop::Loop(kernels) => (kernels, false),
-            _ => return false,
-        },
-        Action::Apply(op) => match recipe(op, step.dtype) {
-            Some(Recipe::Loop(kernels)) => (kernels, false),
-            Some(Recipe::Swapped(kernels)) => (kernels, true),
-            _ => return false,
-        },
-    };
+    let Some((kernels, swap)) = single(step) else { return false };
     let mut bytes = request.out.size();
     let mut args = [std::ptr::null::<u8>(); 3];
     let mut still = [false; 3];
@@ -115,11 +116,7 @@ impl Dense {
         if len == 0 || op.arity() != 2 || bytes >= sharing::line(&settings) {
             return None;
         }
-        let (kernels, swapped) = match recipe(op, dtype)? {
-            Recipe::Loop(kernels) => (kernels, false),
-            Recipe::Swapped(kernels) => (kernels, true),
-            _ => return None,
-        };
+        let (kernels, swapped) = recipe(op, dtype)?.single()?;
         let still = [swapped && is_number, !swapped && is_number, false];
         let (versions, again) = version(kernels, still, 2)?;
         let kernel = versions[settings.level as usize];

@@ -28,6 +28,18 @@ pub(super) enum Recipe {
     False,
 }
 
+impl Recipe {
+    /// The loop, if there is one and nothing else, and whether its arguments come in the opposite order.
+    #[inline]
+    pub(super) fn single(self) -> Option<(&'static Kernels, bool)> {
+        match self {
+            Recipe::Loop(kernels) => Some((kernels, false)),
+            Recipe::Swapped(kernels) => Some((kernels, true)),
+            _ => None,
+        }
+    }
+}
+
 /// A match on a dtype over groups of dtypes and the types that stand for them.
 macro_rules! table {
     ($dtype:ident: $form:ident $function:ident $($group:ident)*) => {

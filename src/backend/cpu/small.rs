@@ -6,12 +6,11 @@
 use std::mem::MaybeUninit;
 
 use super::address;
-use super::convert::{Hop, hop};
-use super::kernels::{Recipe, recipe};
+use super::direct::single;
 use super::settings::Settings;
 use super::transfer::splat;
 use crate::plan::OUT;
-use crate::program::{Action, Input, Request, Value};
+use crate::program::{Input, Request, Value};
 use crate::storage::Access;
 
 /// The most elements.
@@ -73,17 +72,7 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Setting
         };
     }
     for (index, step) in steps.iter().enumerate() {
-        let (kernels, swapped) = match step.action {
-            Action::Cast => match hop(step.dtype, step.result) {
-                Hop::Loop(kernels) => (kernels, false),
-                _ => return false,
-            },
-            Action::Apply(op) => match recipe(op, step.dtype) {
-                Some(Recipe::Loop(kernels)) => (kernels, false),
-                Some(Recipe::Swapped(kernels)) => (kernels, true),
-                _ => return false,
-            },
-        };
+        let Some((kernels, swapped)) = single(step) else { return false };
         let mut args = [std::ptr::null::<u8>(); 3];
         for (arg, value) in args.iter_mut().zip(step.arguments()) {
             *arg = match value {

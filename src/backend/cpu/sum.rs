@@ -6,29 +6,28 @@
 //! subtree.
 
 mod terms;
+mod totals;
 mod tree;
 
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
-use num_complex::Complex;
 use smallvec::SmallVec;
 
 use self::terms::Terms;
+use self::totals::{Largest, Smallest, Total};
 use self::tree::{Forest, Tree, Vector};
 use super::Call;
 use super::blocks::{Frame, Place, Scratch};
 use super::convert::{Hop, hop};
-use super::element::{self, Apply};
 use super::kernels::{Recipe, recipe};
-use super::loops::{Kernel, Kernels, Versions};
+use super::loops::{Kernel, Kernels};
 use super::nest::Nest;
 use super::script::{Lie, Memory, Phase, Script};
 use super::settings::Settings;
 use super::sharing::Team;
 use super::transfer::{Extent, Steps, scatter};
 use crate::DType;
-use crate::op::ElementOp;
 use crate::plan::{OUT, Plan};
 use crate::program::{Accumulator, Combine, Fold, Reduction};
 
@@ -69,105 +68,6 @@ pub(super) fn run(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Setting
 fn run_as<A: Total>(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
     Sums::<A>::new(call, reduction, settings)?.run();
     Some(())
-}
-
-/// What terms are folded into, and how.
-pub(super) trait Total: Copy + Send + Sync {
-    const DTYPE: DType;
-    /// What changes nothing that it is combined with.
-    const NOTHING: Self;
-    /// The operation that combines two totals.
-    const COMBINE: ElementOp;
-    /// The loops that combine neighbours.
-    const HALVE: &'static Versions;
-    fn plus(self, right: Self) -> Self;
-    /// A sum divided by a number of terms; only sums of fractions are.
-    fn over(self, _: f64) -> Self {
-        self
-    }
-}
-
-impl Total for u64 {
-    const DTYPE: DType = DType::U64;
-    const NOTHING: u64 = 0;
-    const COMBINE: ElementOp = ElementOp::Add;
-    const HALVE: &'static Versions = &Kernels::halve::<u64, element::Add>();
-
-    fn plus(self, right: u64) -> u64 {
-        self.wrapping_add(right)
-    }
-}
-
-impl Total for f64 {
-    const DTYPE: DType = DType::F64;
-    const NOTHING: f64 = -0.0;
-    const COMBINE: ElementOp = ElementOp::Add;
-    const HALVE: &'static Versions = &Kernels::halve::<f64, element::Add>();
-
-    fn plus(self, right: f64) -> f64 {
-        self + right
-    }
-
-    fn over(self, count: f64) -> f64 {
-        self / count
-    }
-}
-
-impl Total for [f64; 2] {
-    const DTYPE: DType = DType::C128;
-    const NOTHING: [f64; 2] = [-0.0; 2];
-    const COMBINE: ElementOp = ElementOp::Add;
-    const HALVE: &'static Versions = &Kernels::halve::<Complex<f64>, element::Add>();
-
-    fn plus(self, right: [f64; 2]) -> [f64; 2] {
-        [self[0] + right[0], self[1] + right[1]]
-    }
-
-    fn over(self, count: f64) -> [f64; 2] {
-        self.map(|part| part / count)
-    }
-}
-
-/// A total that is the larger of two.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Largest<T>(T);
-
-/// A total that is the smaller of two.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Smallest<T>(T);
-
-macro_rules! extremes {
-    ($($total:ty: $dtype:ident $lowest:expr, $highest:expr;)*) => {$(
-        impl Total for Largest<$total> {
-            const DTYPE: DType = DType::$dtype;
-            const NOTHING: Self = Largest($lowest);
-            const COMBINE: ElementOp = ElementOp::Maximum;
-            const HALVE: &'static Versions = &Kernels::halve::<$total, element::Maximum>();
-
-            fn plus(self, right: Self) -> Self {
-                Largest(element::Maximum::apply(self.0, right.0))
-            }
-        }
-
-        impl Total for Smallest<$total> {
-            const DTYPE: DType = DType::$dtype;
-            const NOTHING: Self = Smallest($highest);
-            const COMBINE: ElementOp = ElementOp::Minimum;
-            const HALVE: &'static Versions = &Kernels::halve::<$total, element::Minimum>();
-
-            fn plus(self, right: Self) -> Self {
-                Smallest(element::Minimum::apply(self.0, right.0))
-            }
-        }
-    )*};
-}
-
-extremes! {
-    u64: U64 u64::MIN, u64::MAX;
-    i64: I64 i64::MIN, i64::MAX;
-    f64: F64 f64::NEG_INFINITY, f64::INFINITY;
 }
 
 /// A loop nest along which the program is run.

@@ -1,0 +1,161 @@
+//! Every kernel that is written by hand, and a share of those that are generated.
+
+use std::collections::BTreeSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bitlane::introspect::{self, Force, Module};
+use bitlane::{BinaryOp, DType};
+
+use crate::cases::{self, Case};
+use crate::runner::{Runner, shape_under};
+use crate::virtual_driver::Driver;
+use crate::{alone, cuda, destinations, expect_nothing_found, far, faults, promoted, say, unary};
+
+/// The largest call, in elements, that runs on kernels it would not take by itself.
+const FORCED_LEN: usize = 2100;
+
+/// The cases of one module, apart: those that take kernels written by hand, and those that are generated for.
+fn cases_under(module: &Module, force: Force) -> (Computed, [Vec<Case>; 2]) {
+    let op: BinaryOp = module.op().parse().unwrap();
+    let dtype: DType = module.dtype().parse().unwrap();
+    let cases = cases::fresh(op, dtype).into_iter().chain(destinations::given(op, dtype));
+    // Nothing is forced on large calls, nor on those that would run as they have already.
+    let is_new = |case: &Case| {
+        force == Force::NOTHING
+            || case.len() <= FORCED_LEN && shape_under(case, force) != case.shape
+    };
+    let (generated, written) =
+        cases.filter(is_new).partition(|case| shape_under(case, force) == cases::GENERATED);
+    ((op, dtype), [written, generated])
+}
+
+type Computed = (BinaryOp, DType);
+
+pub fn every_written_kernel_computes_what_the_cpu_does() {
+    let device = cuda();
+    let _alone = alone();
+    let driver = Driver::in_use();
+    let runner = Runner::new(device.clone());
+    for force in [Force::NOTHING, Force::GATHER] {
+        introspect::force(force);
+        runner.for_each_module(|module| {
+            let ((op, dtype), [written, _]) = cases_under(module, force);
+            written.iter().for_each(|case| runner.binary(op, dtype, case, force));
+        });
+        introspect::force(Force::NOTHING);
+    }
+    runner.expect_no_failures();
+    match &driver {
+        Some(driver) => {
+            let calls = faults::no_launch_no_result(&runner, driver);
+            say(&format!("with every launch failing, {calls} of {calls} calls gave an error"));
+        }
+        None => say("failing launches skipped, the driver is not the virtual one"),
+    }
+    report(&runner, driver.as_ref());
+    drop(runner);
+    expect_nothing_found(&device);
+}
+
+/// Each case is another kernel to compile, so a module takes one of its cases as it is, and one that is made to go
+/// element by element or with 64-bit offsets. Other modules take other cases, and so does the next run.
+pub fn kernels_generated_for_binary_operations() {
+    with_generated("kernels for binary operations", |runner| {
+        let turn = turn();
+        for (at, force) in [Force::NOTHING, Force::ELEMENTS, Force::WIDE].into_iter().enumerate() {
+            introspect::force(force);
+            let modules = introspect::modules();
+            runner.share(modules.len(), |index| {
+                if force == Force::NOTHING || index % 2 == at % 2 {
+                    let ((op, dtype), [_, generated]) = cases_under(&modules[index], force);
+                    let case = &generated[(turn + index * 7) % generated.len()];
+                    runner.binary(op, dtype, case, force);
+                }
+            });
+            introspect::force(Force::NOTHING);
+        }
+    });
+}
+
+pub fn kernels_generated_for_one_operand() {
+    with_generated("kernels for one operand", |runner| {
+        runner.share(DType::ALL.len(), |at| unary::all(runner, DType::ALL[at]));
+    });
+}
+
+pub fn kernels_generated_for_sums() {
+    with_generated("kernels for sums", |runner| {
+        for force in unary::SUMS {
+            introspect::force(force);
+            runner.share(DType::ALL.len(), |at| unary::sums(runner, DType::ALL[at], force));
+            introspect::force(Force::NOTHING);
+        }
+    });
+}
+
+pub fn kernels_generated_for_pairs_of_dtypes() {
+    with_generated("kernels for pairs of dtypes", |runner| {
+        let turn = turn();
+        runner.share(BinaryOp::ALL.len(), |at| promoted::pairs(runner, at, turn));
+        runner.share(promoted::EXACT.len(), |at| promoted::exact(runner, promoted::EXACT[at]));
+    });
+}
+
+/// Compares both sides, and says how many kernels that took.
+fn with_generated(what: &str, run: impl FnOnce(&Runner)) {
+    let device = cuda();
+    let _alone = alone();
+    let runner = Runner::new(device.clone());
+    run(&runner);
+    runner.expect_no_failures();
+    say(&format!("{what}: {} generated, {} calls", runner.generated(), runner.calls()));
+    drop(runner);
+    expect_nothing_found(&device);
+}
+
+/// Which of the many cases are taken: others in every run, or those that `BITLANE_TURN` names.
+fn turn() -> usize {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as usize % 1000;
+    let turn = std::env::var("BITLANE_TURN").ok().and_then(|turn| turn.parse().ok()).unwrap_or(now);
+    say(&format!("BITLANE_TURN={turn} repeats these cases"));
+    turn
+}
+
+/// How many kernels were executed of how many there are; fails unless it was all of them.
+fn report(runner: &Runner, driver: Option<&Driver>) {
+    let all: BTreeSet<_> = introspect::modules().iter().flat_map(Module::kernels).collect();
+    let executed: BTreeSet<_> = match driver {
+        // The driver's own count, of kernels that really took instructions.
+        Some(driver) => driver
+            .kernels()
+            .into_iter()
+            .filter(|(_, taken)| *taken > 0)
+            .map(|(name, _)| name)
+            .collect(),
+        None => runner.launched(),
+    };
+    let (device, name) = (&runner.devices[1], if driver.is_some() { "virtual" } else { "system" });
+    say(&format!(
+        "{} of {} written kernels executed on {device} ({name} driver), {} calls equal to the CPU's",
+        all.intersection(&executed).count(),
+        all.len(),
+        runner.calls()
+    ));
+    say(match driver {
+        Some(_) => {
+            "this proves the kernels' logic and the host code; it says nothing about speed, nor \
+             about the vendor's driver and assembler, which took no part"
+        }
+        None => "this proves the kernels and the host code on this device; nothing about speed",
+    });
+    let missing: Vec<_> = all.difference(&executed).map(String::as_str).collect();
+    assert!(missing.is_empty(), "never executed: {}", missing.join(" "));
+}
+
+pub fn elements_beyond_32_bits_are_found() {
+    let device = cuda();
+    let _alone = alone();
+    far::bytes(&device);
+    far::wide_elements(&device);
+    expect_nothing_found(&device);
+}
