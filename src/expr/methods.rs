@@ -5,11 +5,12 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Su
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::{Expr, Operation};
+use super::{Expr, Operation, Root};
 use crate::op::{BinaryOp, ElementOp, Shift, for_each_op};
 use crate::operand::for_each_number;
 use crate::ops::Reduce;
 use crate::ops::operators::for_each_operator;
+use crate::promote::Rules;
 use crate::{DType, Scalar};
 
 macro_rules! define_methods {
@@ -149,7 +150,7 @@ impl<'a> Expr<'a> {
     }
 
     fn reduce(self, reduce: Reduce, axes: &[usize]) -> Expr<'a> {
-        Expr::node(Operation::Reduce(reduce, axes.into()), [self])
+        Expr { root: Root::reduction(reduce, axes, self.root), rules: Rules::default() }
     }
 }
 

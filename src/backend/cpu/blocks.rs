@@ -14,6 +14,11 @@ impl<const BYTES: usize> Scratch<BYTES> {
     pub(super) const fn new() -> Scratch<BYTES> {
         Scratch(MaybeUninit::uninit())
     }
+
+    /// The first byte.
+    pub(super) const fn start(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
 }
 
 /// A script with its registers.
@@ -43,7 +48,7 @@ impl<'a> Frame<'a> {
     ) -> Frame<'a> {
         let block_len = script.block_len(bytes.min(BYTES));
         let stride = block_len.saturating_mul(script.widest).next_multiple_of(16);
-        Frame { script, registers: scratch.0.as_mut_ptr().cast(), stride, block_len }
+        Frame { script, registers: scratch.start(), stride, block_len }
     }
 
     /// The address of the elements, or the one element, of a source.
