@@ -57,14 +57,14 @@ pub(crate) fn dense(
     }
 }
 
-/// An empty chain, if the device runs chains.
+/// Whether the device runs chains.
+#[cfg(feature = "cpu")]
 #[inline]
-pub(crate) fn chain(device: &Device) -> Option<Chain> {
+pub(crate) fn has_chains(device: &Device) -> bool {
     match device.kind() {
-        #[cfg(feature = "cpu")]
-        Kind::Cpu => Some(Chain::new()),
+        Kind::Cpu => true,
         #[cfg(feature = "cuda")]
-        Kind::Cuda(_) => None,
+        Kind::Cuda(_) => false,
     }
 }
 
@@ -82,42 +82,6 @@ impl Dense {
         _: (&Memory, usize),
         _: (&Memory, usize),
         _: Option<&crate::scalar::ElementBytes>,
-        _: (&Memory, usize),
-    ) {
-        match *self {}
-    }
-}
-
-/// There is none either.
-#[cfg(not(feature = "cpu"))]
-pub(crate) enum Chain {}
-
-#[cfg(not(feature = "cpu"))]
-#[derive(Clone, Copy)]
-pub(crate) enum Link {}
-
-#[cfg(not(feature = "cpu"))]
-impl Chain {
-    pub(crate) fn input(&mut self, _: crate::program::Input) -> Option<Link> {
-        match *self {}
-    }
-
-    pub(crate) fn apply(&mut self, _: ElementOp, _: DType, _: [Link; 3]) -> Option<Link> {
-        match *self {}
-    }
-
-    pub(crate) fn cast(&mut self, _: Link, _: DType, _: DType) -> Option<Link> {
-        match *self {}
-    }
-
-    pub(crate) fn is_ready(&self, _: Link, _: usize) -> bool {
-        match *self {}
-    }
-
-    pub(crate) fn run<'m>(
-        &self,
-        _: usize,
-        _: impl Fn(usize) -> (&'m Memory, usize),
         _: (&Memory, usize),
     ) {
         match *self {}

@@ -4,6 +4,7 @@
 //! an expression one per node; each addition promotes, broadcasts and refuses just as the others do.
 //! [`run`](Call::run) then finds a destination, makes the plan and asks the backend.
 
+#[cfg(feature = "cpu")]
 pub(crate) mod chain;
 mod run;
 pub(crate) mod short;

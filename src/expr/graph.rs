@@ -58,6 +58,7 @@ impl Default for Inputs<'_> {
 
 impl<'a> Inputs<'a> {
     /// Adds an input, and gives its place.
+    #[inline]
     fn push(&mut self, operand: Operand<'a>) -> u16 {
         match self.few.get_mut(self.len) {
             Some(free) => *free = operand,
@@ -67,6 +68,7 @@ impl<'a> Inputs<'a> {
         self.len as u16 - 1
     }
 
+    #[inline]
     fn get(&self, place: u16) -> &Operand<'a> {
         let place = usize::from(place);
         self.few.get(place).unwrap_or_else(|| &self.more[place - FEW])
@@ -139,80 +141,124 @@ pub(super) enum Argument<'b, 'a> {
 }
 
 impl<'a> Root<'a> {
-    /// A reduction of an expression.
-    pub(super) fn reduction(reduce: Reduce, axes: &[usize], terms: Root<'a>) -> Root<'a> {
-        let mut root = Root::node(Operation::Reduce(reduce, 0), [terms]);
-        if let Root::Graph(graph) = &mut root {
-            Arc::make_mut(graph).set_axes(axes);
-        }
-        root
+    /// An operation on one expression.
+    pub(super) fn unary(operation: Operation, x: Root<'a>) -> Root<'a> {
+        let (mut graph, x, _) = x.open();
+        Arc::make_mut(&mut graph).push(operation, [x; 3]);
+        Root::Graph(graph)
     }
 
-    /// An operation on expressions.
-    pub(super) fn node<const N: usize>(operation: Operation, operands: [Root<'a>; N]) -> Root<'a> {
-        let mut operands = operands.map(Some);
-        // Only the first graph can be extended, since its operations come before those of the others.
-        let first = operands.iter_mut().find(|operand| matches!(operand, Some(Root::Graph(_))));
-        let mut own = None;
-        if let Some(first) = first
-            && matches!(first, Some(Root::Graph(graph)) if graph.can_grow())
-        {
-            own = first.take();
-        }
-        let (mut graph, is_extended) = match own {
-            Some(Root::Graph(graph)) => (graph, true),
-            _ => (Arc::default(), false),
-        };
-        // Nobody else holds it, so nothing is cloned.
-        let it = Arc::make_mut(&mut graph);
-        let mut places = [Place::Node((it.nodes.len() as u16).saturating_sub(1)); 3];
-        // Operations must not be put before a part that is computed first.
-        let mut can_copy = is_extended;
-        for (place, operand) in places.iter_mut().zip(operands) {
-            if let Some(operand) = operand {
-                *place = it.operand(operand, &mut can_copy);
+    /// An operation on two expressions.
+    #[inline]
+    pub(super) fn binary(operation: Operation, x: Root<'a>, y: Root<'a>) -> Root<'a> {
+        match (x, y) {
+            (Root::Input(x), Root::Input(y)) => Root::Graph(Graph::of_inputs(operation, x, y)),
+            // An input is read when it is used, so the operations on the right come first.
+            (Root::Input(x), Root::Graph(mut graph)) if graph.can_grow() => {
+                let it = Arc::make_mut(&mut graph);
+                let (x, y) = (Place::Input(it.inputs.push(x)), it.result());
+                it.push(operation, [x, y, y]);
+                Root::Graph(graph)
+            }
+            (x, y) => {
+                let (mut graph, x, can_copy) = x.open();
+                let it = Arc::make_mut(&mut graph);
+                let (y, _) = it.operand(y, can_copy);
+                it.push(operation, [x, y, y]);
+                Root::Graph(graph)
             }
         }
-        it.nodes.push(Node { operation, places });
+    }
+
+    /// An operation on three expressions.
+    pub(super) fn ternary(operation: Operation, [x, y, z]: [Root<'a>; 3]) -> Root<'a> {
+        let (mut graph, x, can_copy) = x.open();
+        let it = Arc::make_mut(&mut graph);
+        let (y, can_copy) = it.operand(y, can_copy);
+        let (z, _) = it.operand(z, can_copy);
+        it.push(operation, [x, y, z]);
         Root::Graph(graph)
+    }
+
+    /// A reduction of an expression.
+    pub(super) fn reduction(reduce: Reduce, axes: &[usize], terms: Root<'a>) -> Root<'a> {
+        let (mut graph, terms, _) = terms.open();
+        let it = Arc::make_mut(&mut graph);
+        it.axes.push(axes.into());
+        it.push(Operation::Reduce(reduce, it.axes.len() as u16 - 1), [terms; 3]);
+        Root::Graph(graph)
+    }
+
+    /// A graph that nobody else holds, to which an operation with this first operand can be added; the place of the operand,
+    /// and whether operations of the next one may be copied.
+    #[inline]
+    fn open(self) -> (Arc<Graph<'a>>, Place, bool) {
+        match self {
+            Root::Graph(graph) if graph.can_grow() => {
+                let place = graph.result();
+                (graph, place, true)
+            }
+            other => {
+                let mut graph = Graph::default();
+                let (place, can_copy) = graph.operand(other, true);
+                (Arc::new(graph), place, can_copy)
+            }
+        }
     }
 }
 
 impl<'a> Graph<'a> {
+    /// A new graph of one operation.
+    fn of_inputs(operation: Operation, x: Operand<'a>, y: Operand<'a>) -> Arc<Graph<'a>> {
+        let nothing = || Operand::from(Scalar::Int(0));
+        let places = [Place::Input(0), Place::Input(1), Place::Input(1)];
+        let mut nodes = SmallVec::new();
+        nodes.push(Node { operation, places });
+        let few = [x, y, nothing(), nothing()];
+        let inputs = Inputs { few, more: Vec::new(), len: 2 };
+        Arc::new(Graph { nodes, inputs, parts: Vec::new(), axes: Vec::new() })
+    }
+
     /// Whether an operation may be added: nobody else holds the graph.
+    #[inline]
     fn can_grow(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) == 1 && self.nodes.len() < MAX_LEN
     }
 
-    /// Finds a place for an operand of the operation that will be added next.
-    fn operand(&mut self, operand: Root<'a>, can_copy: &mut bool) -> Place {
-        let graph = match operand {
-            Root::Input(operand) => {
-                return Place::Input(self.inputs.push(operand));
-            }
-            Root::Graph(graph) => graph,
-        };
-        let is_short = graph.nodes.len() <= MAX_COPIED.min(MAX_LEN - 1 - self.nodes.len());
-        if !(*can_copy && is_short) {
-            return self.part(graph, can_copy);
+    /// The place of the last result.
+    #[inline]
+    fn result(&self) -> Place {
+        Place::Node((self.nodes.len() as u16).saturating_sub(1))
+    }
+
+    #[inline]
+    fn push(&mut self, operation: Operation, places: [Place; 3]) {
+        self.nodes.push(Node { operation, places });
+    }
+
+    /// Finds a place for an operand of the operation that will be added next. Operations must not be copied before a part that
+    /// is computed first, so none may be after there was one.
+    #[inline]
+    fn operand(&mut self, operand: Root<'a>, can_copy: bool) -> (Place, bool) {
+        match operand {
+            Root::Input(operand) => (Place::Input(self.inputs.push(operand)), can_copy),
+            Root::Graph(graph) => self.graph(graph, can_copy),
+        }
+    }
+
+    fn graph(&mut self, graph: Arc<Graph<'a>>, can_copy: bool) -> (Place, bool) {
+        let is_short =
+            graph.nodes.len() <= MAX_COPIED && self.nodes.len() + graph.nodes.len() < MAX_LEN;
+        if !(can_copy && is_short) {
+            return (self.part(graph), false);
         }
         match Arc::try_unwrap(graph) {
-            Ok(graph) => self.append(graph),
-            Err(graph) => self.part(graph, can_copy),
+            Ok(graph) => (self.append(graph), true),
+            Err(graph) => (self.part(graph), false),
         }
     }
 
-    /// Sets the axes of the reduction that was added last.
-    fn set_axes(&mut self, axes: &[usize]) {
-        let place = self.axes.len() as u16;
-        if let Some(Node { operation: Operation::Reduce(_, own), .. }) = self.nodes.last_mut() {
-            *own = place;
-            self.axes.push(axes.into());
-        }
-    }
-
-    fn part(&mut self, graph: Arc<Graph<'a>>, can_copy: &mut bool) -> Place {
-        *can_copy = false;
+    fn part(&mut self, graph: Arc<Graph<'a>>) -> Place {
         let known = self.parts.iter().position(|part| Arc::ptr_eq(part, &graph));
         Place::Part(known.unwrap_or_else(|| {
             self.parts.push(graph);
@@ -241,7 +287,7 @@ impl<'a> Graph<'a> {
         self.inputs.append(std::mem::take(&mut other.inputs));
         self.parts.append(&mut other.parts);
         self.axes.append(&mut other.axes);
-        Place::Node(self.nodes.len() as u16 - 1)
+        self.result()
     }
 
     /// The operands of an operation.
@@ -253,12 +299,18 @@ impl<'a> Graph<'a> {
     }
 
     /// An operand of an operation.
+    #[inline]
     pub(super) fn argument(&self, node: &Node, index: usize) -> Argument<'_, 'a> {
         match node.places[index] {
             Place::Input(index) => Argument::Input(self.inputs.get(index)),
             Place::Node(index) => Argument::Node(usize::from(index)),
             Place::Part(index) => Argument::Part(&self.parts[usize::from(index)]),
         }
+    }
+
+    /// Graphs that are operands of the operations.
+    pub(super) fn parts(&self) -> &[Arc<Graph<'a>>] {
+        &self.parts
     }
 
     /// The axes of a reduction.

@@ -61,7 +61,7 @@ impl Expr<'_> {
             }
             Root::Graph(graph) => {
                 let op = graph.nodes.last().map_or("expression", |node| node.operation.name());
-                (walk(graph, |visit| lowering.node(visit))?, op)
+                (walk(graph, |visit| lowering.node(&visit))?, op)
             }
         };
         let Lowering { mut call, over, .. } = lowering;
@@ -94,28 +94,32 @@ struct Lowering<'b> {
 
 impl<'b> Lowering<'b> {
     /// Adds an operand, unless it is there already.
-    fn term<'a: 'b>(&mut self, item: Item<'b, 'a, Elements<'b>>) -> Result<Term<'b>> {
-        match item {
-            Item::Value(elements) => Ok(Term::Elements(elements)),
-            Item::Input(operand) => {
+    fn term(&mut self, visit: &Visit<'_, 'b, '_, Elements<'b>>, index: usize) -> Result<Term<'b>> {
+        match visit.operand(index) {
+            Some(Item::Value(elements)) => Ok(Term::Elements(elements)),
+            Some(Item::Input(operand)) => {
                 let term = self.call.operand(operand);
                 self.check_inputs()?;
                 Ok(term)
             }
+            None => Err(Error::InvalidArgument {
+                op: visit.node.operation.name(),
+                reason: "the operands are missing".into(),
+            }),
         }
     }
 
     /// Adds an operation.
-    fn node<'a: 'b>(&mut self, visit: Visit<'b, 'a, Elements<'b>>) -> Result<Elements<'b>> {
-        let Visit { graph, node, operands: [x, y, z], is_root } = visit;
+    fn node(&mut self, visit: &Visit<'_, 'b, '_, Elements<'b>>) -> Result<Elements<'b>> {
+        let node = visit.node;
         let op = || node.operation.name();
         let refused = |reason: String| Error::InvalidArgument { op: op(), reason };
         self.nodes += 1;
-        let x = self.term(x)?;
+        let x = self.term(visit, 0)?;
         let result = match node.operation {
-            Operation::Reduce(reduce, axes) if is_root => {
+            Operation::Reduce(reduce, axes) if visit.is_root => {
                 let terms = elements(op(), x)?;
-                let (terms, over) = reduce.of(&mut self.call, terms, graph.axes(axes))?;
+                let (terms, over) = reduce.of(&mut self.call, terms, visit.graph.axes(axes))?;
                 self.over = Some(over);
                 return Ok(terms);
             }
@@ -133,11 +137,11 @@ impl<'b> Lowering<'b> {
             Operation::Unary(unary) => self.call.unary(unary, elements(op(), x)?)?,
             Operation::Cast(dtype) => self.call.cast(elements(op(), x)?, dtype),
             Operation::Binary(binary) => {
-                let y = self.term(y)?;
+                let y = self.term(visit, 1)?;
                 self.call.binary(binary, x, y, self.rules)?
             }
             Operation::Select => {
-                let (y, z) = (self.term(y)?, self.term(z)?);
+                let (y, z) = (self.term(visit, 1)?, self.term(visit, 2)?);
                 self.call.select(x, y, z, self.rules)?
             }
         };

@@ -4,10 +4,11 @@ mod display;
 mod graph;
 mod lower;
 mod methods;
+#[cfg(feature = "cpu")]
 mod short;
 mod walk;
 
-use self::graph::{Operation, Root};
+use self::graph::Root;
 use crate::call::Target;
 use crate::promote::Rules;
 use crate::{DType, Operand, Result, Tensor};
@@ -52,8 +53,9 @@ pub struct Expr<'a> {
 }
 
 impl<'a> Expr<'a> {
-    fn node<const N: usize>(operation: Operation, operands: [Expr<'a>; N]) -> Expr<'a> {
-        let root = Root::node(operation, operands.map(|operand| operand.root));
+    /// By the default rules, whatever those of its operands were.
+    #[inline]
+    fn of(root: Root<'a>) -> Expr<'a> {
         Expr { root, rules: Rules::default() }
     }
 
@@ -118,10 +120,16 @@ impl<'a> Expr<'a> {
     }
 
     fn run_into(&self, target: Target<'_>) -> Result<Tensor> {
-        match self.run_short(target) {
-            Some(result) => result,
-            None => self.lower()?.run(target),
+        #[cfg(feature = "cpu")]
+        if let Some(result) = self.run_short(target) {
+            return result;
         }
+        self.run_long(target)
+    }
+
+    #[cold]
+    fn run_long(&self, target: Target<'_>) -> Result<Tensor> {
+        self.lower()?.run(target)
     }
 
     /// Writes the result to a tensor instead of a new one. It keeps its dtype and shape: the result must have that
@@ -216,6 +224,6 @@ impl Tensor {
 
 impl<'a, T: Into<Operand<'a>>> From<T> for Expr<'a> {
     fn from(operand: T) -> Self {
-        Expr { root: Root::Input(operand.into()), rules: Rules::default() }
+        Expr::of(Root::Input(operand.into()))
     }
 }

@@ -15,13 +15,13 @@ pub(super) enum Item<'b, 'a, V> {
 }
 
 /// An operation on the way.
-pub(super) struct Visit<'b, 'a, V> {
+pub(super) struct Visit<'w, 'b, 'a, V> {
     pub(super) graph: &'b Graph<'a>,
     pub(super) node: &'b Node,
-    /// Those beyond the arity repeat the first.
-    pub(super) operands: [Item<'b, 'a, V>; 3],
     /// Whether it is the last one of all.
     pub(super) is_root: bool,
+    first: usize,
+    values: &'w Values<V>,
 }
 
 /// A graph that is not finished.
@@ -43,9 +43,10 @@ struct Values<V> {
 
 /// Calls a function for every operation, operands before operations and left before right, and gives what it has made of the
 /// last. There is no recursion, so that no depth overflows the stack.
+#[inline]
 pub(super) fn walk<'b, 'a, V: Copy, E>(
     root: &'b Arc<Graph<'a>>,
-    mut visit: impl FnMut(Visit<'b, 'a, V>) -> Result<V, E>,
+    mut visit: impl FnMut(Visit<'_, 'b, 'a, V>) -> Result<V, E>,
 ) -> Result<V, E> {
     let mut values = Values { open: SmallVec::new(), finished: SmallVec::new() };
     let mut waiting: SmallVec<[Frame<'b, 'a>; 4]> = SmallVec::new();
@@ -54,18 +55,15 @@ pub(super) fn walk<'b, 'a, V: Copy, E>(
         let graph = frame.graph;
         // A graph has at least one operation.
         let node = &graph.nodes[frame.next];
-        let operands = match values.operands(&frame, node) {
-            Ok(operands) => operands,
-            Err(part) => {
-                let inner = Frame { graph: part, next: 0, first: values.open.len() };
-                waiting.push(std::mem::replace(&mut frame, inner));
-                continue;
-            }
-        };
+        if let Some(part) = values.missing(graph, node) {
+            let inner = Frame { graph: part, next: 0, first: values.open.len() };
+            waiting.push(std::mem::replace(&mut frame, inner));
+            continue;
+        }
         frame.next += 1;
         let is_last = frame.next == graph.nodes.len();
         let is_root = is_last && waiting.is_empty();
-        let value = visit(Visit { graph, node, operands, is_root })?;
+        let value = visit(Visit { graph, node, is_root, first: frame.first, values: &values })?;
         if !is_last {
             values.open.push(value);
             continue;
@@ -78,27 +76,33 @@ pub(super) fn walk<'b, 'a, V: Copy, E>(
 }
 
 impl<V: Copy> Values<V> {
-    /// The operands of an operation, or else a graph that has to be walked first.
-    fn operands<'b, 'a>(
-        &self,
-        frame: &Frame<'b, 'a>,
-        node: &'b Node,
-    ) -> Result<[Item<'b, 'a, V>; 3], &'b Arc<Graph<'a>>> {
-        let item = |index: usize| match frame.graph.argument(node, index) {
-            Argument::Input(operand) => Ok(Item::Input(operand)),
-            Argument::Node(index) => Ok(Item::Value(self.open[frame.first + index])),
-            Argument::Part(part) => {
-                let own = address(part);
-                let known = self.finished.iter().find(|(other, _)| *other == own);
-                known.map(|&(_, value)| Item::Value(value)).ok_or(part)
-            }
-        };
-        let mut operands = [item(0)?; 3];
-        for (index, operand) in operands.iter_mut().enumerate().take(node.operation.arity()).skip(1)
-        {
-            *operand = item(index)?;
+    /// A graph that has to be walked before an operation.
+    #[inline]
+    fn missing<'b, 'a>(&self, graph: &'b Graph<'a>, node: &'b Node) -> Option<&'b Arc<Graph<'a>>> {
+        if graph.parts().is_empty() {
+            return None;
         }
-        Ok(operands)
+        graph.arguments(node).find_map(|argument| match argument {
+            Argument::Part(part) if self.finished(part).is_none() => Some(part),
+            _ => None,
+        })
+    }
+
+    fn finished(&self, part: &Arc<Graph<'_>>) -> Option<V> {
+        let own = address(part);
+        self.finished.iter().find(|(other, _)| *other == own).map(|&(_, value)| value)
+    }
+}
+
+impl<'b, 'a, V: Copy> Visit<'_, 'b, 'a, V> {
+    /// An operand; all of them have been visited.
+    #[inline]
+    pub(super) fn operand(&self, index: usize) -> Option<Item<'b, 'a, V>> {
+        Some(match self.graph.argument(self.node, index) {
+            Argument::Input(operand) => Item::Input(operand),
+            Argument::Node(index) => Item::Value(*self.values.open.get(self.first + index)?),
+            Argument::Part(part) => Item::Value(self.values.finished(part)?),
+        })
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Chain {
     spread: u32,
     /// The bytes of memory that an element takes.
     bytes: usize,
-    /// The size of the largest element that has to be in a register.
+    /// The size of the largest element that may have to be in a register.
     widest: usize,
 }
 
@@ -144,14 +144,16 @@ impl Chain {
     }
 
     /// Adds a function of values that have the dtype of the computation already; arguments beyond its arity mean nothing.
+    #[inline]
     pub(crate) fn apply(
         &mut self,
         op: ElementOp,
         dtype: DType,
         mut arguments: [Link; 3],
     ) -> Option<Link> {
+        let recipe = recipe(op, dtype)?;
         let (arity, size) = (op.arity(), op.result(dtype).size());
-        match recipe(op, dtype)? {
+        match recipe {
             Recipe::Loop(kernels) => self.push(kernels, arguments, arity, size),
             Recipe::Swapped(kernels) => {
                 arguments.swap(0, 1);
@@ -218,6 +220,7 @@ impl Chain {
             }
         }
         let kernel = versions[self.settings.level as usize];
+        self.widest = self.widest.max(size);
         self.loops.push(Loop { kernel, arguments, size });
         Some(Link((MAX + index) as u8))
     }
@@ -254,8 +257,6 @@ impl Chain {
             register.cast_const()
         };
         let mut places = [std::ptr::null::<u8>(); 2 * MAX];
-        // By how many bytes inputs go on from element to element.
-        let mut pitches = [0; MAX];
         for (index, input) in self.inputs.iter().enumerate() {
             let is_in = |set: u32| set >> index & 1 != 0;
             let size = input.dtype().size();
@@ -268,8 +269,6 @@ impl Chain {
                 places[index] = register();
                 // SAFETY: there is an element at the place, and a register holds as many as are computed at a time.
                 unsafe { splat(size, first, block_len, places[index].cast_mut()) };
-            } else if !is_in(self.still) {
-                pitches[index] = size;
             }
         }
         for place in &mut places[MAX..MAX + others.len()] {
@@ -294,15 +293,17 @@ impl Chain {
                 return;
             }
             target = target.wrapping_add(len * last.size);
-            for (place, pitch) in places.iter_mut().zip(pitches) {
-                *place = place.wrapping_add(len * pitch);
+            for (index, input) in self.inputs.iter().enumerate() {
+                if self.still >> index & 1 == 0 {
+                    places[index] = places[index].wrapping_add(len * input.dtype().size());
+                }
             }
         }
     }
 
     /// How many elements are computed at a time, and how many bytes a register has then.
     fn blocks(&self, len: usize, spread: u32) -> (usize, usize) {
-        let widest = self.loops.iter().rev().skip(1).fold(self.widest, |max, it| max.max(it.size));
+        let widest = self.widest;
         let registers = self.loops.len() - 1 + spread.count_ones() as usize;
         let mut block_len = len;
         if len.saturating_mul(registers * widest) > self.settings.block_bytes {
