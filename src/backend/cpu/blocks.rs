@@ -80,6 +80,18 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// Runs what is the same in all rows of a block, for as many rows as there may be.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Frame::block`], for the slots that are the same in every row; the earlier phases must have run.
+    pub(super) unsafe fn rows(&self, place: &Place<'_>) {
+        for instruction in self.script.phase(Phase::Rows) {
+            // SAFETY: the caller's promise; these instructions write registers alone.
+            unsafe { self.execute(instruction, place, std::ptr::null_mut()) };
+        }
+    }
+
     /// Runs the instructions of a block; the last loop writes to `destination` if the script lets it.
     ///
     /// # Safety
@@ -131,6 +143,7 @@ impl<'a> Frame<'a> {
                 // SAFETY: the caller vouches for the elements, and a register holds as many.
                 unsafe {
                     gather(
+                        self.script.level,
                         instruction.size,
                         place.slots[slot],
                         place.steps[slot],

@@ -8,7 +8,7 @@
 //! - `script` translates the program to instructions on registers, by the tables of `kernels` and `convert`;
 //! - `nest` goes over the plan's loops, a row or a rectangle of two loops at a time;
 //! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and
-//!   memory, in `vectors` where it can;
+//!   memory, in `vectors` where it can, and `repeat` fills blocks with what repeats itself;
 //! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`,
 //!   `bytes` one of `i8`;
 //! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`;
@@ -26,6 +26,7 @@ mod loops;
 mod memory;
 mod nest;
 pub(crate) mod pool;
+mod repeat;
 mod script;
 mod settings;
 mod sharing;
