@@ -70,6 +70,7 @@ impl<'a> Chain<'a> {
         Some(Part::Computed(Computed { link, kind, dtype: tensor.dtype() }))
     }
 
+    #[inline]
     fn tensor(&mut self, tensor: &'a Tensor) -> Option<Link> {
         let known = self.tensors.iter().find(|(other, _)| std::ptr::eq(*other, tensor));
         if let Some(&(_, link)) = known {
@@ -108,7 +109,7 @@ impl<'a> Chain<'a> {
     }
 
     /// An operand of a binary operation in the dtype of the computation.
-    #[inline]
+    #[inline(always)]
     fn converted(&mut self, op: BinaryOp, part: &Part, side: Side, dtype: DType) -> Option<Link> {
         match part {
             Part::Computed(it) => Some(self.cast(*it, dtype)?.link),
@@ -135,7 +136,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Adds a conversion, if one is needed.
-    #[inline]
+    #[inline(always)]
     fn cast(&mut self, x: Computed, dtype: DType) -> Option<Computed> {
         if x.dtype == dtype {
             return Some(x);
