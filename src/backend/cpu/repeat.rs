@@ -139,3 +139,46 @@ fill_for!(baseline);
 fill_for!(avx2 #[target_feature(enable = "avx2")]);
 #[cfg(target_arch = "x86_64")]
 fill_for!(avx512 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cpu::transfer::{Steps, gather};
+
+    /// Gathers a rectangle of `u32` at every level, and compares it with one element after another. What is behind it must
+    /// stay as it was.
+    fn check(from: &[u32], inner: isize, outer: isize, extent: Extent) {
+        const BEHIND: u32 = 0xdead_beef;
+        let at = |row: usize, column: usize| row as isize * outer + column as isize * inner;
+        let rows = 0..extent.outer;
+        let expected: Vec<u32> = rows
+            .flat_map(|row| (0..extent.inner).map(move |column| (row, column)))
+            .map(|(row, column)| from[at(row, column) as usize])
+            .collect();
+        let steps = Steps { inner: 4 * inner, outer: 4 * outer };
+        for level in Level::available() {
+            let mut to = vec![BEHIND; extent.count() + 32];
+            // SAFETY: all elements were read above, there is room for as many, and the machine has the level.
+            unsafe {
+                gather(level, 4, from.as_ptr().cast(), steps, extent, to.as_mut_ptr().cast())
+            };
+            assert_eq!(to[..extent.count()], expected, "{level:?} {steps:?} {extent:?}");
+            assert!(to[extent.count()..].iter().all(|&it| it == BEHIND), "{level:?} {extent:?}");
+        }
+    }
+
+    #[test]
+    fn rows_and_columns_of_any_length_are_repeated() {
+        let from: Vec<u32> = (0..400).collect();
+        for inner in 1..=70 {
+            for outer in [1, 2, 3, 17] {
+                let extent = Extent { inner, outer };
+                check(&from, 0, 1, extent);
+                check(&from, 0, 5, extent);
+                check(&from, 1, 0, extent);
+                check(&from, 3, 0, extent);
+                check(&from, 0, 0, extent);
+            }
+        }
+    }
+}
