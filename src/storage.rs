@@ -128,11 +128,13 @@ pub(crate) fn with_read<R>(
 
 /// The locks of an operation that writes nothing that others can see yet: each storage once, taken as an [`Access`] takes
 /// them.
+#[cfg(feature = "cpu")]
 pub(crate) struct Reading<'a> {
     /// By address.
     guards: SmallVec<[(usize, RwLockReadGuard<'a, Memory>); 4]>,
 }
 
+#[cfg(feature = "cpu")]
 impl<'a> Reading<'a> {
     pub(crate) fn new(storages: impl Iterator<Item = &'a Arc<Storage>> + Clone) -> Reading<'a> {
         let mut reading = Reading { guards: SmallVec::new() };
