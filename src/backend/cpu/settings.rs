@@ -7,7 +7,8 @@
 //! - `block`: the bytes of the blocks and squares in which intermediate values stay;
 //! - `parallel`: the bytes from which an operation is shared among threads that sleep, or a quarter of them where one is
 //!   awake;
-//! - `stream`: the bytes from which a destination is written past the caches;
+//! - `stream`: the bytes read and written from which a destination is written past the caches, and blocks become small
+//!   from half of them;
 //! - `threads`: into how many parts a shared operation is cut.
 
 #[cfg(test)]
@@ -78,7 +79,7 @@ pub(super) struct Settings {
     pub(super) square_bytes: usize,
     /// Below this many bytes, waking another thread costs more than it saves.
     pub(super) parallel_bytes: usize,
-    /// From this many bytes on a destination is not expected to stay in the caches.
+    /// From this many bytes on, read and written, a destination is not expected to stay in the caches.
     pub(super) stream_bytes: usize,
     /// Into how many parts a sum is cut, if not by the number of threads.
     pub(super) threads: Option<usize>,
@@ -98,7 +99,7 @@ impl Settings {
             block_bytes: MAX_BLOCK_BYTES,
             square_bytes: MAX_SQUARE_BYTES,
             parallel_bytes: 512 * 1024,
-            stream_bytes: 24 * 1024 * 1024,
+            stream_bytes: 64 * 1024 * 1024,
             threads: None,
         };
         for part in text.split(',') {
