@@ -41,6 +41,7 @@ const ADDED_FEATURES: &[&str] = &[
     "cuda,safetensors",
     "cpu,dlpack",
     "cuda,dlpack",
+    "cpu,serde",
     "cpu,cli",
     "cuda,cli",
     "cpu,tracing",
