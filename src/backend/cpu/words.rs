@@ -100,3 +100,34 @@ mod pairs {
             (x as i32).unbounded_shr(y >> 16) as u32;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cpu::settings::Level;
+
+    /// Every level gives what the baseline gives, also for an odd number of elements and every amount.
+    #[test]
+    fn pairs_shift_as_single_elements_do() {
+        let amounts = (-3..=35).chain([i16::MIN, i16::MAX, 0x100]);
+        let cases: Vec<[i16; 2]> = amounts
+            .flat_map(|amount| [1, -1, i16::MIN, i16::MAX, 0x1234, -0x4321].map(|x| [x, amount]))
+            .collect();
+        for kernels in [shift_left(), shift_right_logical(), shift_right()] {
+            for len in [1, 2, 3, 32, 33, cases.len() - 1, cases.len()] {
+                let x: Vec<i16> = cases[..len].iter().map(|case| case[0]).collect();
+                let y: Vec<i16> = cases[cases.len() - len..].iter().map(|case| case[1]).collect();
+                let run = |level: Level| {
+                    let mut out = vec![0x5a5a_i16; len + 1];
+                    let args = [x.as_ptr().cast(), y.as_ptr().cast(), x.as_ptr().cast()];
+                    // SAFETY: there are so many elements, and the machine has the instructions.
+                    unsafe { kernels.all[level as usize](&args, out.as_mut_ptr().cast(), len) };
+                    out
+                };
+                for level in Level::available() {
+                    assert_eq!(run(level), run(Level::Baseline), "{level:?}, {len} elements");
+                }
+            }
+        }
+    }
+}
