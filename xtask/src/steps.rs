@@ -1,10 +1,12 @@
 //! Steps of a long task: each is announced, timed, and listed at the end.
 
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::arguments::Arguments;
 use crate::run::{cargo, finish};
-use crate::{Command, Outcome};
+use crate::{Failure, Outcome, parallel};
 
 /// The steps done so far.
 pub struct Steps {
@@ -23,7 +25,7 @@ impl Steps {
         self.run(name, || finish(&mut cargo(arguments)))
     }
 
-    pub fn task(&mut self, task: &Command, words: &str) -> Outcome {
+    pub fn task(&mut self, task: &crate::Command, words: &str) -> Outcome {
         let arguments = Arguments::new(words.split_whitespace().map(str::to_owned));
         self.run(&format!("cargo xtask {} {words}", task.name), || (task.run)(arguments))
     }
@@ -40,6 +42,46 @@ impl Steps {
             Err(reason) => return Err(format!("{name}: {reason}").into()),
         }
         Ok(())
+    }
+
+    /// Builds tests, then runs them two at a time: most have phases on one core alone. What each prints is shown when it
+    /// has ended.
+    pub fn tests_side_by_side(
+        &mut self,
+        name: &str,
+        build: &mut Command,
+        tests: Vec<(String, Command)>,
+    ) -> Outcome {
+        self.run(&format!("{name}: build"), || finish(build))?;
+        self.run(name, || {
+            let tests: Vec<_> =
+                tests.into_iter().map(|(name, test)| (name, Mutex::new(test))).collect();
+            let results = parallel::map("tests", &tests, |(name, test)| {
+                let mut test = test.lock().unwrap_or_else(PoisonError::into_inner);
+                let start = Instant::now();
+                let output = test.stdin(Stdio::null()).output()?;
+                let said = [output.stdout, output.stderr].concat();
+                let seconds = start.elapsed().as_secs_f64();
+                println!(
+                    "-- {name}, {seconds:.1} s\n{}",
+                    String::from_utf8_lossy(&said).trim_end()
+                );
+                match output.status.success() {
+                    true => Ok(()),
+                    false => Err(Failure::from(format!("{name} ended with {}", output.status))),
+                }
+            });
+            let failed: Vec<_> = results.into_iter().filter_map(Result::err).collect();
+            match failed.is_empty() {
+                true => Ok(()),
+                false => Err(failed
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join("; ")
+                    .into()),
+            }
+        })
     }
 
     pub fn report(&self) -> Outcome {

@@ -1,11 +1,11 @@
 //! `cargo xtask test`: everything that has to pass, in one command.
 
 use std::path::PathBuf;
-use std::process;
+use std::{env, iter, process};
 
 use crate::arguments::Arguments;
 use crate::bench::small_call;
-use crate::run::{cargo, finish, root};
+use crate::run::{build_once, cargo, finish, root};
 use crate::steps::Steps;
 use crate::{
     Command, Failure, Outcome, bindings, cost, fuzz, kernels, mutants, overhead, python, sanitize,
@@ -32,19 +32,20 @@ const FEATURES: &[&str] = &[
 ];
 
 /// Features on top of a backend. The library and the programs must build with each alone; tests gain nothing.
-const ADDED_FEATURES: &[&str] = &[
-    "cpu,ndarray",
-    "cuda,ndarray",
-    "cpu,npy",
-    "cuda,npy",
-    "cpu,safetensors",
-    "cuda,safetensors",
-    "cpu,dlpack",
-    "cuda,dlpack",
-    "cpu,cli",
-    "cuda,cli",
-    "cpu,tracing",
-    "cuda,tracing",
+/// Those with `false` are left to `--full`.
+const ADDED_FEATURES: &[(&str, bool)] = &[
+    ("cpu,ndarray", true),
+    ("cuda,ndarray", false),
+    ("cpu,npy", false),
+    ("cuda,npy", true),
+    ("cpu,safetensors", true),
+    ("cuda,safetensors", false),
+    ("cpu,dlpack", false),
+    ("cuda,dlpack", true),
+    ("cpu,cli", true),
+    ("cuda,cli", false),
+    ("cpu,tracing", false),
+    ("cuda,tracing", true),
 ];
 
 /// The compute capabilities that the virtual driver is told to have, each with memory pools and without.
@@ -54,13 +55,15 @@ const CAPABILITIES: [u32; 5] = [75, 80, 90, 100, 120];
 fn run(mut arguments: Arguments) -> Outcome {
     let full = arguments.flag("--full");
     arguments.finish()?;
+    build_once();
     let mut steps = Steps::new(full);
     steps.cargo("format", "fmt --all --check")?;
     for features in FEATURES {
         let name = format!("clippy {features}");
         steps.cargo(&name, &format!("clippy --all-targets {features} -- -D warnings"))?;
     }
-    for features in ADDED_FEATURES {
+    // Every feature meets one of the two backends here.
+    for features in ADDED_FEATURES.iter().filter(|pair| full || pair.1).map(|pair| pair.0) {
         let words = format!("--no-default-features --features {features} -- -D warnings");
         steps.cargo(&format!("clippy {features}"), &format!("clippy --lib --bins {words}"))?;
     }
@@ -69,7 +72,8 @@ fn run(mut arguments: Arguments) -> Outcome {
     steps.run("documentation", || {
         finish(cargo("doc --no-deps --all-features").env("RUSTDOCFLAGS", "-D warnings"))
     })?;
-    steps.cargo("tests, default features", "test")?;
+    steps.cargo("tests, default features", &suite::with_default_features())?;
+    steps.cargo("examples in the documentation", "test --doc")?;
     steps.cargo("tests of the virtual driver and the tasks", "test -p vcuda -p xtask")?;
     steps.cargo("tests of the operations in candle", "test -p bitlane-candle")?;
     for (index, settings) in suite::CPU_SETTINGS.into_iter().enumerate() {
@@ -90,25 +94,35 @@ fn run(mut arguments: Arguments) -> Outcome {
         // Some 5 GB; without them the tests that need them are shown as ignored.
         steps.run("a Python with NumPy and PyTorch", python::prepare)?;
     }
-    steps.run("tests, all features, CPU and virtual CUDA, NVRTC 12", || {
-        finish(&mut cuda.suite(&suite::with_all_features(), Nvrtc::Twelve, (80, true))?)
-    })?;
+    // What the tests below load is compiled here, on all cores and with warnings as errors.
+    for (nvrtc, arch) in [("12", "sm_80"), ("13", "sm_120")] {
+        let words = format!("--nvrtc {nvrtc} --arch {arch} --cache");
+        steps.run(&format!("cargo xtask kernels {words}"), || cuda.kernels(&words))?;
+    }
+    // All kernels run as NVRTC 12 makes them for one device; the recorded answers come from others too.
+    let (all, one_by_one) = suite::with_all_features();
+    let mut tests = Vec::new();
+    let goldens = "--all-features --test goldens";
+    for (nvrtc, device, words) in iter::once((Nvrtc::Thirteen, (120, false), goldens))
+        .chain(one_by_one.iter().map(|words| (Nvrtc::Twelve, (80, true), &**words)))
+    {
+        let mut test = cuda.suite(&format!("test {words}"), nvrtc, device)?;
+        if !full {
+            test.env("BITLANE_FUZZ_SECONDS", "5");
+        }
+        let (capability, pools) = device;
+        let pools = if pools { "" } else { ", no pools" };
+        let name = format!("{words}, NVRTC {nvrtc:?}, capability {capability}{pools}");
+        tests.push((name, test));
+    }
+    let mut build = cargo(&format!("test --no-run --test goldens {all}"));
+    steps.tests_side_by_side("tests, all features, CPU and virtual CUDA", &mut build, tests)?;
     steps.run("examples in the documentation, all features", || {
         finish(&mut cuda.suite("test --all-features --doc", Nvrtc::Twelve, (80, true))?)
     })?;
     steps.run("tests without CUDA, but with its feature", || {
         finish(cargo("test --all-features --test errors").env("BITLANE_TEST_DRIVER", "none"))
     })?;
-    // All kernels have now run as NVRTC 12 makes them for one device; a slice of the others follows.
-    steps.run("recorded answers, NVRTC 13, capability 12.0, no pools", || {
-        finish(&mut cuda.suite(
-            "test --all-features --test goldens",
-            Nvrtc::Thirteen,
-            (120, false),
-        )?)
-    })?;
-    let out = root().join("target/kernels");
-    steps.task(&kernels::COMMAND, &format!("--nvrtc 13 --arch sm_120 --out {}", out.display()))?;
     steps.task(&sass::COMMAND, "")?;
     steps.task(&bindings::COMMAND, "--check")?;
     steps.task(&overhead::COMMAND, "--count")?;
@@ -172,6 +186,14 @@ impl VirtualCuda {
         // what was compiled now.
         let cache = root().join(format!("target/kernel-cache-{}", process::id()));
         Ok(VirtualCuda { driver: virtual_cuda::build()?, cache })
+    }
+
+    /// `cargo xtask kernels`, in a process that has the cache of this run.
+    fn kernels(&self, words: &str) -> Outcome {
+        let mut command = process::Command::new(env::current_exe()?);
+        command.arg(kernels::COMMAND.name).args(words.split_whitespace());
+        command.arg("--out").arg(root().join("target/kernels"));
+        finish(command.env("BITLANE_CACHE", &self.cache))
     }
 
     /// Cargo with the environment that puts the suite on a virtual device.

@@ -66,6 +66,18 @@ pub(crate) fn folder() -> Option<&'static Path> {
     cache().map(|cache| &*cache.folder)
 }
 
+/// Stores PTX that was compiled elsewhere, where a first call will look for it.
+pub(crate) fn keep(
+    source: &str,
+    options: &[String],
+    architecture: u32,
+    version: (i32, i32),
+    ptx: &str,
+) -> io::Result<()> {
+    let cache = cache().ok_or_else(|| io::Error::other("there is no cache folder"))?;
+    cache.store(&key(source, options, Target::Ptx(architecture), version), ptx.as_bytes())
+}
+
 impl Cache {
     fn from_setting(setting: Option<&OsStr>) -> Option<Cache> {
         let folder = match setting {
