@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::arguments::Arguments;
+use crate::aside::Aside;
 use crate::run::{cargo, finish};
 use crate::{Failure, Outcome, parallel};
 
@@ -82,6 +83,20 @@ impl Steps {
                     .into()),
             }
         })
+    }
+
+    /// Waits for what has run beside the steps, shows what it has said, and counts it among them.
+    pub fn join(&mut self, aside: Aside) -> Outcome {
+        let start = Instant::now();
+        let mut all = aside.finish();
+        let waited = start.elapsed().as_secs_f64();
+        for done in &mut all {
+            println!("== {} ({:.1} s, beside other steps)\n{}", done.name, done.seconds, done.said);
+            let outcome = std::mem::replace(&mut done.outcome, Ok(()));
+            self.run(&format!("{}, beside other steps", done.name), || outcome)?;
+        }
+        self.passed.push(("waiting for what runs beside other steps".into(), waited));
+        Ok(())
     }
 
     pub fn report(&self) -> Outcome {

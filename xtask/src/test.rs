@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::{env, iter, process};
 
 use crate::arguments::Arguments;
+use crate::aside::Aside;
 use crate::bench::small_call;
 use crate::run::{build_once, cargo, finish, root};
 use crate::steps::Steps;
@@ -17,8 +18,8 @@ pub const COMMAND: Command = Command {
     usage: "[--full]",
     about: "Runs everything that has to pass, and says how long each step took. That is formatting, lints of every \
             feature, documentation, the suite on the CPU, again with every kind of vector instructions and with tiny \
-            blocks, again with a virtual CUDA device, and checks of the kernels; it takes some 30 minutes on two \
-            cores. What it needs is fetched into target/, the first time. --full adds the suite for five \
+            blocks, again with a virtual CUDA device, and checks of the kernels; it takes some 20 minutes on two \
+            cores. What it needs is fetched into target/, the first time. --full adds features beside the other backend, the suite for five \
             architectures, two versions of NVRTC and two kinds of memory, longer fuzzing, sanitizers, the cost of a \
             build, and deliberate faults; it takes hours, and goes on after a step that fails.",
     run,
@@ -48,6 +49,9 @@ const ADDED_FEATURES: &[(&str, bool)] = &[
     ("cuda,tracing", true),
 ];
 
+/// Where the kernels go, beside the cache.
+const KERNELS: &str = "--out target/kernels --cache";
+
 /// The compute capabilities that the virtual driver is told to have, each with memory pools and without.
 const CAPABILITIES: [u32; 5] = [75, 80, 90, 100, 120];
 
@@ -57,6 +61,14 @@ fn run(mut arguments: Arguments) -> Outcome {
     arguments.finish()?;
     build_once();
     let mut steps = Steps::new(full);
+    let cuda = VirtualCuda::new();
+    // Neither needs cargo, which waits for itself at times: compiling, with warnings as errors, what the tests on the
+    // virtual device will load, and measuring machine code.
+    let aside = Aside::start(vec![
+        cuda.task(&kernels::COMMAND, &format!("--nvrtc 12 --arch sm_80 {KERNELS}"))?,
+        cuda.task(&kernels::COMMAND, &format!("--nvrtc 13 --arch sm_120 {KERNELS}"))?,
+        cuda.task(&sass::COMMAND, "")?,
+    ]);
     steps.cargo("format", "fmt --all --check")?;
     for features in FEATURES {
         let name = format!("clippy {features}");
@@ -89,16 +101,11 @@ fn run(mut arguments: Arguments) -> Outcome {
     }
     steps.cargo("quickstart", "run --release --example quickstart")?;
 
-    let cuda = VirtualCuda::new()?;
     if full {
         // Some 5 GB; without them the tests that need them are shown as ignored.
         steps.run("a Python with NumPy and PyTorch", python::prepare)?;
     }
-    // What the tests below load is compiled here, on all cores and with warnings as errors.
-    for (nvrtc, arch) in [("12", "sm_80"), ("13", "sm_120")] {
-        let words = format!("--nvrtc {nvrtc} --arch {arch} --cache");
-        steps.run(&format!("cargo xtask kernels {words}"), || cuda.kernels(&words))?;
-    }
+    steps.join(aside)?;
     // All kernels run as NVRTC 12 makes them for one device; the recorded answers come from others too.
     let (all, one_by_one) = suite::with_all_features();
     let mut tests = Vec::new();
@@ -123,7 +130,6 @@ fn run(mut arguments: Arguments) -> Outcome {
     steps.run("tests without CUDA, but with its feature", || {
         finish(cargo("test --all-features --test errors").env("BITLANE_TEST_DRIVER", "none"))
     })?;
-    steps.task(&sass::COMMAND, "")?;
     steps.task(&bindings::COMMAND, "--check")?;
     steps.task(&overhead::COMMAND, "--count")?;
     steps.task(&small_call::COMMAND, "")?;
@@ -176,24 +182,23 @@ enum Nvrtc {
 
 /// The virtual driver, ready to be told which device to be.
 struct VirtualCuda {
-    driver: PathBuf,
     cache: PathBuf,
 }
 
 impl VirtualCuda {
-    fn new() -> Result<VirtualCuda, Failure> {
+    fn new() -> VirtualCuda {
         // Kernels are kept from one test to the next in a folder of this run's own, so that what is tested is
         // what was compiled now.
         let cache = root().join(format!("target/kernel-cache-{}", process::id()));
-        Ok(VirtualCuda { driver: virtual_cuda::build()?, cache })
+        VirtualCuda { cache }
     }
 
-    /// `cargo xtask kernels`, in a process that has the cache of this run.
-    fn kernels(&self, words: &str) -> Outcome {
+    /// A task in a process of its own, which has the cache of this run.
+    fn task(&self, task: &Command, words: &str) -> Result<(String, process::Command), Failure> {
         let mut command = process::Command::new(env::current_exe()?);
-        command.arg(kernels::COMMAND.name).args(words.split_whitespace());
-        command.arg("--out").arg(root().join("target/kernels"));
-        finish(command.env("BITLANE_CACHE", &self.cache))
+        command.arg(task.name).args(words.split_whitespace());
+        command.current_dir(root()).env("BITLANE_CACHE", &self.cache);
+        Ok((format!("cargo xtask {} {words}", task.name), command))
     }
 
     /// Cargo with the environment that puts the suite on a virtual device.
@@ -209,7 +214,7 @@ impl VirtualCuda {
         };
         let mut command = cargo(arguments);
         command
-            .envs(virtual_cuda::variables(&self.driver, &nvrtc))
+            .envs(virtual_cuda::variables(&virtual_cuda::build()?, &nvrtc))
             .env("BITLANE_CACHE", &self.cache)
             .env("VCUDA_CC", capability.to_string());
         if !pools {

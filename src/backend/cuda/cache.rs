@@ -10,6 +10,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 use std::{env, io};
 
@@ -36,6 +37,8 @@ const UNFINISHED: &str = ".bitlane-unfinished-";
 pub(super) struct Cache {
     folder: PathBuf,
     limit: u64,
+    /// Bytes that were stored since the folder was last looked through, and at first as many as that takes.
+    unseen: AtomicU64,
 }
 
 /// Everything that a compiled module depends on, as the name of its file.
@@ -110,7 +113,7 @@ impl Cache {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
             }
         }
-        Ok(Cache { folder, limit })
+        Ok(Cache { folder, limit, unseen: AtomicU64::new(limit) })
     }
 
     /// The code stored under a key, if it is there and whole.
@@ -147,6 +150,12 @@ impl Cache {
         file.write_all(checksum_of(key, code).as_bytes())?;
         file.write_all(code)?;
         file.persist(self.folder.join(key))?;
+        // Looking at every file takes longer than writing one, so it is done once in a while.
+        let written = code.len() as u64;
+        if self.unseen.fetch_add(written, Ordering::Relaxed) + written <= self.limit / 16 {
+            return Ok(());
+        }
+        self.unseen.store(0, Ordering::Relaxed);
         self.trim()
     }
 
