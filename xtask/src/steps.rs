@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::arguments::Arguments;
-use crate::aside::Aside;
+use crate::aside::{Aside, Done};
 use crate::run::{cargo, finish};
 use crate::{Failure, Outcome, parallel};
 
@@ -13,13 +13,16 @@ use crate::{Failure, Outcome, parallel};
 pub struct Steps {
     /// A step that fails is not the last one: what takes so long should tell all it knows.
     keep_going: bool,
+    /// Steps without this in their name are left out.
+    only: Option<String>,
+    start: Instant,
     passed: Vec<(String, f64)>,
     failed: Vec<String>,
 }
 
 impl Steps {
-    pub fn new(keep_going: bool) -> Steps {
-        Steps { keep_going, passed: Vec::new(), failed: Vec::new() }
+    pub fn new(keep_going: bool, only: Option<String>) -> Steps {
+        Steps { keep_going, only, start: Instant::now(), passed: Vec::new(), failed: Vec::new() }
     }
 
     pub fn cargo(&mut self, name: &str, arguments: &str) -> Outcome {
@@ -31,11 +34,25 @@ impl Steps {
         self.run(&format!("cargo xtask {} {words}", task.name), || (task.run)(arguments))
     }
 
+    /// Whether a step of this name is asked for.
+    pub fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
+    }
+
     pub fn run(&mut self, name: &str, step: impl FnOnce() -> Outcome) -> Outcome {
+        if !self.wants(name) {
+            return Ok(());
+        }
         println!("== {name}");
         let start = Instant::now();
-        match step() {
-            Ok(()) => self.passed.push((name.into(), start.elapsed().as_secs_f64())),
+        let outcome = step().map(|()| start.elapsed().as_secs_f64());
+        self.note(name, outcome)
+    }
+
+    /// Remembers how long a step took, or that it failed.
+    fn note(&mut self, name: &str, outcome: Result<f64, Failure>) -> Outcome {
+        match outcome {
+            Ok(seconds) => self.passed.push((name.into(), seconds)),
             Err(reason) if self.keep_going => {
                 eprintln!("{name}: {reason}");
                 self.failed.push(name.into());
@@ -45,65 +62,56 @@ impl Steps {
         Ok(())
     }
 
-    /// Builds tests, then runs them two at a time: most have phases on one core alone. What each prints is shown when it
-    /// has ended.
-    pub fn tests_side_by_side(
-        &mut self,
-        name: &str,
-        build: &mut Command,
-        tests: Vec<(String, Command)>,
-    ) -> Outcome {
-        self.run(&format!("{name}: build"), || finish(build))?;
-        self.run(name, || {
-            let tests: Vec<_> =
-                tests.into_iter().map(|(name, test)| (name, Mutex::new(test))).collect();
-            let results = parallel::map("tests", &tests, |(name, test)| {
-                let mut test = test.lock().unwrap_or_else(PoisonError::into_inner);
-                let start = Instant::now();
-                let output = test.stdin(Stdio::null()).output()?;
-                let said = [output.stdout, output.stderr].concat();
-                let seconds = start.elapsed().as_secs_f64();
-                println!(
-                    "-- {name}, {seconds:.1} s\n{}",
-                    String::from_utf8_lossy(&said).trim_end()
-                );
-                match output.status.success() {
-                    true => Ok(()),
-                    false => Err(Failure::from(format!("{name} ended with {}", output.status))),
-                }
-            });
-            let failed: Vec<_> = results.into_iter().filter_map(Result::err).collect();
-            match failed.is_empty() {
-                true => Ok(()),
-                false => Err(failed
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-                    .join("; ")
-                    .into()),
-            }
-        })
+    /// Runs commands side by side, one on each core, since most leave the others idle at times. What each prints is
+    /// shown when it has ended, and each is a step of its own.
+    pub fn side_by_side(&mut self, commands: Vec<(String, Command)>) -> Outcome {
+        let commands: Vec<_> = commands
+            .into_iter()
+            .filter(|(name, _)| self.wants(name))
+            .map(|(name, command)| (name, Mutex::new(command)))
+            .collect();
+        let results = parallel::map("side by side", &commands, |(name, command)| {
+            let mut command = command.lock().unwrap_or_else(PoisonError::into_inner);
+            let start = Instant::now();
+            let output = command.stdin(Stdio::null()).output()?;
+            let said = [output.stdout, output.stderr].concat();
+            println!("== {name}\n{}", String::from_utf8_lossy(&said).trim_end());
+            Ok((output.status, start.elapsed().as_secs_f64()))
+        });
+        for ((name, _), result) in commands.iter().zip(results) {
+            let outcome = match result {
+                Ok((status, seconds)) if status.success() => Ok(seconds),
+                Ok((status, _)) => Err(format!("ended with {status}").into()),
+                Err(failure) => Err(failure),
+            };
+            self.note(name, outcome)?;
+        }
+        Ok(())
     }
 
     /// Waits for what has run beside the steps, shows what it has said, and counts it among them.
     pub fn join(&mut self, aside: Aside) -> Outcome {
         let start = Instant::now();
-        let mut all = aside.finish();
-        let waited = start.elapsed().as_secs_f64();
-        for done in &mut all {
-            println!("== {} ({:.1} s, beside other steps)\n{}", done.name, done.seconds, done.said);
-            let outcome = std::mem::replace(&mut done.outcome, Ok(()));
-            self.run(&format!("{}, beside other steps", done.name), || outcome)?;
+        let all = aside.finish();
+        if all.is_empty() {
+            return Ok(());
         }
-        self.passed.push(("waiting for what runs beside other steps".into(), waited));
+        self.passed.push(("waiting for what runs beside".into(), start.elapsed().as_secs_f64()));
+        for Done { name, seconds, outcome, said } in all {
+            println!("== {name}, beside the steps above\n{}", said.trim_end());
+            self.note(&format!("{name}, beside others"), outcome.map(|()| seconds))?;
+        }
         Ok(())
     }
 
     pub fn report(&self) -> Outcome {
-        let total: f64 = self.passed.iter().map(|(_, seconds)| seconds).sum();
-        println!("\n{} steps passed in {:.1} minutes:", self.passed.len(), total / 60.0);
+        let minutes = self.start.elapsed().as_secs_f64() / 60.0;
+        println!("\n{} steps passed in {minutes:.1} minutes:", self.passed.len());
         for (name, seconds) in &self.passed {
             println!("  {seconds:6.1} s  {name}");
+        }
+        if self.passed.is_empty() && self.failed.is_empty() {
+            return Err("no step has such a name".into());
         }
         if self.failed.is_empty() {
             return Ok(());

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything that has to pass, in one command.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::{env, iter, process};
 
 use crate::arguments::Arguments;
@@ -15,13 +16,14 @@ use crate::{
 
 pub const COMMAND: Command = Command {
     name: "test",
-    usage: "[--full]",
+    usage: "[--full] [--only WORDS]",
     about: "Runs everything that has to pass, and says how long each step took. That is formatting, lints of every \
             feature, documentation, the suite on the CPU, again with every kind of vector instructions and with tiny \
             blocks, again with a virtual CUDA device, and checks of the kernels; it takes some 20 minutes on two \
             cores. What it needs is fetched into target/, the first time. --full adds features beside the other backend, the suite for five \
             architectures, two versions of NVRTC and two kinds of memory, longer fuzzing, sanitizers, the cost of a \
-            build, and deliberate faults; it takes hours, and goes on after a step that fails.",
+            build, and deliberate faults; it takes hours, and goes on after a step that fails. \
+            --only takes the steps with these words in their names.",
     run,
 };
 
@@ -58,17 +60,20 @@ const CAPABILITIES: [u32; 5] = [75, 80, 90, 100, 120];
 /// Runs every step, and says at the end how long each took.
 fn run(mut arguments: Arguments) -> Outcome {
     let full = arguments.flag("--full");
+    let only = arguments.value("--only")?;
     arguments.finish()?;
     build_once();
-    let mut steps = Steps::new(full);
+    let mut steps = Steps::new(full, only);
     let cuda = VirtualCuda::new();
     // Neither needs cargo, which waits for itself at times: compiling, with warnings as errors, what the tests on the
     // virtual device will load, and measuring machine code.
-    let aside = Aside::start(vec![
+    let mut aside = vec![
         cuda.task(&kernels::COMMAND, &format!("--nvrtc 12 --arch sm_80 {KERNELS}"))?,
         cuda.task(&kernels::COMMAND, &format!("--nvrtc 13 --arch sm_120 {KERNELS}"))?,
         cuda.task(&sass::COMMAND, "")?,
-    ]);
+    ];
+    aside.retain(|(name, _)| steps.wants(name));
+    let aside = Aside::start(aside);
     steps.cargo("format", "fmt --all --check")?;
     for features in FEATURES {
         let name = format!("clippy {features}");
@@ -106,24 +111,7 @@ fn run(mut arguments: Arguments) -> Outcome {
         steps.run("a Python with NumPy and PyTorch", python::prepare)?;
     }
     steps.join(aside)?;
-    // All kernels run as NVRTC 12 makes them for one device; the recorded answers come from others too.
-    let (all, one_by_one) = suite::with_all_features();
-    let mut tests = Vec::new();
-    let goldens = "--all-features --test goldens";
-    for (nvrtc, device, words) in iter::once((Nvrtc::Thirteen, (120, false), goldens))
-        .chain(one_by_one.iter().map(|words| (Nvrtc::Twelve, (80, true), &**words)))
-    {
-        let mut test = cuda.suite(&format!("test {words}"), nvrtc, device)?;
-        if !full {
-            test.env("BITLANE_FUZZ_SECONDS", "5");
-        }
-        let (capability, pools) = device;
-        let pools = if pools { "" } else { ", no pools" };
-        let name = format!("{words}, NVRTC {nvrtc:?}, capability {capability}{pools}");
-        tests.push((name, test));
-    }
-    let mut build = cargo(&format!("test --no-run --test goldens {all}"));
-    steps.tests_side_by_side("tests, all features, CPU and virtual CUDA", &mut build, tests)?;
+    on_virtual_device(&mut steps, &cuda, full)?;
     steps.run("examples in the documentation, all features", || {
         finish(&mut cuda.suite("test --all-features --doc", Nvrtc::Twelve, (80, true))?)
     })?;
@@ -141,6 +129,28 @@ fn run(mut arguments: Arguments) -> Outcome {
          nothing of speed, nor of NVIDIA's driver and assembler."
     );
     steps.report()
+}
+
+/// The suite with all features. All kernels run as NVRTC 12 makes them for one device, and the recorded answers, which
+/// take most of them, come from NVRTC 13 and another.
+fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, full: bool) -> Outcome {
+    let (all, one_by_one) = suite::with_all_features();
+    steps.cargo("tests, all features: build", &format!("test --no-run --test goldens {all}"))?;
+    let mut tests = Vec::new();
+    for (nvrtc, device, words) in
+        iter::once((Nvrtc::Thirteen, (120, false), "--all-features --test goldens"))
+            .chain(one_by_one.iter().map(|words| (Nvrtc::Twelve, (80, true), &**words)))
+    {
+        let mut test = cuda.suite(&format!("test {words}"), nvrtc, device)?;
+        if !full {
+            test.env("BITLANE_FUZZ_SECONDS", "5");
+        }
+        let (capability, pools) = device;
+        let pools = if pools { "" } else { ", no pools" };
+        tests
+            .push((format!("test {words}, NVRTC {nvrtc:?}, capability {capability}{pools}"), test));
+    }
+    steps.side_by_side(tests)
 }
 
 /// The whole matrix, of which the normal run does a slice.
@@ -182,6 +192,7 @@ enum Nvrtc {
 
 /// The virtual driver, ready to be told which device to be.
 struct VirtualCuda {
+    driver: OnceLock<PathBuf>,
     cache: PathBuf,
 }
 
@@ -190,7 +201,7 @@ impl VirtualCuda {
         // Kernels are kept from one test to the next in a folder of this run's own, so that what is tested is
         // what was compiled now.
         let cache = root().join(format!("target/kernel-cache-{}", process::id()));
-        VirtualCuda { cache }
+        VirtualCuda { driver: OnceLock::new(), cache }
     }
 
     /// A task in a process of its own, which has the cache of this run.
@@ -212,9 +223,16 @@ impl VirtualCuda {
             Nvrtc::Twelve => wheels::NVRTC_12.path()?,
             Nvrtc::Thirteen => wheels::NVRTC_13.path()?,
         };
+        let driver = match self.driver.get() {
+            Some(driver) => driver,
+            None => self.driver.get_or_init({
+                let driver = virtual_cuda::build()?;
+                || driver
+            }),
+        };
         let mut command = cargo(arguments);
         command
-            .envs(virtual_cuda::variables(&virtual_cuda::build()?, &nvrtc))
+            .envs(virtual_cuda::variables(driver, &nvrtc))
             .env("BITLANE_CACHE", &self.cache)
             .env("VCUDA_CC", capability.to_string());
         if !pools {
