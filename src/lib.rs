@@ -94,6 +94,7 @@
 //! - `npy`: the module `npy`, which loads and saves NumPy's `.npy` and `.npz` files.
 //! - `safetensors`: the module `safetensors`, which loads and saves models in that format.
 //! - `dlpack`: the module `dlpack`, which shares memory with PyTorch, NumPy, JAX and others.
+//! - `serde`: tensors, dtypes and rulebooks can be serialised, to the bit. A tensor that is read is on the CPU.
 //! - `cli`: the program `bitlane` (`cargo install bitlane --features cli`), which runs operations on `.npy` files and says
 //!   with `bitlane doctor` what a machine lacks.
 //! - `tracing`: events when kernels are compiled, found in the cache, and launched.

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
-use crate::{DType, Error, Result};
+use crate::{Error, Result};
 
 /// An error about a file.
 pub(super) fn refused(op: &'static str, reason: impl fmt::Display) -> Error {
@@ -70,11 +70,4 @@ pub(super) fn replace(
     drop(writer);
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
-}
-
-/// Turns the bytes of every number around, between little-endian and big-endian.
-pub(super) fn swap_bytes(dtype: DType, bytes: &mut [u8]) {
-    // A complex number is two numbers.
-    let size = if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() };
-    bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
 }

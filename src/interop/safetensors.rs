@@ -24,7 +24,8 @@ use std::path::Path;
 use ::safetensors::tensor::TensorView;
 use ::safetensors::{Dtype, SafeTensors};
 
-use super::file::{in_file, open, read_exactly, refused, replace, swap_bytes};
+use super::file::{in_file, open, read_exactly, refused, replace};
+use super::swap_bytes;
 use crate::{DType, Device, Result, Tensor};
 
 const OP: &str = "safetensors";

@@ -67,7 +67,7 @@ pub fn kernels_generated_for_binary_operations() {
             let modules = introspect::modules();
             runner.share(modules.len(), |index| {
                 let is_taken = match force {
-                    Force::NOTHING => (index + turn) % 2 == 0,
+                    Force::NOTHING => (index + turn).is_multiple_of(2),
                     _ => (index + turn) % 4 == 2 * (at - 1),
                 };
                 if is_taken {

@@ -30,8 +30,15 @@ const ON_DEVICES: &[&str] = &[
 ];
 
 /// Tests of features that are not default ones, which know nothing of CUDA.
-const OF_FEATURES: &[&str] =
-    &["cli", "host_kernels", "host_math", "interop_files", "interop_python", "ndarray"];
+const OF_FEATURES: &[&str] = &[
+    "cli",
+    "host_kernels",
+    "host_math",
+    "interop_files",
+    "interop_python",
+    "interop_serde",
+    "ndarray",
+];
 
 /// Tests that need neither a device nor a feature.
 const PLAIN: &[&str] =

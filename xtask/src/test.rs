@@ -45,6 +45,7 @@ const ADDED_FEATURES: &[(&str, bool)] = &[
     ("cuda,safetensors", false),
     ("cpu,dlpack", false),
     ("cuda,dlpack", true),
+    ("cpu,serde", true),
     ("cpu,cli", true),
     ("cuda,cli", false),
     ("cpu,tracing", false),

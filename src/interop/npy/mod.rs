@@ -28,7 +28,8 @@ use std::path::Path;
 
 pub use self::archive::{load_npz, read_npz, save_npz, write_npz};
 use self::header::Header;
-use super::file::{in_file, open, read_exactly, refused, replace, swap_bytes};
+use super::file::{in_file, open, read_exactly, refused, replace};
+use super::swap_bytes;
 use crate::layout::checked_len;
 use crate::{Device, Result, Tensor};
 
