@@ -12,10 +12,10 @@ use crate::{Command, Failure, Outcome, parallel};
 
 pub const COMMAND: Command = Command {
     name: "kernels",
-    usage: "--out DIR [--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--cubin] [--cache] | --show TITLE | \
+    usage: "--out DIR [--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--written] [--cubin] [--cache] | --show TITLE | \
             --expr EXPRESSION [--dtype NAME=DTYPE]... [--arch sm_80]",
     about: "Compiles every kernel that the crate can launch. --arch and --nvrtc say for what and with what, \
-             --op and --dtype take some of them, --cubin assembles them too, --cache puts them into the crate's \
+             --op and --dtype take some of them, --written those that are not generated, --cubin assembles them too, --cache puts them into the crate's \
              cache folder too (BITLANE_CACHE), where programs find them, --show prints the source of one. \
              --expr prints the CUDA source and the PTX that are made for an expression, such as '(x >> s) & 15' with \
              --dtype x=i32[64,8] --dtype s=i32[8]; it takes what `bitlane eval` takes.",
@@ -41,7 +41,10 @@ fn run(mut arguments: Arguments) -> Outcome {
     if archs.is_empty() {
         archs.push("sm_80".to_owned());
     }
-    let chosen = modules::chosen(&mut arguments)?;
+    let mut chosen = modules::chosen(&mut arguments)?;
+    if arguments.flag("--written") {
+        chosen.retain(|unit| unit.title.is_none());
+    }
     let nvrtc = modules::nvrtc(&mut arguments)?;
     let more = More { cubin: arguments.flag("--cubin"), cache: arguments.flag("--cache") };
     arguments.finish()?;

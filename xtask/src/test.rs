@@ -69,7 +69,7 @@ fn run(mut arguments: Arguments) -> Outcome {
     // Neither needs cargo, which waits for itself at times: compiling, with warnings as errors, what the tests on the
     // virtual device will load, and measuring machine code.
     let mut aside = vec![
-        cuda.task(&kernels::COMMAND, &format!("--nvrtc 12 --arch sm_80 {KERNELS}"))?,
+        cuda.task(&kernels::COMMAND, &format!("--nvrtc 12 --arch sm_80 --written {KERNELS}"))?,
         cuda.task(&kernels::COMMAND, &format!("--nvrtc 13 --arch sm_120 {KERNELS}"))?,
         cuda.task(&sass::COMMAND, "")?,
     ];
