@@ -126,6 +126,38 @@ pub(crate) fn with_read<R>(
     if address(low) == address(x) { run(&first, &second) } else { run(&second, &first) }
 }
 
+/// The locks of an operation that writes nothing that others can see yet: each storage once, taken as an [`Access`] takes
+/// them.
+#[cfg(feature = "cpu")]
+pub(crate) struct Reading<'a> {
+    /// By address.
+    guards: SmallVec<[(usize, RwLockReadGuard<'a, Memory>); 4]>,
+}
+
+#[cfg(feature = "cpu")]
+impl<'a> Reading<'a> {
+    pub(crate) fn new(storages: impl Iterator<Item = &'a Arc<Storage>> + Clone) -> Reading<'a> {
+        let mut reading = Reading { guards: SmallVec::new() };
+        let mut last = 0;
+        // There are few, so the next one is looked for among all.
+        let next = |last: usize| {
+            storages.clone().filter(|it| address(it) > last).min_by_key(|it| address(it))
+        };
+        while let Some(storage) = next(last) {
+            last = address(storage);
+            reading.guards.push((last, storage.read()));
+        }
+        reading
+    }
+
+    /// The memory of one of the storages.
+    pub(crate) fn memory(&self, storage: &Arc<Storage>) -> &Memory {
+        let own = address(storage);
+        let place = self.guards.iter().position(|(address, _)| *address == own);
+        &self.guards[place.unwrap_or(0)].1
+    }
+}
+
 /// What decides the order of locks.
 fn address(storage: &Arc<Storage>) -> usize {
     Arc::as_ptr(storage).addr()

@@ -57,8 +57,19 @@ pub(crate) fn dense(
     }
 }
 
+/// Whether the device runs chains.
 #[cfg(feature = "cpu")]
-pub(crate) use cpu::Dense;
+#[inline]
+pub(crate) fn has_chains(device: &Device) -> bool {
+    match device.kind() {
+        Kind::Cpu => true,
+        #[cfg(feature = "cuda")]
+        Kind::Cuda(_) => false,
+    }
+}
+
+#[cfg(feature = "cpu")]
+pub(crate) use cpu::{Chain, Dense, Link};
 
 /// There is none where there is no CPU.
 #[cfg(not(feature = "cpu"))]

@@ -4,6 +4,8 @@
 //! an expression one per node; each addition promotes, broadcasts and refuses just as the others do.
 //! [`run`](Call::run) then finds a destination, makes the plan and asks the backend.
 
+#[cfg(feature = "cpu")]
+pub(crate) mod chain;
 mod run;
 pub(crate) mod short;
 
@@ -23,6 +25,8 @@ pub(crate) struct Call<'a> {
     pub(crate) program: Program,
     /// The inputs in memory, in the order of their slots.
     inputs: SmallVec<[Source<'a>; 4]>,
+    /// The shapes of inputs and results, each once: most calls have just one.
+    shapes: SmallVec<[Shape; 2]>,
     /// How many numbers there are.
     numbers: usize,
 }
@@ -36,11 +40,15 @@ pub(crate) enum Term<'a> {
     Elements(Elements<'a>),
 }
 
+/// One of the shapes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ShapeId(u16);
+
 /// A value of the program, with what promotion and broadcasting see of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Elements<'a> {
     pub(crate) value: Value,
-    pub(crate) shape: Shape,
+    pub(crate) shape: ShapeId,
     /// Where the tensors it is computed from are; none for arrays of the host.
     pub(crate) device: Option<&'a Device>,
 }
@@ -52,10 +60,11 @@ impl<'a> From<Elements<'a>> for Term<'a> {
 }
 
 impl<'a> Term<'a> {
-    fn shape(&self) -> &[usize] {
+    /// A number has none, and takes any.
+    fn shape(&self) -> Option<ShapeId> {
         match self {
-            Term::Number(_) => &[],
-            Term::Elements(elements) => &elements.shape,
+            Term::Number(_) => None,
+            Term::Elements(elements) => Some(elements.shape),
         }
     }
 
@@ -76,7 +85,43 @@ enum Side {
 
 impl<'a> Call<'a> {
     pub(crate) fn new() -> Call<'a> {
-        Call { program: Program::new(), inputs: SmallVec::new(), numbers: 0 }
+        Call {
+            program: Program::new(),
+            inputs: SmallVec::new(),
+            shapes: SmallVec::new(),
+            numbers: 0,
+        }
+    }
+
+    /// Adds a shape, unless it is there already.
+    pub(crate) fn add_shape(&mut self, sizes: &[usize]) -> ShapeId {
+        let known = self.shapes.iter().position(|shape| **shape == *sizes);
+        ShapeId(known.unwrap_or_else(|| {
+            self.shapes.push(Shape::of(sizes));
+            self.shapes.len() - 1
+        }) as u16)
+    }
+
+    /// A shape that was added.
+    pub(crate) fn shape(&self, id: ShapeId) -> &Shape {
+        &self.shapes[usize::from(id.0)]
+    }
+
+    /// The shape to which two operands broadcast.
+    fn broadcast(
+        &mut self,
+        op: &'static str,
+        lhs: Option<ShapeId>,
+        rhs: Option<ShapeId>,
+    ) -> Result<ShapeId> {
+        match (lhs, rhs) {
+            (Some(lhs), Some(rhs)) if lhs != rhs => {
+                let shape = broadcast(op, self.shape(lhs), self.shape(rhs))?;
+                Ok(self.add_shape(&shape))
+            }
+            (Some(shape), _) | (None, Some(shape)) => Ok(shape),
+            (None, None) => Ok(self.add_shape(&[])),
+        }
     }
 
     /// How many tensors and arrays are read.
@@ -104,7 +149,7 @@ impl<'a> Call<'a> {
 
     /// Adds what is in memory; the same view twice is read once.
     fn source(&mut self, source: Source<'a>) -> Elements<'a> {
-        let (shape, device) = (Shape::of(source.shape()), source.device());
+        let (shape, device) = (self.add_shape(source.shape()), source.device());
         let known = self.inputs.iter().position(|known| known.is_same(&source));
         let value = match known.and_then(|index| self.program.input_in_slot(index + 1)) {
             Some(value) => value,
@@ -134,7 +179,8 @@ impl<'a> Call<'a> {
             Term::Number(scalar) => Kind::scalar(scalar),
             Term::Elements(elements) => {
                 let dtype = self.program.dtype(elements.value);
-                if elements.shape.is_empty() { Kind::ZeroD(dtype) } else { Kind::Tensor(dtype) }
+                let is_zero_d = self.shape(elements.shape).is_empty();
+                if is_zero_d { Kind::ZeroD(dtype) } else { Kind::Tensor(dtype) }
             }
         }
     }
@@ -154,7 +200,7 @@ impl<'a> Call<'a> {
         let name = op.name();
         let device = common_device(name, [&lhs, &rhs])?;
         let resolved = resolve(op.into(), self.kind(&lhs), self.kind(&rhs), rules)?;
-        let shape = broadcast(name, lhs.shape(), rhs.shape())?;
+        let shape = self.broadcast(name, lhs.shape(), rhs.shape())?;
         let value = match resolved.compute {
             Compute::In(dtype) => {
                 let lhs = self.converted(op, &lhs, Side::Left, dtype)?;
@@ -233,13 +279,13 @@ impl<'a> Call<'a> {
         let [x, y] = [x, y].map(|term| match term {
             Term::Number(scalar) if both_numbers => {
                 let value = self.constant(scalar, scalar.dtype());
-                Term::Elements(Elements { value, shape: Shape::of(&[]), device: None })
+                Term::Elements(Elements { value, shape: self.add_shape(&[]), device: None })
             }
             term => term,
         });
         let resolved = resolve(Op::SELECT, self.kind(&x), self.kind(&y), rules)?;
-        let shape = broadcast(name, x.shape(), y.shape())?;
-        let shape = broadcast(name, &condition.shape, &shape)?;
+        let shape = self.broadcast(name, x.shape(), y.shape())?;
+        let shape = self.broadcast(name, Some(condition.shape), Some(shape))?;
         let mut sides = [condition.value; 2];
         for (side, term) in sides.iter_mut().zip([x, y]) {
             *side = match term {
@@ -257,15 +303,15 @@ impl<'a> Call<'a> {
     /// Checks that two operands of an operation are on one device and have a common dtype and shape, without
     /// adding anything: for operations that are composed of several steps.
     pub(crate) fn resolve_pair(
-        &self,
+        &mut self,
         op: impl Into<Op>,
         lhs: &Term<'a>,
         rhs: &Term<'a>,
-    ) -> Result<(Resolved, Shape, Option<&'a Device>)> {
+    ) -> Result<(Resolved, ShapeId, Option<&'a Device>)> {
         let op = op.into();
         let device = common_device(op.name(), [lhs, rhs])?;
         let resolved = resolve(op, self.kind(lhs), self.kind(rhs), Rules::Paddle)?;
-        Ok((resolved, broadcast(op.name(), lhs.shape(), rhs.shape())?, device))
+        Ok((resolved, self.broadcast(op.name(), lhs.shape(), rhs.shape())?, device))
     }
 }
 

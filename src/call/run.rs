@@ -114,6 +114,7 @@ impl<'a> Call<'a> {
         target: Target<'_>,
         function: impl FnOnce(&mut Ready<'_>) -> Result<T>,
     ) -> Result<T> {
+        let shape = *self.shape(root.shape);
         let Call { mut program, inputs: sources, .. } = self;
         program.finish(root.value);
         let device = root.device.or(target.out.or(target.mask).map(Tensor::device));
@@ -145,14 +146,14 @@ impl<'a> Call<'a> {
             #[cfg(not(feature = "ndarray"))]
             let _ = &mut arrays;
             if let Some(tensor) = tensor {
-                inputs.push((tensor, tensor.layout().broadcast_to(op, &root.shape)?));
+                inputs.push((tensor, tensor.layout().broadcast_to(op, &shape)?));
             }
         }
         let result = match over {
-            Some(over) => (root.shape.without(&over.axes), over.rounded),
-            None => (root.shape, program.dtype(program.result())),
+            Some(over) => (shape.without(&over.axes), over.rounded),
+            None => (shape, program.dtype(program.result())),
         };
-        function(&mut Ready { op, device, program, shape: root.shape, over, result, inputs })
+        function(&mut Ready { op, device, program, shape, over, result, inputs })
     }
 }
 

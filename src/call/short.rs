@@ -1,6 +1,6 @@
-//! The short way: an operation on tensors that lie alike, side by side, and are computed by one loop.
+//! The short way: operations on tensors that lie alike, side by side, and are computed by one loop or a few.
 //!
-//! Such a call is so common, and on few elements so short, that to put a request together would take most of its time.
+//! Such calls are so common, and on few elements so short, that to put a request together would take most of their time.
 //! Nothing is decided here in another way: promotion, numbers, the table of loops and the order of the locks are those of
 //! the long way, which takes everything that is not so simple, what has to be refused included.
 
@@ -11,7 +11,7 @@ use crate::promote::{Compute, Kind, Rules, resolve};
 use crate::storage::{self, Storage};
 use crate::{BinaryOp, Result, Tensor};
 
-/// Runs an operation if it is so simple.
+/// Runs an operation if it is so simple, and one loop.
 pub(crate) fn run(
     op: BinaryOp,
     lhs: &Operand<'_>,

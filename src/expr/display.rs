@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Child, Expr, Node, Operation};
+use super::Expr;
+use super::graph::{Argument, Graph, Node, Operation, Root};
 use crate::op::BinaryOp;
-use crate::operand::Source;
+use crate::operand::{Operand, Source};
 
 /// More operations than this are counted, not printed.
 const MAX_PRINTED: usize = 256;
@@ -26,20 +27,24 @@ const MAX_PRINTED: usize = 256;
 /// ```
 impl fmt::Display for Expr<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Graph { nodes, uses } = Graph::of(&self.root);
-        if nodes.len() > MAX_PRINTED {
-            return write!(f, "an expression of {} operations", nodes.len());
+        let root = match &self.root {
+            Root::Input(operand) => return write_input(f, operand),
+            Root::Graph(graph) => graph,
+        };
+        let Graphs { graphs, uses, nodes } = Graphs::of(root);
+        if nodes > MAX_PRINTED {
+            return write!(f, "an expression of {nodes} operations");
         }
         let mut names = Names::new();
-        for node in nodes {
-            if uses[&address(node)] > 1 {
+        for graph in graphs {
+            if uses[&address(graph)] > 1 {
                 write!(f, "t{} = ", names.len())?;
-                write_node(f, node, &names, false)?;
+                write_graph(f, graph, &names, false)?;
                 f.write_str("; ")?;
-                names.insert(address(node), names.len());
+                names.insert(address(graph), names.len());
             }
         }
-        write_child(f, &self.root, &names, false)
+        write_graph(f, root, &names, false)
     }
 }
 
@@ -49,56 +54,80 @@ impl fmt::Debug for Expr<'_> {
     }
 }
 
-/// The numbers of the nodes that have names.
+/// The numbers of the graphs that have names.
 type Names = HashMap<*const (), usize>;
 
-fn address(node: &Arc<Node<'_>>) -> *const () {
-    Arc::as_ptr(node).cast()
+fn address(graph: &Arc<Graph<'_>>) -> *const () {
+    Arc::as_ptr(graph).cast()
 }
 
-/// The nodes of an expression, each once and after its operands, and how often each is used.
-struct Graph<'b, 'a> {
-    nodes: Vec<&'b Arc<Node<'a>>>,
+/// The graphs of an expression, each once and after its parts.
+struct Graphs<'b, 'a> {
+    graphs: Vec<&'b Arc<Graph<'a>>>,
+    /// How often each is used.
     uses: HashMap<*const (), usize>,
+    /// How many operations there are.
+    nodes: usize,
 }
 
-impl<'b, 'a> Graph<'b, 'a> {
-    fn of(root: &'b Child<'a>) -> Graph<'b, 'a> {
-        let mut graph = Graph { nodes: Vec::new(), uses: HashMap::new() };
-        // A node is seen twice: first its operands are put on top of it, then it is done.
+impl<'b, 'a> Graphs<'b, 'a> {
+    fn of(root: &'b Arc<Graph<'a>>) -> Graphs<'b, 'a> {
+        let mut all = Graphs { graphs: Vec::new(), uses: HashMap::new(), nodes: 0 };
+        // A graph is seen twice: first its parts are put on top of it, then it is done.
         let mut waiting = vec![(root, false)];
-        while let Some((child, is_done)) = waiting.pop() {
-            let Child::Node(node) = child else { continue };
+        while let Some((graph, is_done)) = waiting.pop() {
             if is_done {
-                graph.nodes.push(node);
+                all.graphs.push(graph);
                 continue;
             }
-            let uses = graph.uses.entry(address(node)).or_insert(0);
+            let uses = all.uses.entry(address(graph)).or_insert(0);
             *uses += 1;
             if *uses == 1 {
-                waiting.push((child, true));
-                waiting.extend(node.children.iter().flatten().rev().map(|child| (child, false)));
+                all.nodes += graph.nodes.len();
+                waiting.push((graph, true));
+                let arguments = graph.nodes.iter().flat_map(|node| graph.arguments(node));
+                waiting.extend(arguments.rev().filter_map(|argument| match argument {
+                    Argument::Part(part) => Some((part, false)),
+                    _ => None,
+                }));
             }
         }
-        graph
+        all
     }
 }
 
-fn write_child(
+/// Writes the result of a graph, by its name if it has one.
+fn write_graph(
     f: &mut fmt::Formatter<'_>,
-    child: &Child<'_>,
+    graph: &Arc<Graph<'_>>,
     names: &Names,
     in_parentheses: bool,
 ) -> fmt::Result {
-    match child {
-        Child::Input(operand) => match operand.source() {
-            Ok(source) => write_source(f, source),
-            Err(scalar) => write!(f, "{scalar}"),
-        },
-        Child::Node(node) => match names.get(&address(node)) {
-            Some(name) => write!(f, "t{name}"),
-            None => write_node(f, node, names, in_parentheses),
-        },
+    match (names.get(&address(graph)), graph.nodes.last()) {
+        (Some(name), _) => write!(f, "t{name}"),
+        (None, Some(node)) => write_node(f, graph, node, names, in_parentheses),
+        (None, None) => Ok(()),
+    }
+}
+
+fn write_argument(
+    f: &mut fmt::Formatter<'_>,
+    graph: &Graph<'_>,
+    argument: Argument<'_, '_>,
+    names: &Names,
+    in_parentheses: bool,
+) -> fmt::Result {
+    match argument {
+        Argument::Input(operand) => write_input(f, operand),
+        Argument::Node(index) => write_node(f, graph, &graph.nodes[index], names, in_parentheses),
+        Argument::Part(part) => write_graph(f, part, names, in_parentheses),
+    }
+}
+
+fn write_input(f: &mut fmt::Formatter<'_>, operand: &Operand<'_>) -> fmt::Result {
+    match operand.source() {
+        Ok(source) => write_source(f, source),
+        Err(scalar) => write!(f, "{scalar}"),
     }
 }
 
@@ -108,32 +137,34 @@ fn write_source(f: &mut fmt::Formatter<'_>, source: Source<'_>) -> fmt::Result {
 
 fn write_node(
     f: &mut fmt::Formatter<'_>,
-    node: &Node<'_>,
+    graph: &Graph<'_>,
+    node: &Node,
     names: &Names,
     in_parentheses: bool,
 ) -> fmt::Result {
-    let children = || node.children.iter().flatten();
-    if let Operation::Binary(op) = &node.operation
-        && let Some(symbol) = symbol(*op)
+    if let Operation::Binary(op) = node.operation
+        && let Some(symbol) = symbol(op)
     {
         let (open, close) = if in_parentheses { ("(", ")") } else { ("", "") };
         f.write_str(open)?;
-        for (place, child) in children().enumerate() {
+        for (place, argument) in graph.arguments(node).enumerate() {
             if place > 0 {
                 write!(f, " {symbol} ")?;
             }
-            write_child(f, child, names, true)?;
+            write_argument(f, graph, argument, names, true)?;
         }
         return f.write_str(close);
     }
     write!(f, "{}(", node.operation.name())?;
-    for (place, child) in children().enumerate() {
+    for (place, argument) in graph.arguments(node).enumerate() {
         f.write_str(if place == 0 { "" } else { ", " })?;
-        write_child(f, child, names, false)?;
+        write_argument(f, graph, argument, names, false)?;
     }
-    match &node.operation {
+    match node.operation {
         Operation::Cast(dtype) => write!(f, ", {dtype})"),
-        Operation::Reduce(_, axes) if !axes.is_empty() => write!(f, ", {axes:?})"),
+        Operation::Reduce(_, axes) if !graph.axes(axes).is_empty() => {
+            write!(f, ", {:?})", graph.axes(axes))
+        }
         _ => f.write_str(")"),
     }
 }

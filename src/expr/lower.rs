@@ -1,13 +1,10 @@
-//! From a graph of nodes to a call.
+//! From a graph of operations to a call.
 
-use std::sync::Arc;
-
-use smallvec::SmallVec;
-
-use super::{Child, Expr, Node, Operation};
+use super::Expr;
+use super::graph::{Operation, Root};
+use super::walk::{Item, Visit, walk};
 use crate::call::{Call, Elements, Over, Target, Term};
 use crate::layout::Shape;
-use crate::op::ElementOp;
 use crate::promote::Rules;
 use crate::{DType, Error, Result, Tensor};
 
@@ -35,7 +32,8 @@ impl Lowered<'_> {
     }
 
     pub(super) fn shape(&self) -> Shape {
-        self.over.map_or(self.root.shape, |over| self.root.shape.without(&over.axes))
+        let shape = *self.call.shape(self.root.shape);
+        self.over.map_or(shape, |over| shape.without(&over.axes))
     }
 
     pub(super) fn run(self, target: Target<'_>) -> Result<Tensor> {
@@ -52,43 +50,21 @@ impl Lowered<'_> {
     }
 }
 
-impl Operation {
-    /// The name, as errors and the printed expression have it.
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Operation::Unary(op) => op.name(),
-            Operation::Cast(_) => "cast",
-            Operation::Binary(op) => op.name(),
-            Operation::Select => ElementOp::Select.name(),
-            Operation::Reduce(reduce, _) => reduce.name(),
-        }
-    }
-}
-
-impl<'a> Expr<'a> {
+impl Expr<'_> {
     /// Decides every dtype and shape, operands before operations and left before right.
     pub(super) fn lower(&self) -> Result<Lowered<'_>> {
-        let mut lowering = Lowering { call: Call::new(), shared: SmallVec::new(), nodes: 0 };
-        let (body, reduce) = match &self.root {
-            Child::Node(node) => match (&node.operation, &node.children[0]) {
-                (Operation::Reduce(reduce, axes), Some(terms)) => (terms, Some((*reduce, axes))),
-                _ => (&self.root, None),
-            },
-            Child::Input(_) => (&self.root, None),
+        let mut lowering = Lowering { call: Call::new(), rules: self.rules, nodes: 0, over: None };
+        let (root, op) = match &self.root {
+            Root::Input(operand) => {
+                let op = "expression";
+                (elements(op, lowering.call.operand(operand))?, op)
+            }
+            Root::Graph(graph) => {
+                let op = graph.nodes.last().map_or("expression", |node| node.operation.name());
+                (walk(graph, |visit| lowering.node(&visit))?, op)
+            }
         };
-        let mut op = match body {
-            Child::Node(node) => node.operation.name(),
-            Child::Input(_) => "expression",
-        };
-        let root = lowering.graph(body, self.rules)?;
-        let mut call = lowering.call;
-        op = reduce.map_or(op, |(reduce, _)| reduce.name());
-        let mut root = elements(op, root)?;
-        let mut over = None;
-        if let Some((reduce, axes)) = reduce {
-            let (terms, axes) = reduce.of(&mut call, root, axes)?;
-            (root, over) = (terms, Some(axes));
-        }
+        let Lowering { mut call, over, .. } = lowering;
         call.program.finish(root.value);
         Ok(Lowered { call, root, over, op })
     }
@@ -107,92 +83,67 @@ fn elements<'a>(op: &'static str, term: Term<'a>) -> Result<Elements<'a>> {
     }
 }
 
-struct Lowering<'a> {
-    call: Call<'a>,
-    /// What has become of the nodes that may be used again.
-    shared: SmallVec<[(*const Node<'a>, Term<'a>); 8]>,
-    /// How many nodes there were.
+struct Lowering<'b> {
+    call: Call<'b>,
+    rules: Rules,
+    /// How many operations there were.
     nodes: usize,
-}
-
-/// What is left to do with a child.
-enum Task<'b, 'a> {
-    Visit(&'b Child<'a>),
-    /// The operands are on the stack of results.
-    Combine(&'b Arc<Node<'a>>),
+    /// The reduction at the root.
+    over: Option<Over>,
 }
 
 impl<'b> Lowering<'b> {
-    /// Walks a graph without recursion, so that no depth overflows the stack.
-    fn graph<'a: 'b>(&mut self, root: &'b Child<'a>, rules: Rules) -> Result<Term<'b>> {
-        let mut tasks: SmallVec<[Task<'b, 'a>; 16]> = SmallVec::new();
-        let mut results: SmallVec<[Term<'b>; 8]> = SmallVec::new();
-        tasks.push(Task::Visit(root));
-        while let Some(task) = tasks.pop() {
-            match task {
-                Task::Visit(Child::Input(operand)) => {
-                    results.push(self.call.operand(operand));
-                    self.check_inputs()?;
-                }
-                Task::Visit(Child::Node(node)) => match self.known(node) {
-                    Some(term) => results.push(term),
-                    None => {
-                        tasks.push(Task::Combine(node));
-                        for operand in node.children.iter().rev().flatten() {
-                            tasks.push(Task::Visit(operand));
-                        }
-                    }
-                },
-                Task::Combine(node) => {
-                    let arity = node.children.iter().take_while(|child| child.is_some()).count();
-                    let first = results.len().saturating_sub(arity);
-                    let term = Term::Elements(self.combine(node, &results[first..], rules)?);
-                    results.truncate(first);
-                    results.push(term);
-                    if Arc::strong_count(node) > 1 {
-                        self.shared.push((Arc::as_ptr(node).cast(), term));
-                    }
-                }
+    /// Adds an operand, unless it is there already.
+    fn term(&mut self, visit: &Visit<'_, 'b, '_, Elements<'b>>, index: usize) -> Result<Term<'b>> {
+        match visit.operand(index) {
+            Some(Item::Value(elements)) => Ok(Term::Elements(elements)),
+            Some(Item::Input(operand)) => {
+                let term = self.call.operand(operand);
+                self.check_inputs()?;
+                Ok(term)
             }
+            None => Err(Error::InvalidArgument {
+                op: visit.node.operation.name(),
+                reason: "the operands are missing".into(),
+            }),
         }
-        results.pop().ok_or_else(|| Error::InvalidArgument {
-            op: "expression",
-            reason: "there is nothing to compute".into(),
-        })
     }
 
-    /// What a node that has been computed already has become.
-    fn known(&self, node: &Arc<Node<'_>>) -> Option<Term<'b>> {
-        let address: *const Node<'b> = Arc::as_ptr(node).cast();
-        self.shared.iter().find(|(other, _)| *other == address).map(|&(_, term)| term)
-    }
-
-    fn combine(
-        &mut self,
-        node: &Node<'_>,
-        operands: &[Term<'b>],
-        rules: Rules,
-    ) -> Result<Elements<'b>> {
+    /// Adds an operation.
+    fn node(&mut self, visit: &Visit<'_, 'b, '_, Elements<'b>>) -> Result<Elements<'b>> {
+        let node = visit.node;
         let op = || node.operation.name();
         let refused = |reason: String| Error::InvalidArgument { op: op(), reason };
         self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            return Err(refused(format!(
-                "an expression has at most {MAX_NODES} operations; run a part of it first"
-            )));
-        }
-        let result = match (&node.operation, operands) {
-            (Operation::Unary(unary), &[x]) => self.call.unary(*unary, elements(op(), x)?)?,
-            (Operation::Cast(dtype), &[x]) => self.call.cast(elements(op(), x)?, *dtype),
-            (Operation::Binary(binary), &[x, y]) => self.call.binary(*binary, x, y, rules)?,
-            (Operation::Select, &[condition, x, y]) => self.call.select(condition, x, y, rules)?,
-            (Operation::Reduce(..), _) => {
+        let x = self.term(visit, 0)?;
+        let result = match node.operation {
+            Operation::Reduce(reduce, axes) if visit.is_root => {
+                let terms = elements(op(), x)?;
+                let (terms, over) = reduce.of(&mut self.call, terms, visit.graph.axes(axes))?;
+                self.over = Some(over);
+                return Ok(terms);
+            }
+            Operation::Reduce(..) => {
                 return Err(refused(format!(
                     "a {} must be the last step of an expression; run it first",
                     op()
                 )));
             }
-            _ => return Err(refused("the operands are missing".into())),
+            _ if self.nodes > MAX_NODES => {
+                return Err(refused(format!(
+                    "an expression has at most {MAX_NODES} operations; run a part of it first"
+                )));
+            }
+            Operation::Unary(unary) => self.call.unary(unary, elements(op(), x)?)?,
+            Operation::Cast(dtype) => self.call.cast(elements(op(), x)?, dtype),
+            Operation::Binary(binary) => {
+                let y = self.term(visit, 1)?;
+                self.call.binary(binary, x, y, self.rules)?
+            }
+            Operation::Select => {
+                let (y, z) = (self.term(visit, 1)?, self.term(visit, 2)?);
+                self.call.select(x, y, z, self.rules)?
+            }
         };
         self.check_inputs()?;
         Ok(result)

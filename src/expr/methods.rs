@@ -5,7 +5,8 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Su
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::{Expr, Operation};
+use super::Expr;
+use super::graph::{Operation, Root};
 use crate::op::{BinaryOp, ElementOp, Shift, for_each_op};
 use crate::operand::for_each_number;
 use crate::ops::Reduce;
@@ -38,7 +39,7 @@ macro_rules! define_methods {
             $(
                 #[doc = $unary_doc]
                 pub fn $unary_name(self) -> Expr<'a> {
-                    Expr::node(Operation::Unary(ElementOp::$unary), [self])
+                    Expr::of(Root::unary(Operation::Unary(ElementOp::$unary), self.root))
                 }
             )*
         }
@@ -51,7 +52,7 @@ for_each_op!(define_methods);
 impl<'a> Expr<'a> {
     /// A binary operation by name.
     pub fn binary(self, op: BinaryOp, other: impl Into<Expr<'a>>) -> Expr<'a> {
-        Expr::node(Operation::Binary(op), [self, other.into()])
+        Expr::of(Root::binary(Operation::Binary(op), self.root, other.into().root))
     }
 
     /// Bits move left and zeros enter; an amount out of range gives 0. Both kinds are the same.
@@ -66,7 +67,7 @@ impl<'a> Expr<'a> {
 
     /// The same elements converted to a dtype, as [`Tensor::cast`](crate::Tensor::cast) does.
     pub fn cast(self, dtype: DType) -> Expr<'a> {
-        Expr::node(Operation::Cast(dtype), [self])
+        Expr::of(Root::unary(Operation::Cast(dtype), self.root))
     }
 
     /// The elements of `x` where this expression, which must be bool, is true, those of `y` elsewhere; see
@@ -82,7 +83,7 @@ impl<'a> Expr<'a> {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn select(self, x: impl Into<Expr<'a>>, y: impl Into<Expr<'a>>) -> Expr<'a> {
-        Expr::node(Operation::Select, [self, x.into(), y.into()])
+        Expr::of(Root::ternary(Operation::Select, [self.root, x.into().root, y.into().root]))
     }
 
     /// The sum over some dimensions, or over all of them for an empty list, as the last step; see
@@ -149,7 +150,7 @@ impl<'a> Expr<'a> {
     }
 
     fn reduce(self, reduce: Reduce, axes: &[usize]) -> Expr<'a> {
-        Expr::node(Operation::Reduce(reduce, axes.into()), [self])
+        Expr::of(Root::reduction(reduce, axes, self.root))
     }
 }
 

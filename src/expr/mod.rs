@@ -1,18 +1,17 @@
 //! Expressions: operations that are written down first and computed in one pass.
 
 mod display;
+mod graph;
 mod lower;
 mod methods;
+#[cfg(feature = "cpu")]
+mod short;
+mod walk;
 
-use std::sync::Arc;
-
-use smallvec::SmallVec;
-
+use self::graph::Root;
 use crate::call::Target;
-use crate::op::ElementOp;
-use crate::ops::Reduce;
 use crate::promote::Rules;
-use crate::{BinaryOp, DType, Operand, Result, Tensor};
+use crate::{DType, Operand, Result, Tensor};
 
 /// A chain or graph of operations, computed in one pass over memory: every input is read once, the result is written
 /// once, and nothing in between is stored.
@@ -49,42 +48,15 @@ use crate::{BinaryOp, DType, Operand, Result, Tensor};
 #[derive(Clone)]
 #[must_use = "nothing is computed until it is run"]
 pub struct Expr<'a> {
-    root: Child<'a>,
+    root: Root<'a>,
     rules: Rules,
 }
 
-/// An operand of a node: an input, or another node.
-#[derive(Clone)]
-enum Child<'a> {
-    Input(Operand<'a>),
-    Node(Arc<Node<'a>>),
-}
-
-/// One operation.
-struct Node<'a> {
-    operation: Operation,
-    /// The operands; `None` from the arity on.
-    children: [Option<Child<'a>>; 3],
-}
-
-/// What a node does with its operands.
-enum Operation {
-    Unary(ElementOp),
-    Cast(DType),
-    Binary(BinaryOp),
-    Select,
-    /// Allowed at the root only.
-    Reduce(Reduce, Box<[usize]>),
-}
-
 impl<'a> Expr<'a> {
-    fn node<const N: usize>(operation: Operation, operands: [Expr<'a>; N]) -> Expr<'a> {
-        let mut children = [const { None }; 3];
-        for (child, operand) in children.iter_mut().zip(operands) {
-            *child = Some(operand.root);
-        }
-        let node = Node { operation, children };
-        Expr { root: Child::Node(Arc::new(node)), rules: Rules::default() }
+    /// By the default rules, whatever those of its operands were.
+    #[inline]
+    fn of(root: Root<'a>) -> Expr<'a> {
+        Expr { root, rules: Rules::default() }
     }
 
     /// Promotes by this rulebook instead of Paddle's, in the whole expression. On a part of a larger expression it has
@@ -144,7 +116,20 @@ impl<'a> Expr<'a> {
     /// [`Binary::run`](crate::Binary::run) lists them; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an
     /// expression that is too large or made of numbers alone, or for a sum that is not its last step.
     pub fn run(&self) -> Result<Tensor> {
-        self.lower()?.run(Target::default())
+        self.run_into(Target::default())
+    }
+
+    fn run_into(&self, target: Target<'_>) -> Result<Tensor> {
+        #[cfg(feature = "cpu")]
+        if let Some(result) = self.run_short(target) {
+            return result;
+        }
+        self.run_long(target)
+    }
+
+    #[cold]
+    fn run_long(&self, target: Target<'_>) -> Result<Tensor> {
+        self.lower()?.run(target)
     }
 
     /// Writes the result to a tensor instead of a new one. It keeps its dtype and shape: the result must have that
@@ -215,7 +200,7 @@ impl<'a> Evaluation<'a> {
     /// [`Error::InplaceDtype`](crate::Error::InplaceDtype),
     /// [`Error::OverlappingDestination`](crate::Error::OverlappingDestination). The destination is then as it was.
     pub fn run(self) -> Result<Tensor> {
-        self.expr.lower()?.run(self.target)
+        self.expr.run_into(self.target)
     }
 }
 
@@ -239,32 +224,6 @@ impl Tensor {
 
 impl<'a, T: Into<Operand<'a>>> From<T> for Expr<'a> {
     fn from(operand: T) -> Self {
-        Expr { root: Child::Input(operand.into()), rules: Rules::default() }
-    }
-}
-
-impl<'a> Node<'a> {
-    /// Moves the nodes among the operands to others.
-    fn give_nodes(&mut self, others: &mut SmallVec<[Arc<Node<'a>>; 4]>) {
-        for child in &mut self.children {
-            if matches!(child, Some(Child::Node(_)))
-                && let Some(Child::Node(node)) = child.take()
-            {
-                others.push(node);
-            }
-        }
-    }
-}
-
-/// Takes a graph apart node by node, since a long chain would overflow the stack if each node dropped the next.
-impl Drop for Node<'_> {
-    fn drop(&mut self) {
-        let mut waiting = SmallVec::new();
-        self.give_nodes(&mut waiting);
-        while let Some(node) = waiting.pop() {
-            if let Some(mut node) = Arc::into_inner(node) {
-                node.give_nodes(&mut waiting);
-            }
-        }
+        Expr::of(Root::Input(operand.into()))
     }
 }

@@ -47,9 +47,10 @@ impl Tensor {
         let mut call = Call::new();
         let x = call.tensor(self);
         let y = call.operand(&y);
-        let (resolved, shape, device) = call
+        let (resolved, shape_id, device) = call
             .resolve_pair(BinaryOp::Copysign, &x.into(), &y)
             .map_err(|error| of_gradient(error, self.dtype()))?;
+        let shape = *call.shape(shape_id);
         let result = resolved.result;
         let y_dtype = match &y {
             Term::Elements(y) => call.program.dtype(y.value),
@@ -72,7 +73,7 @@ impl Tensor {
             return Err(Error::InvalidShape { op: OP, shape: boxed(gradient.shape()), reason });
         }
         let gy = match &y {
-            Term::Elements(y) => Tensor::zeros(&*y.shape, y_dtype, self.device())?,
+            Term::Elements(y) => Tensor::zeros(&**call.shape(y.shape), y_dtype, self.device())?,
             Term::Number(_) => Tensor::zeros((), y_dtype, self.device())?,
         };
 
@@ -95,7 +96,7 @@ impl Tensor {
         for (axis, summed) in axes.iter_mut().enumerate().take(shape.len()) {
             *summed = axis < added || (self.shape()[axis - added] == 1 && shape[axis] != 1);
         }
-        let mut gx = Elements { value, shape, device };
+        let mut gx = Elements { value, shape: shape_id, device };
         let over = if axes.contains(&true) {
             Some(Over { fold: Fold::Sum, axes, rounded: self.dtype() })
         } else {

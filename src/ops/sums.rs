@@ -39,7 +39,7 @@ impl Reduce {
         // Whether any or all are true is the largest or smallest truth.
         let is_truth = matches!(self, Reduce::Any | Reduce::All);
         let terms = if is_truth { call.cast(terms, DType::Bool) } else { terms };
-        let over = self.over(call.program.dtype(terms.value), &terms.shape, axes)?;
+        let over = self.over(call.program.dtype(terms.value), call.shape(terms.shape), axes)?;
         Ok((terms, over))
     }
 

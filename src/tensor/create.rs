@@ -6,7 +6,7 @@ use crate::call::{Call, Elements, Target};
 use crate::cast::Cast;
 use crate::dtype::for_each_dtype;
 use crate::error::counted;
-use crate::layout::{Shape, boxed, checked_len};
+use crate::layout::{boxed, checked_len};
 use crate::storage::Storage;
 use crate::{DType, Device, Element, Error, Result, Scalar};
 
@@ -144,7 +144,8 @@ impl Tensor {
             checked_len("full", shape, dtype.size())?;
             let mut call = Call::new();
             let value = call.number(dtype, value);
-            let elements = Elements { value, shape: Shape::of(shape), device: Some(device) };
+            let shape = call.add_shape(shape);
+            let elements = Elements { value, shape, device: Some(device) };
             call.run("full", elements, None, Target::default())
         })
     }

@@ -2,7 +2,6 @@
 
 use super::Tensor;
 use crate::call::{Call, Elements, Target, Term};
-use crate::layout::Shape;
 use crate::{Error, Operand, Result, Scalar};
 
 /// # Writing in place
@@ -123,7 +122,7 @@ impl Tensor {
             self.device().expect_same(op, device)?;
         }
         // The shape is this tensor's, to which the source is stretched.
-        let elements = Elements { shape: Shape::of(self.shape()), ..elements };
+        let elements = Elements { shape: call.add_shape(self.shape()), ..elements };
         call.run(op, elements, None, Target { out: Some(self), mask }).map(drop)
     }
 
@@ -131,7 +130,7 @@ impl Tensor {
         let value = value.to_element(op, self.dtype())?;
         let mut call = Call::new();
         let value = call.number(self.dtype(), value);
-        let shape = Shape::of(self.shape());
+        let shape = call.add_shape(self.shape());
         let elements = Elements { value, shape, device: Some(self.device()) };
         call.run(op, elements, None, Target { out: Some(self), mask }).map(drop)
     }

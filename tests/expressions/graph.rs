@@ -16,6 +16,19 @@ pub enum Entry {
     Select(usize, usize, usize),
 }
 
+impl Entry {
+    /// The entries that it takes.
+    fn operands(&self) -> impl Iterator<Item = usize> {
+        let operands = match *self {
+            Entry::Tensor(_) | Entry::Number(_) => [None; 3],
+            Entry::Unary(_, x) | Entry::Cast(_, x) => [Some(x), None, None],
+            Entry::Binary(_, x, y) => [Some(x), Some(y), None],
+            Entry::Select(condition, x, y) => [Some(condition), Some(x), Some(y)],
+        };
+        operands.into_iter().flatten()
+    }
+}
+
 /// The sum at the root, if there is one.
 #[derive(Clone, Debug)]
 pub struct Last {
@@ -143,19 +156,31 @@ impl Graph {
         .rules(self.rules)
     }
 
-    /// One entry as an expression, every entry that is used twice as one node.
+    /// One entry as an expression, every entry that is used twice as one node. The last who uses one is mostly given it
+    /// without a clone, as in a formula that is written down.
     fn expr_of(&self, root: usize) -> Expr<'_> {
+        let mut uses = vec![0; root + 1];
+        for entry in &self.entries[..=root] {
+            entry.operands().for_each(|operand| uses[operand] += 1);
+        }
         let mut built: Vec<Expr<'_>> = Vec::new();
         for entry in &self.entries[..=root] {
-            let operand = |index: usize| built[index].clone();
-            built.push(match *entry {
+            let mut operand = |index: usize| {
+                uses[index] -= 1;
+                if uses[index] > 0 || index % 4 == 3 {
+                    return built[index].clone();
+                }
+                std::mem::replace(&mut built[index], Expr::from(0))
+            };
+            let expr = match *entry {
                 Entry::Tensor(index) => self.tensors[index].expr(),
                 Entry::Number(scalar) => Expr::from(scalar),
                 Entry::Unary(name, x) => unary_expr(name, operand(x)),
                 Entry::Cast(dtype, x) => operand(x).cast(dtype),
                 Entry::Binary(op, x, y) => operand(x).binary(op, operand(y)),
                 Entry::Select(condition, x, y) => operand(condition).select(operand(x), operand(y)),
-            });
+            };
+            built.push(expr);
         }
         built.swap_remove(root).rules(self.rules)
     }

@@ -14,6 +14,11 @@ impl<const BYTES: usize> Scratch<BYTES> {
     pub(super) const fn new() -> Scratch<BYTES> {
         Scratch(MaybeUninit::uninit())
     }
+
+    /// The first byte.
+    pub(super) const fn start(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
 }
 
 /// A script with its registers.
@@ -43,7 +48,7 @@ impl<'a> Frame<'a> {
     ) -> Frame<'a> {
         let block_len = script.block_len(bytes.min(BYTES));
         let stride = block_len.saturating_mul(script.widest).next_multiple_of(16);
-        Frame { script, registers: scratch.0.as_mut_ptr().cast(), stride, block_len }
+        Frame { script, registers: scratch.start(), stride, block_len }
     }
 
     /// The address of the elements, or the one element, of a source.
@@ -72,6 +77,18 @@ impl<'a> Frame<'a> {
             // nothing written but registers, of which these instructions fill one element, or all where they
             // repeat one.
             unsafe { self.execute(instruction, &place, std::ptr::null_mut()) };
+        }
+    }
+
+    /// Runs what is the same in all rows of a block, for as many rows as there may be.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Frame::block`], for the slots that are the same in every row; the earlier phases must have run.
+    pub(super) unsafe fn rows(&self, place: &Place<'_>) {
+        for instruction in self.script.phase(Phase::Rows) {
+            // SAFETY: the caller's promise; these instructions write registers alone.
+            unsafe { self.execute(instruction, place, std::ptr::null_mut()) };
         }
     }
 
@@ -126,6 +143,7 @@ impl<'a> Frame<'a> {
                 // SAFETY: the caller vouches for the elements, and a register holds as many.
                 unsafe {
                     gather(
+                        self.script.level,
                         instruction.size,
                         place.slots[slot],
                         place.steps[slot],

@@ -79,7 +79,7 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Setting
 }
 
 /// The loop for the arguments that stand still, and whether the two have to change places.
-fn version(
+pub(super) fn version(
     kernels: &'static Kernels,
     still: [bool; 3],
     arity: usize,

@@ -3,12 +3,12 @@
 //! From a request to the machine, in this order:
 //!
 //! - [`run`] looks up the memory of every slot. A single loop over memory is run at once by `direct` (small calls come
-//!   to it without a request at all), a few steps on a few elements by `small`; anything else goes to `walk`, element
-//!   by element, or to `sum`, which adds the results up in a fixed tree;
+//!   to it without a request at all), a few steps over such memory by `chain`; anything else goes to `walk`, element by
+//!   element, or to `sum`, which adds the results up in a fixed tree;
 //! - `script` translates the program to instructions on registers, by the tables of `kernels` and `convert`;
 //! - `nest` goes over the plan's loops, a row or a rectangle of two loops at a time;
 //! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and
-//!   memory, in `vectors` where it can;
+//!   memory, in `vectors` where it can, and `repeat` fills blocks with what repeats itself;
 //! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`,
 //!   `bytes` one of `i8`;
 //! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`;
@@ -16,6 +16,7 @@
 
 mod blocks;
 mod bytes;
+mod chain;
 mod convert;
 mod direct;
 mod element;
@@ -25,10 +26,10 @@ mod loops;
 mod memory;
 mod nest;
 pub(crate) mod pool;
+mod repeat;
 mod script;
 mod settings;
 mod sharing;
-mod small;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ mod transfer;
 mod vectors;
 mod walk;
 
+pub(crate) use chain::{Chain, Link};
 pub(crate) use direct::Dense;
 pub(crate) use memory::CpuMemory;
 
@@ -52,7 +54,7 @@ use crate::{Error, Result};
 /// Runs a request on memory that the caller has locked.
 pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
     let settings = Settings::get();
-    if direct::run(request, access, &settings) || small::run(request, access, &settings) {
+    if direct::run(request, access, &settings) || chain::run(request, access) {
         return Ok(());
     }
     let call = Call::new(request, access);

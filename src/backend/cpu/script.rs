@@ -16,13 +16,15 @@ use crate::DType;
 use crate::program::{Action, Input, Program, Step, Value};
 use crate::scalar::ElementBytes;
 
-/// How the elements of a slot lie along the innermost loop.
+/// How the elements of a slot lie in a block: along the innermost loop, or along the two loops of a rectangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lie {
     /// Side by side.
     Dense,
     /// The same element everywhere.
     Still,
+    /// The same row in every row of a rectangle.
+    Row,
     /// In any other way.
     Strided,
 }
@@ -45,8 +47,17 @@ pub(super) enum Phase {
     Once,
     /// Whenever an outer loop takes a turn: it depends on what stands still along the inner one.
     Span,
+    /// Then too, but for all elements of a block: it depends on what is the same in every row besides.
+    Rows,
     /// For every block.
     Block,
+}
+
+impl Phase {
+    /// Whether values are as many as a block has elements; before, one stands for all.
+    fn has_blocks(self) -> bool {
+        self >= Phase::Rows
+    }
 }
 
 /// What an instruction does.
@@ -80,13 +91,15 @@ pub(super) struct Instruction {
 pub(super) struct Script {
     instructions: SmallVec<[Instruction; 4]>,
     /// Where the instructions of the later phases start.
-    starts: [usize; 2],
+    starts: [usize; 3],
     /// Where the results are, unless the last instruction leaves them at the destination.
     pub(super) result: Option<Source>,
     pub(super) mask: Option<Source>,
     pub(super) registers: usize,
     /// The size of the largest element in a register.
     pub(super) widest: usize,
+    /// The instructions of the loops.
+    pub(super) level: Level,
 }
 
 // SAFETY: the addresses of numbers are those of a program, which outlives the script's use and is not written to.
@@ -143,7 +156,8 @@ impl Script {
         match phase {
             Phase::Once => &self.instructions[..self.starts[0]],
             Phase::Span => &self.instructions[self.starts[0]..self.starts[1]],
-            Phase::Block => &self.instructions[self.starts[1]..],
+            Phase::Rows => &self.instructions[self.starts[1]..self.starts[2]],
+            Phase::Block => &self.instructions[self.starts[2]..],
         }
     }
 
@@ -173,7 +187,7 @@ struct Known {
 
 struct Builder<'a> {
     memory: &'a Memory<'a>,
-    level: usize,
+    level: Level,
     values: SmallVec<[Known; 8]>,
     instructions: SmallVec<[Instruction; 4]>,
     /// Registers, one per result, before they are shared.
@@ -190,7 +204,7 @@ impl<'a> Builder<'a> {
     fn new(memory: &'a Memory<'a>, level: Level) -> Builder<'a> {
         Builder {
             memory,
-            level: level as usize,
+            level,
             values: SmallVec::new(),
             instructions: SmallVec::new(),
             registers: 0,
@@ -213,9 +227,13 @@ impl<'a> Builder<'a> {
 
     fn memory(&mut self, slot: usize, size: usize) -> usize {
         let lie = self.memory.lies[slot];
-        let phase = if lie == Lie::Still { Phase::Span } else { Phase::Block };
+        let phase = match lie {
+            Lie::Still => Phase::Span,
+            Lie::Row => Phase::Rows,
+            Lie::Dense | Lie::Strided => Phase::Block,
+        };
         let value = self.push(Source::Slot(slot as u16), size, phase);
-        self.values[value].is_strided = lie == Lie::Strided;
+        self.values[value].is_strided = matches!(lie, Lie::Row | Lie::Strided);
         value
     }
 
@@ -270,7 +288,7 @@ impl<'a> Builder<'a> {
     fn apply(&mut self, kernels: &Kernels, arguments: &[usize], size: usize) -> usize {
         let phase = arguments.iter().map(|&value| self.values[value].phase).max();
         let phase = phase.unwrap_or(Phase::Once);
-        let (versions, sources) = if phase == Phase::Block {
+        let (versions, sources) = if phase.has_blocks() {
             self.over_blocks(kernels, arguments)
         } else {
             // One element stands for all.
@@ -280,7 +298,7 @@ impl<'a> Builder<'a> {
             }
             (&kernels.all, sources)
         };
-        let register = self.emit(Work::Apply(versions[self.level], sources), size, phase);
+        let register = self.emit(Work::Apply(versions[self.level as usize], sources), size, phase);
         self.push(Source::Register(register), size, phase)
     }
 
@@ -290,7 +308,7 @@ impl<'a> Builder<'a> {
         kernels: &'k Kernels,
         arguments: &[usize],
     ) -> (&'k Versions, [Source; 3]) {
-        let still = |value: usize| self.values[value].phase != Phase::Block;
+        let still = |value: usize| !self.values[value].phase.has_blocks();
         let mut sources = [NOTHING; 3];
         if let &[x, y] = arguments {
             let (x_is_still, y_is_still) = (still(x), still(y));
@@ -321,7 +339,7 @@ impl<'a> Builder<'a> {
     /// Where a value's elements lie side by side.
     fn side_by_side(&mut self, value: usize) -> Source {
         let known = self.values[value];
-        if known.phase != Phase::Block {
+        if !known.phase.has_blocks() {
             let register = known
                 .spread
                 .unwrap_or_else(|| self.emit(Work::Splat(known.source), known.size, known.phase));
@@ -329,7 +347,7 @@ impl<'a> Builder<'a> {
             return Source::Register(register);
         }
         if let (true, Source::Slot(slot)) = (known.is_strided, known.source) {
-            let register = self.emit(Work::Gather(slot), known.size, Phase::Block);
+            let register = self.emit(Work::Gather(slot), known.size, known.phase);
             self.values[value].source = Source::Register(register);
             self.values[value].is_strided = false;
         }
@@ -342,7 +360,7 @@ impl<'a> Builder<'a> {
         self.instructions.sort_by_key(|instruction| instruction.phase);
         let start =
             |phase| self.instructions.partition_point(|instruction| instruction.phase < phase);
-        let starts = [start(Phase::Span), start(Phase::Block)];
+        let starts = [start(Phase::Span), start(Phase::Rows), start(Phase::Block)];
         let is_written = self.memory.is_written;
         let written = |source: &Source| matches!(source, Source::Slot(slot) if is_written[usize::from(*slot)]);
         if self.memory.writes_directly
@@ -360,6 +378,7 @@ impl<'a> Builder<'a> {
         let sizes =
             self.instructions.iter().filter(in_register).map(|instruction| instruction.size);
         let widest = sizes.max().unwrap_or(0);
-        Script { instructions: self.instructions, starts, result, mask, registers, widest }
+        let level = self.level;
+        Script { instructions: self.instructions, starts, result, mask, registers, widest, level }
     }
 }

@@ -3,6 +3,8 @@
 //! Only the size of an element matters here, never its dtype.
 
 use super::loops::{read, write};
+use super::repeat::{repeat_elements, repeat_row};
+use super::settings::Level;
 use super::vectors::{VECTOR, gather_every_second, transpose};
 
 /// How a rectangle of elements lies in memory: the steps between neighbours in bytes.
@@ -52,8 +54,9 @@ macro_rules! by_size {
 /// # Safety
 ///
 /// Every element of the rectangle must be valid for reads and aligned; `to` must be aligned and have room for them
-/// all, apart from what is read.
+/// all, apart from what is read. The machine must have the instructions of the level.
 pub(super) unsafe fn gather(
+    level: Level,
     size: usize,
     from: *const u8,
     steps: Steps,
@@ -61,7 +64,16 @@ pub(super) unsafe fn gather(
     to: *mut u8,
 ) {
     // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
-    unsafe { by_size!(size, gather_sized(from, steps, extent, to)) }
+    unsafe {
+        if steps.outer == 0 && extent.outer > 1 {
+            by_size!(size, gather_sized(from, steps, Extent::row(extent.inner), to));
+            repeat_row(size, extent, to);
+        } else if steps.inner == 0 {
+            by_size!(size, repeat_elements(level, from, steps.outer, extent, to));
+        } else {
+            by_size!(size, gather_sized(from, steps, extent, to));
+        }
+    }
 }
 
 /// Fills a block with one element.
@@ -201,15 +213,16 @@ unsafe fn gather_sized<T: Copy>(from: *const u8, steps: Steps, extent: Extent, t
     }
     for (row, to) in to.chunks_exact_mut(extent.inner).enumerate() {
         let mut done = 0;
+        let mut from = from.wrapping_offset(row as isize * steps.outer);
         if steps.inner == 2 * size as isize {
-            let from = from.wrapping_offset(row as isize * steps.outer);
             // SAFETY: the caller vouches for the row; what is between its elements is memory of the same storage.
             done = unsafe { gather_every_second::<T>(from, to.as_mut_ptr().cast(), to.len()) };
+            from = from.wrapping_offset(done as isize * steps.inner);
         }
-        for (column, to) in to.iter_mut().enumerate().skip(done) {
-            let offset = column as isize * steps.inner + row as isize * steps.outer;
+        for to in &mut to[done..] {
             // SAFETY: the caller vouches for the element.
-            to.write(unsafe { from.offset(offset).cast::<T>().read() });
+            to.write(unsafe { from.cast::<T>().read() });
+            from = from.wrapping_offset(steps.inner);
         }
     }
 }

@@ -24,43 +24,20 @@ const STREAMED_ROW: usize = 4096;
 pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
     let plan = call.request.plan;
     let across = across(plan);
-    let step = |slot: usize, level: usize| plan.slots[slot].strides[level];
-    let lie = |slot: usize| {
-        let still_across = across.is_none_or(|(level, _)| step(slot, level) == 0);
-        if step(slot, 0) == 0 && still_across {
-            Lie::Still
-        } else if across.is_none()
-            && step(slot, 0) == 1
-            && !(call.mask() == Some(slot) && call.is_written[slot])
-        {
-            Lie::Dense
-        } else {
-            Lie::Strided
-        }
-    };
-    let lies: SmallVec<[Lie; 4]> = (0..call.sizes.len()).map(lie).collect();
-    let out_is_dense = plan.rank == 0 || (across.is_none() && step(OUT, 0) == 1);
-    let has_rows =
-        plan.rank == 0 || (step(OUT, 0) == 1 && across.is_none_or(|(_, is_square)| is_square));
-    // Whoever reads the destination too has it in the caches already.
-    let streams = has_rows
-        && !call.request.masked
-        && plan.len.saturating_mul(call.sizes[OUT]) >= settings.stream_bytes
-        && plan.sizes[0] * call.sizes[OUT] >= STREAMED_ROW
-        && !call.is_written[1..].contains(&true);
-    let memory = Memory {
-        lies: &lies,
-        is_written: &call.is_written,
-        mask: call.mask(),
-        writes_directly: out_is_dense && !call.request.masked && !streams,
-    };
-    let script = Script::new(call.request.program, None, &memory, settings.level)?;
+    let is_square = across.is_some_and(|(_, is_square)| is_square);
+    let block_bytes = if is_square { settings.square_bytes } else { settings.block_bytes };
+    // Short rows are taken whole, several at a time, if there is room for one.
+    let mut shape = Shape::new(call, settings, across, across.is_some() && !is_square);
+    let mut script = shape.script(settings)?;
+    if shape.has_whole_rows && script.block_len(block_bytes) < plan.sizes[0] {
+        shape = Shape::new(call, settings, across, false);
+        script = shape.script(settings)?;
+    }
 
     let bytes = plan.len.saturating_mul(call.sizes.iter().sum());
     let team = Team::new(bytes, settings);
-    let is_square = across.is_some_and(|(_, is_square)| is_square);
-    let block_bytes = if is_square { settings.square_bytes } else { settings.block_bytes };
     let block_len = script.block_len(block_bytes);
+    let mut unit = Extent::row(1);
     let nest = match across {
         None => {
             let unit = block_len.min(1024);
@@ -72,10 +49,14 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
             let inner = side.min(plan.sizes[0]).min(block_len);
             // A power of two, so that the pieces of a row in memory begin and end with a cache line.
             let outer = previous_power_of_two(block_len / inner).min(plan.sizes[level]);
+            unit = Extent { inner, outer };
             Nest::new(plan, &call.sizes, inner, Some((level, outer)))
         }
     };
-    let walk = Walk { call, block_bytes, script, steps: nest.steps(), nest, streams };
+    let Shape { is_fixed, out_is_dense, streams, .. } = shape;
+    let steps = nest.steps();
+    let walk =
+        Walk { call, block_bytes, script, steps, nest, unit, is_fixed, out_is_dense, streams };
     let share = walk.nest.units.div_ceil(team.parts);
     let work = |part: usize| {
         let start = part * share;
@@ -90,6 +71,72 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
     };
     team.share(team.parts, &work);
     Some(())
+}
+
+/// How the slots lie in a unit, and what follows for the destination.
+struct Shape<'a> {
+    call: &'a Call<'a>,
+    /// Whether a unit has whole rows.
+    has_whole_rows: bool,
+    lies: SmallVec<[Lie; 4]>,
+    /// Which slots may stay where they are from one unit to the next.
+    is_fixed: SmallVec<[bool; 4]>,
+    /// Whether a unit's results lie side by side.
+    out_is_dense: bool,
+    streams: bool,
+}
+
+impl<'a> Shape<'a> {
+    fn new(
+        call: &'a Call<'a>,
+        settings: &Settings,
+        across: Option<(usize, bool)>,
+        has_whole_rows: bool,
+    ) -> Shape<'a> {
+        let plan = call.request.plan;
+        let lie = |slot: usize| {
+            let inner = plan.slots[slot].strides[0];
+            let outer = across.map(|(level, _)| plan.slots[slot].strides[level]);
+            // Rows that follow each other are one.
+            let is_one_row =
+                outer.is_none() || has_whole_rows && outer == Some(plan.sizes[0] as isize);
+            if inner == 0 && outer.is_none_or(|outer| outer == 0) {
+                Lie::Still
+            } else if is_one_row
+                && inner == 1
+                && !(call.mask() == Some(slot) && call.is_written[slot])
+            {
+                Lie::Dense
+            } else if has_whole_rows && outer == Some(0) {
+                Lie::Row
+            } else {
+                Lie::Strided
+            }
+        };
+        let lies: SmallVec<[Lie; 4]> = (0..call.sizes.len()).map(lie).collect();
+        let is_fixed = lies.iter().map(|lie| matches!(lie, Lie::Still | Lie::Row)).collect();
+        let out_is_dense = plan.rank == 0 || lies[OUT] == Lie::Dense;
+        let is_square = across.is_some_and(|(_, is_square)| is_square);
+        let has_rows = out_is_dense || (is_square && plan.slots[OUT].strides[0] == 1);
+        let row = if out_is_dense && across.is_some() { plan.len } else { plan.sizes[0] };
+        // Whoever reads the destination too has it in the caches already.
+        let streams = has_rows
+            && !call.request.masked
+            && plan.len.saturating_mul(call.sizes[OUT]) >= settings.stream_bytes
+            && row.saturating_mul(call.sizes[OUT]) >= STREAMED_ROW
+            && !call.is_written[1..].contains(&true);
+        Shape { call, has_whole_rows, lies, is_fixed, out_is_dense, streams }
+    }
+
+    fn script(&self, settings: &Settings) -> Option<Script> {
+        let memory = Memory {
+            lies: &self.lies,
+            is_written: &self.call.is_written,
+            mask: self.call.mask(),
+            writes_directly: self.out_is_dense && !self.call.request.masked && !self.streams,
+        };
+        Script::new(self.call.request.program, None, &memory, settings.level)
+    }
 }
 
 /// A loop that is best walked together with the innermost one, and whether in squares: where rows are short, the next
@@ -131,6 +178,12 @@ struct Walk<'a> {
     script: Script,
     nest: Nest<'a>,
     steps: SmallVec<[Steps; 4]>,
+    /// The largest unit of several rows.
+    unit: Extent,
+    /// Which slots may stay where they are from one unit to the next.
+    is_fixed: SmallVec<[bool; 4]>,
+    /// Whether a unit's results lie side by side.
+    out_is_dense: bool,
     /// Whether results are written past the caches.
     streams: bool,
 }
@@ -162,12 +215,35 @@ impl Walk<'_> {
         let frame = Frame::new(&self.script, &mut scratch, self.block_bytes);
         // SAFETY: the bases are first elements; this phase looks at numbers alone.
         unsafe { frame.begin(Phase::Once, &self.call.bases) };
+        let mut before = Slots::new();
         self.nest.walk(&self.call.bases, start..end, |slots, extent| {
             // SAFETY: the caller's promise, for the elements of this unit.
-            unsafe { self.unit(&frame, slots, extent) };
+            unsafe {
+                self.begin(&frame, slots, &mut before);
+                self.unit(&frame, slots, extent);
+            }
         });
         if self.streams {
             finish_streams();
+        }
+    }
+
+    /// Computes what is the same for all blocks of a unit, unless it is what it was in the unit before.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Walk::units`], for the elements of a unit.
+    unsafe fn begin(&self, frame: &Frame<'_>, slots: &[*mut u8], before: &mut Slots) {
+        let moved = |slot: usize| self.is_fixed[slot] && slots[slot] != before[slot];
+        if before.len() == slots.len() && !(0..slots.len()).any(moved) {
+            return;
+        }
+        before.clear();
+        before.extend_from_slice(slots);
+        // SAFETY: the caller's promise; rows that are all the same are there for as many as there may be in a unit.
+        unsafe {
+            frame.begin(Phase::Span, slots);
+            frame.rows(&Place { slots, steps: &self.steps, extent: self.unit });
         }
     }
 
@@ -175,8 +251,6 @@ impl Walk<'_> {
     ///
     /// As for [`Walk::units`], for the elements of a unit.
     unsafe fn unit(&self, frame: &Frame<'_>, slots: &[*mut u8], extent: Extent) {
-        // SAFETY: the caller's promise.
-        unsafe { frame.begin(Phase::Span, slots) };
         if extent.count() <= frame.block_len {
             // SAFETY: the caller's promise.
             return unsafe { self.block(frame, &Place { slots, steps: &self.steps, extent }) };
@@ -200,7 +274,11 @@ impl Walk<'_> {
     ///
     /// As for [`Walk::units`], for the elements of the block, which must be at most as many as a register holds.
     unsafe fn block(&self, frame: &Frame<'_>, place: &Place<'_>) {
-        let (to, steps, size) = (place.slots[OUT], self.steps[OUT], self.call.sizes[OUT]);
+        let (to, size) = (place.slots[OUT], self.call.sizes[OUT]);
+        let (mut steps, mut extent) = (self.steps[OUT], place.extent);
+        if self.out_is_dense {
+            (steps.inner, extent) = (size as isize, Extent::row(extent.count()));
+        }
         // SAFETY: the caller's promise; the script writes to the destination only where it is dense, and by a loop
         // that does not read from it.
         unsafe { frame.block(place, to) };
@@ -211,16 +289,16 @@ impl Walk<'_> {
         unsafe {
             match self.script.mask {
                 None if self.streams => {
-                    let bytes = place.extent.inner * size;
-                    for row in 0..place.extent.outer {
+                    let bytes = extent.inner * size;
+                    for row in 0..extent.outer {
                         let to = to.offset(row as isize * steps.outer);
                         stream(from.add(row * bytes), to, bytes);
                     }
                 }
-                None => scatter(size, from, to, steps, place.extent),
+                None => scatter(size, from, to, steps, extent),
                 Some(mask) => {
                     let mask = frame.resolve(mask, place.slots);
-                    scatter_masked(size, from, mask, to, steps, place.extent);
+                    scatter_masked(size, from, mask, to, steps, extent);
                 }
             }
         }
