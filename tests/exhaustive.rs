@@ -1,5 +1,5 @@
 //! Every pair of 8-bit integers through the four shifts, divisions and powers, against the definition in wide integers.
-//! The 16-bit pairs are in `exhaustive16.rs`.
+//! The 16-bit pairs are in `exhaustive16/`.
 
 mod devices;
 

@@ -127,6 +127,21 @@ pub fn cache_folder() -> Option<&'static std::path::Path> {
     cuda::cache_folder()
 }
 
+/// Puts PTX that NVRTC of this version has made of a source into that folder, so that a first call finds it there.
+///
+/// # Errors
+///
+/// What keeps it from being written.
+pub fn keep(
+    source: &str,
+    defines: &[String],
+    architecture: u32,
+    version: (i32, i32),
+    ptx: &str,
+) -> std::io::Result<()> {
+    cuda::keep(source, &ptx_options(architecture, defines), architecture, version, ptx)
+}
+
 /// Makes calls take other kernels than they would, on every thread.
 pub fn force(force: Force) {
     cuda::force(force);

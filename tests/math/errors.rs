@@ -171,86 +171,6 @@ fn f16(bits: u16) -> f64 {
     }
 }
 
-/// Whether both round to the same f16, told without rounding: both are the same f32, and that is not halfway.
-fn same_f16_at_sight(a: f64, b: f64) -> bool {
-    let (a, b) = (a as f32, b as f32);
-    let size = a.abs();
-    a.to_bits() == b.to_bits()
-        && (!(1e-8..=7e4).contains(&size) || (size > 6.2e-5 && a.to_bits() & 0x1fff != 0x1000))
-}
-
-/// Every pair of f16, or 2^22 of them, by the functions for narrow formats and by those for f64. Where the two
-/// differ, the exact result is near halfway, and high precision decides.
-#[test]
-fn pairs_of_f16_are_nearly_rounded() {
-    let lefts: Vec<u16> = if exhaustive() {
-        (0..=u16::MAX).collect()
-    } else {
-        let ends = [0, 1, 2, 0x3ff, 0x400, 0x3bff, 0x3c00, 0x3c01, 0x4000, 0x7bff, 0x7c00, 0x7e00];
-        let between = (0..20u32).map(|step| (step * 40_503 + 12_345) as u16);
-        ends.into_iter().flat_map(|bits: u16| [bits, bits | 0x8000]).chain(between).collect()
-    };
-    let rights: Vec<f64> = (0..=u16::MAX).map(f16).collect();
-    for function in [Function::Pow, Function::Atan2, Function::Logaddexp] {
-        let differences = AtomicUsize::new(0);
-        let worst = on_all_cores(lefts.len(), |index| {
-            let x = f16(lefts[index]);
-            let mut worst = Worst::default();
-            let step = if exhaustive() { 1 } else { 7 };
-            for &y in rights.iter().skip(index % step).step_by(step) {
-                let (narrow, wide) = (function.narrow(x, y), function.wide(x, y));
-                if same_f16_at_sight(narrow, wide) {
-                    continue;
-                }
-                let (result, other) = (F16.round(narrow), F16.round(wide));
-                if result.to_bits() == other.to_bits() || (result.is_nan() && other.is_nan()) {
-                    continue;
-                }
-                differences.fetch_add(1, Ordering::Relaxed);
-                // A negative base differs by the sign alone, which must be the same.
-                let (base, result) =
-                    if function == Function::Pow { (x.abs(), result.abs()) } else { (x, result) };
-                let ordinary = is_ordinary(function, base, y) && other.signum() * narrow >= 0.0;
-                let unit = (function == Function::Logaddexp).then(|| x.abs().max(y.abs()));
-                let error = if ordinary {
-                    F16.error(result, exact(function, base, y), unit)
-                } else {
-                    f64::INFINITY
-                };
-                worst = worst.or(Worst { error, x, y, result });
-            }
-            worst
-        });
-        println!("{function:?} of f16: {differences:?} pairs rounded unlike the f64 function");
-        check("pairs, where rounded unlike f64", function, F16, worst, NARROW);
-    }
-}
-
-/// Pairs of bf16, whose range is that of f32.
-#[test]
-fn pairs_of_bf16_are_nearly_rounded() {
-    let magnitudes = BF16.magnitudes();
-    let step = if exhaustive() { 53 } else { 1009 };
-    for function in [Function::Pow, Function::Atan2, Function::Logaddexp] {
-        let lefts: Vec<f64> = magnitudes.iter().copied().step_by(step).collect();
-        let worst = on_all_cores(lefts.len(), |index| {
-            let x = lefts[index];
-            let mut worst = Worst::default();
-            for &size in magnitudes.iter().skip(index % step).step_by(step / 11) {
-                for y in [size, -size] {
-                    // Powers far out of range are exact zeros and infinities.
-                    let far = function == Function::Pow && (x.log2() * y).abs() > 400.0;
-                    if is_ordinary(function, x, y) && !far {
-                        worst = worst.or(measure(function, BF16, x, y));
-                    }
-                }
-            }
-            worst
-        });
-        check("pairs", function, BF16, worst, NARROW);
-    }
-}
-
 #[test]
 fn rounding_and_measuring_are_right_where_they_can_be_seen() {
     assert_eq!(F16.round(2049.0), 2048.0);
@@ -270,6 +190,9 @@ fn rounding_and_measuring_are_right_where_they_can_be_seen() {
     let near = F32.round(two.value.hi * 2f64.powi(two.exponent));
     let error = F32.error(near + 2f64.powi(-23), two, None);
     assert!(error > 0.5 && error < 1.5, "{error}");
+    let excess = F32.beyond_half(near + 2f64.powi(-23), two, None);
+    assert!((excess - (error - 0.5)).abs() < 1e-15, "{excess} {error}");
+    assert!(F32.beyond_half(near, two, None) < 0.0);
     assert!(F32.error(f64::INFINITY, two, None) > 1e30);
     assert!(F32.error(0.0, exact(Function::Exp, -100.0, 0.0), None) > 10.0);
     assert_eq!(F32.error(f64::INFINITY, exact(Function::Exp, 100.0, 0.0), None), 0.0);

@@ -103,6 +103,19 @@ impl Format {
 
     /// How far a result is from the exact one, in units of the last place of `unit`, or of the exact one.
     pub fn error(&self, result: f64, exact: Exact, unit: Option<f64>) -> f64 {
+        let (distance, rest) = self.distance(result, exact, unit);
+        (distance - rest).abs()
+    }
+
+    /// By how much the error exceeds half a unit, with all the bits that the exact result has.
+    pub fn beyond_half(&self, result: f64, exact: Exact, unit: Option<f64>) -> f64 {
+        let (distance, rest) = self.distance(result, exact, unit);
+        (distance.abs() - 0.5) - rest * distance.signum()
+    }
+
+    /// A result minus the exact one, in units of the last place: a number from which another, small one is still to
+    /// be subtracted.
+    fn distance(&self, result: f64, exact: Exact, unit: Option<f64>) -> (f64, f64) {
         let Exact { value, exponent } = exact;
         let mut top = exponent_of(value.hi) + exponent;
         // Just below a power of two, the double-double itself starts there.
@@ -121,8 +134,11 @@ impl Format {
         let scaled = power_of_two(result, result_exponent - place);
         let (hi, lo) =
             (power_of_two(value.hi, exponent - place), power_of_two(value.lo, exponent - place));
-        let error = ((scaled - hi) - lo).abs();
         // Every larger number is infinite too.
-        if overflows && hi.abs() > scaled.abs() && hi * scaled > 0.0 { 0.0 } else { error }
+        if overflows && hi.abs() > scaled.abs() && hi * scaled > 0.0 {
+            (0.0, 0.0)
+        } else {
+            (scaled - hi, lo)
+        }
     }
 }

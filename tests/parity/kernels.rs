@@ -57,8 +57,8 @@ pub fn every_written_kernel_computes_what_the_cpu_does() {
     expect_nothing_found(&device);
 }
 
-/// Each case is another kernel to compile, so a module takes one of its cases as it is, and one that is made to go
-/// element by element or with 64-bit offsets. Other modules take other cases, and so does the next run.
+/// Each case is another kernel to compile, so every second module takes one of its cases as it is, and one that is made
+/// to go element by element or with 64-bit offsets. Other modules take other cases, and so does the next run.
 pub fn kernels_generated_for_binary_operations() {
     with_generated("kernels for binary operations", |runner| {
         let turn = turn();
@@ -66,7 +66,11 @@ pub fn kernels_generated_for_binary_operations() {
             introspect::force(force);
             let modules = introspect::modules();
             runner.share(modules.len(), |index| {
-                if force == Force::NOTHING || index % 2 == at % 2 {
+                let is_taken = match force {
+                    Force::NOTHING => (index + turn).is_multiple_of(2),
+                    _ => (index + turn) % 4 == 2 * (at - 1),
+                };
+                if is_taken {
                     let ((op, dtype), [_, generated]) = cases_under(&modules[index], force);
                     let case = &generated[(turn + index * 7) % generated.len()];
                     runner.binary(op, dtype, case, force);

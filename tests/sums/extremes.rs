@@ -105,6 +105,29 @@ fn lengths_around_every_edge() {
     }
 }
 
+/// Where there are fewer terms than leaves, what stands for the missing ones must lose to every value there is.
+#[test]
+fn nothing_is_beyond_the_ends_of_a_dtype() {
+    for device in devices() {
+        for dtype in [DType::F16, DType::F32, DType::F64, DType::I8, DType::I64, DType::U8] {
+            let ends = match dtype {
+                DType::F16 => [0xfc00, 0x7c00], // infinities
+                DType::F32 => [0xff80_0000, 0x7f80_0000],
+                DType::F64 => [0xfff0_0000_0000_0000, 0x7ff0_0000_0000_0000],
+                DType::I8 => [0x80, 0x7f],
+                DType::I64 => [0x8000_0000_0000_0000, 0x7fff_ffff_ffff_ffff],
+                _ => [0, 0xff],
+            };
+            for (len, end) in
+                [1, 3, 33, 1025].into_iter().flat_map(|len| ends.map(|end| (len, end)))
+            {
+                check(&upload(dtype, &vec![end; len], &[len], &device), &[]);
+                check(&upload(dtype, &vec![end; 2 * len], &[2, len], &device), &[1]);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_one_term_that_matters_is_found_wherever_it_is() {
     for device in devices() {

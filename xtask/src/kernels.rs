@@ -12,14 +12,22 @@ use crate::{Command, Failure, Outcome, parallel};
 
 pub const COMMAND: Command = Command {
     name: "kernels",
-    usage: "--out DIR [--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--cubin] | --show TITLE | \
+    usage: "--out DIR [--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--written] [--cubin] [--cache] | --show TITLE | \
             --expr EXPRESSION [--dtype NAME=DTYPE]... [--arch sm_80]",
     about: "Compiles every kernel that the crate can launch. --arch and --nvrtc say for what and with what, \
-             --op and --dtype take some of them, --cubin assembles them too, --show prints the source of one. \
+             --op and --dtype take some of them, --written those that are not generated, --cubin assembles them too, --cache puts them into the crate's \
+             cache folder too (BITLANE_CACHE), where programs find them, --show prints the source of one. \
              --expr prints the CUDA source and the PTX that are made for an expression, such as '(x >> s) & 15' with \
              --dtype x=i32[64,8] --dtype s=i32[8]; it takes what `bitlane eval` takes.",
     run,
 };
+
+/// What is done beside writing PTX.
+#[derive(Clone, Copy)]
+struct More {
+    cubin: bool,
+    cache: bool,
+}
 
 fn run(mut arguments: Arguments) -> Outcome {
     if let Some(title) = arguments.value("--show")? {
@@ -33,9 +41,12 @@ fn run(mut arguments: Arguments) -> Outcome {
     if archs.is_empty() {
         archs.push("sm_80".to_owned());
     }
-    let chosen = modules::chosen(&mut arguments)?;
+    let mut chosen = modules::chosen(&mut arguments)?;
+    if arguments.flag("--written") {
+        chosen.retain(|unit| unit.title.is_none());
+    }
     let nvrtc = modules::nvrtc(&mut arguments)?;
-    let cubin = arguments.flag("--cubin");
+    let more = More { cubin: arguments.flag("--cubin"), cache: arguments.flag("--cache") };
     arguments.finish()?;
 
     let mut work = Vec::new();
@@ -46,7 +57,7 @@ fn run(mut arguments: Arguments) -> Outcome {
     fs::create_dir_all(&out)?;
     let started = Instant::now();
     let results = parallel::map("compiling", &work, |&(unit, architecture)| {
-        compile(&nvrtc, unit, architecture, cubin, &out)
+        compile(&nvrtc, unit, architecture, more, &out)
     });
 
     let (mut kernels, mut slowest, mut failures, mut total) = (0, (0.0, String::new()), 0, 0.0);
@@ -83,15 +94,18 @@ fn compile(
     nvrtc: &Nvrtc,
     unit: &Unit,
     architecture: u32,
-    cubin: bool,
+    more: More,
     out: &Path,
 ) -> Result<f64, Failure> {
     let name = format!("{}.sm_{architecture}", unit.name);
     let started = Instant::now();
     let ptx = unit.ptx(nvrtc, architecture)?;
     let seconds = started.elapsed().as_secs_f64();
+    if more.cache {
+        unit.keep(nvrtc, architecture, &ptx)?;
+    }
     fs::write(out.join(format!("{name}.ptx")), ptx)?;
-    if cubin {
+    if more.cubin {
         fs::write(out.join(format!("{name}.cubin")), unit.cubin(nvrtc, architecture)?)?;
     }
     Ok(seconds)

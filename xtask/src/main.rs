@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask COMMAND [OPTIONS]`.
 
 mod arguments;
+mod aside;
 mod bench;
 mod bindings;
 mod cost;

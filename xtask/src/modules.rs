@@ -6,7 +6,7 @@ use bitlane::introspect::{self, Module, Sample};
 
 use crate::arguments::Arguments;
 use crate::nvrtc::Nvrtc;
-use crate::{Failure, wheels};
+use crate::{Failure, Outcome, wheels};
 
 /// A source that is compiled as a whole.
 #[derive(Clone)]
@@ -112,6 +112,12 @@ impl Unit {
             return Ok(text);
         }
         Err(format!("has {found} kernels where the crate knows {known}").into())
+    }
+
+    /// Puts its PTX into the crate's own cache folder.
+    pub fn keep(&self, nvrtc: &Nvrtc, architecture: u32, ptx: &str) -> Outcome {
+        let (source, defines) = (&self.source, &self.defines);
+        Ok(introspect::keep(source, defines, architecture, nvrtc.version(), ptx)?)
     }
 
     /// Machine code for the given architecture.

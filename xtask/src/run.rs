@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Outcome;
 
@@ -11,10 +12,21 @@ pub fn root() -> PathBuf {
     own.parent().unwrap_or(own).to_path_buf()
 }
 
+/// Whether builds are for once.
+static ONCE: AtomicBool = AtomicBool::new(false);
+
+/// From now on [`cargo`] does without what makes the next build quicker and this one slower.
+pub fn build_once() {
+    ONCE.store(true, Ordering::Relaxed);
+}
+
 /// Cargo, at the root of the workspace.
 pub fn cargo(arguments: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.current_dir(root()).args(arguments.split_whitespace());
+    if ONCE.load(Ordering::Relaxed) {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
     command
 }
 

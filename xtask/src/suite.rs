@@ -1,7 +1,7 @@
 //! Which tests need which surroundings, so that none is run twice where once says as much.
 
-/// Every test that runs on the devices there are: on the CPU with default features, and with CUDA once more on both.
-/// The recorded answers are not among them, because they have a step of their own.
+/// Every test that runs on the devices there are, the CPU and a virtual CUDA device. The recorded answers are not among
+/// them, because they have a step of their own.
 const ON_DEVICES: &[&str] = &[
     "atleast",
     "concurrency",
@@ -40,9 +40,29 @@ const OF_FEATURES: &[&str] = &[
     "ndarray",
 ];
 
+/// Tests that need neither a device nor a feature.
+const PLAIN: &[&str] =
+    &["cpu_pool", "fork", "goldens", "math", "printing", "promotion", "promotion_page"];
+
 /// Tests whose loops the CPU backend runs: these meet every kind of vector instructions.
 const ON_CPU: &[&str] =
     &["destinations", "elements", "expressions", "fuzz_cases", "operations", "sums", "views"];
+
+/// Tests that take a virtual device more than ten seconds.
+const LONGEST: &[&str] = &[
+    "parity",
+    "destinations",
+    "sums",
+    "expressions",
+    "views",
+    "operations",
+    "cuda",
+    "fuzz_cases",
+    "result_types",
+    "exhaustive16",
+    "elements",
+    "host_kernels",
+];
 
 /// What `BITLANE_CPU` is set to in turn for [`ON_CPU`]: every kind of vector instructions, the machine's own choice
 /// first, then blocks and thresholds so small that small cases cross every boundary.
@@ -54,9 +74,26 @@ fn named(tests: &[&str]) -> String {
     tests.iter().map(|test| format!(" --test {test}")).collect()
 }
 
-/// Everything that a virtual CUDA device changes, and everything behind a feature.
-pub fn with_all_features() -> String {
-    format!("test --all-features --lib{}{}", named(ON_DEVICES), named(OF_FEATURES))
+/// What runs with default features and debug assertions: everything but what [`on_cpu`] runs with default features and
+/// [`with_all_features`] with debug assertions.
+pub fn with_default_features() -> String {
+    let needs_cuda = |test: &&str| ["cuda", "parity"].contains(test);
+    let others: Vec<&str> = ON_DEVICES
+        .iter()
+        .copied()
+        .filter(|test| !ON_CPU.contains(test) && !needs_cuda(test))
+        .collect();
+    format!("test --lib --bins --examples{}{}", named(PLAIN), named(&others))
+}
+
+/// Arguments of cargo for everything that a virtual CUDA device changes, and everything behind a feature: for all at
+/// once, and for one test after the other, those that take longest first.
+pub fn with_all_features() -> (String, Vec<String>) {
+    let mut tests = [ON_DEVICES, OF_FEATURES].concat();
+    tests.sort_by_key(|test| LONGEST.iter().position(|long| long == test).unwrap_or(LONGEST.len()));
+    let all = format!("--all-features --lib{}", named(&tests));
+    let one_by_one = tests.iter().map(|test| format!("--all-features --test {test}"));
+    (all, one_by_one.chain(["--all-features --lib".into()]).collect())
 }
 
 /// What runs again for every kind of device, with the recorded answers.
@@ -76,9 +113,20 @@ mod tests {
     use super::*;
     use crate::run::root;
 
-    /// Tests that need neither a device nor a feature, and run with default features alone.
-    const PLAIN: &[&str] =
-        &["cpu_pool", "fork", "goldens", "math", "printing", "promotion", "promotion_page"];
+    /// Whatever a step leaves out, another one runs.
+    #[test]
+    fn every_test_is_run() {
+        let (all, one_by_one) = with_all_features();
+        assert_eq!(one_by_one.len(), all.matches("--test ").count() + 1);
+        for test in [ON_DEVICES, OF_FEATURES].concat() {
+            assert!(one_by_one.contains(&format!("--all-features --test {test}")), "{test}");
+        }
+        let with_default_features = format!("{} {} ", with_default_features(), on_cpu());
+        for test in [ON_DEVICES, PLAIN].concat() {
+            let named = with_default_features.contains(&format!("--test {test} "));
+            assert!(named || ["cuda", "parity"].contains(&test), "{test}");
+        }
+    }
 
     #[test]
     fn every_test_is_in_one_list() {
@@ -95,5 +143,6 @@ mod tests {
         listed.sort_unstable();
         assert_eq!(there, listed);
         assert!(ON_CPU.iter().all(|test| ON_DEVICES.contains(test)));
+        assert!(LONGEST.iter().all(|test| [ON_DEVICES, OF_FEATURES].concat().contains(test)));
     }
 }

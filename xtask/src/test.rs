@@ -1,11 +1,13 @@
 //! `cargo xtask test`: everything that has to pass, in one command.
 
 use std::path::PathBuf;
-use std::process;
+use std::sync::OnceLock;
+use std::{env, iter, process};
 
 use crate::arguments::Arguments;
+use crate::aside::Aside;
 use crate::bench::small_call;
-use crate::run::{cargo, finish, root};
+use crate::run::{build_once, cargo, finish, root};
 use crate::steps::Steps;
 use crate::{
     Command, Failure, Outcome, bindings, cost, fuzz, kernels, mutants, overhead, python, sanitize,
@@ -14,13 +16,14 @@ use crate::{
 
 pub const COMMAND: Command = Command {
     name: "test",
-    usage: "[--full]",
+    usage: "[--full] [--only WORDS]",
     about: "Runs everything that has to pass, and says how long each step took. That is formatting, lints of every \
             feature, documentation, the suite on the CPU, again with every kind of vector instructions and with tiny \
-            blocks, again with a virtual CUDA device, and checks of the kernels; it takes some 30 minutes on two \
-            cores. What it needs is fetched into target/, the first time. --full adds the suite for five \
+            blocks, again with a virtual CUDA device, and checks of the kernels; it takes some 20 minutes on two \
+            cores. What it needs is fetched into target/, the first time. --full adds features beside the other backend, the suite for five \
             architectures, two versions of NVRTC and two kinds of memory, longer fuzzing, sanitizers, the cost of a \
-            build, and deliberate faults; it takes hours, and goes on after a step that fails.",
+            build, and deliberate faults; it takes hours, and goes on after a step that fails. \
+            --only takes the steps with these words in their names.",
     run,
 };
 
@@ -32,21 +35,25 @@ const FEATURES: &[&str] = &[
 ];
 
 /// Features on top of a backend. The library and the programs must build with each alone; tests gain nothing.
-const ADDED_FEATURES: &[&str] = &[
-    "cpu,ndarray",
-    "cuda,ndarray",
-    "cpu,npy",
-    "cuda,npy",
-    "cpu,safetensors",
-    "cuda,safetensors",
-    "cpu,dlpack",
-    "cuda,dlpack",
-    "cpu,serde",
-    "cpu,cli",
-    "cuda,cli",
-    "cpu,tracing",
-    "cuda,tracing",
+/// Those with `false` are left to `--full`.
+const ADDED_FEATURES: &[(&str, bool)] = &[
+    ("cpu,ndarray", true),
+    ("cuda,ndarray", false),
+    ("cpu,npy", false),
+    ("cuda,npy", true),
+    ("cpu,safetensors", true),
+    ("cuda,safetensors", false),
+    ("cpu,dlpack", false),
+    ("cuda,dlpack", true),
+    ("cpu,serde", true),
+    ("cpu,cli", true),
+    ("cuda,cli", false),
+    ("cpu,tracing", false),
+    ("cuda,tracing", true),
 ];
+
+/// Where the kernels go, beside the cache.
+const KERNELS: &str = "--out target/kernels --cache";
 
 /// The compute capabilities that the virtual driver is told to have, each with memory pools and without.
 const CAPABILITIES: [u32; 5] = [75, 80, 90, 100, 120];
@@ -54,14 +61,27 @@ const CAPABILITIES: [u32; 5] = [75, 80, 90, 100, 120];
 /// Runs every step, and says at the end how long each took.
 fn run(mut arguments: Arguments) -> Outcome {
     let full = arguments.flag("--full");
+    let only = arguments.value("--only")?;
     arguments.finish()?;
-    let mut steps = Steps::new(full);
+    build_once();
+    let mut steps = Steps::new(full, only);
+    let cuda = VirtualCuda::new();
+    // Neither needs cargo, which waits for itself at times: compiling, with warnings as errors, what the tests on the
+    // virtual device will load, and measuring machine code.
+    let mut aside = vec![
+        cuda.task(&kernels::COMMAND, &format!("--nvrtc 12 --arch sm_80 --written {KERNELS}"))?,
+        cuda.task(&kernels::COMMAND, &format!("--nvrtc 13 --arch sm_120 {KERNELS}"))?,
+        cuda.task(&sass::COMMAND, "")?,
+    ];
+    aside.retain(|(name, _)| steps.wants(name));
+    let aside = Aside::start(aside);
     steps.cargo("format", "fmt --all --check")?;
     for features in FEATURES {
         let name = format!("clippy {features}");
         steps.cargo(&name, &format!("clippy --all-targets {features} -- -D warnings"))?;
     }
-    for features in ADDED_FEATURES {
+    // Every feature meets one of the two backends here.
+    for features in ADDED_FEATURES.iter().filter(|pair| full || pair.1).map(|pair| pair.0) {
         let words = format!("--no-default-features --features {features} -- -D warnings");
         steps.cargo(&format!("clippy {features}"), &format!("clippy --lib --bins {words}"))?;
     }
@@ -70,7 +90,8 @@ fn run(mut arguments: Arguments) -> Outcome {
     steps.run("documentation", || {
         finish(cargo("doc --no-deps --all-features").env("RUSTDOCFLAGS", "-D warnings"))
     })?;
-    steps.cargo("tests, default features", "test")?;
+    steps.cargo("tests, default features", &suite::with_default_features())?;
+    steps.cargo("examples in the documentation", "test --doc")?;
     steps.cargo("tests of the virtual driver and the tasks", "test -p vcuda -p xtask")?;
     steps.cargo("tests of the operations in candle", "test -p bitlane-candle")?;
     for (index, settings) in suite::CPU_SETTINGS.into_iter().enumerate() {
@@ -86,31 +107,18 @@ fn run(mut arguments: Arguments) -> Outcome {
     }
     steps.cargo("quickstart", "run --release --example quickstart")?;
 
-    let cuda = VirtualCuda::new()?;
     if full {
         // Some 5 GB; without them the tests that need them are shown as ignored.
         steps.run("a Python with NumPy and PyTorch", python::prepare)?;
     }
-    steps.run("tests, all features, CPU and virtual CUDA, NVRTC 12", || {
-        finish(&mut cuda.suite(&suite::with_all_features(), Nvrtc::Twelve, (80, true))?)
-    })?;
+    steps.join(aside)?;
+    on_virtual_device(&mut steps, &cuda, full)?;
     steps.run("examples in the documentation, all features", || {
         finish(&mut cuda.suite("test --all-features --doc", Nvrtc::Twelve, (80, true))?)
     })?;
     steps.run("tests without CUDA, but with its feature", || {
         finish(cargo("test --all-features --test errors").env("BITLANE_TEST_DRIVER", "none"))
     })?;
-    // All kernels have now run as NVRTC 12 makes them for one device; a slice of the others follows.
-    steps.run("recorded answers, NVRTC 13, capability 12.0, no pools", || {
-        finish(&mut cuda.suite(
-            "test --all-features --test goldens",
-            Nvrtc::Thirteen,
-            (120, false),
-        )?)
-    })?;
-    let out = root().join("target/kernels");
-    steps.task(&kernels::COMMAND, &format!("--nvrtc 13 --arch sm_120 --out {}", out.display()))?;
-    steps.task(&sass::COMMAND, "")?;
     steps.task(&bindings::COMMAND, "--check")?;
     steps.task(&overhead::COMMAND, "--count")?;
     steps.task(&small_call::COMMAND, "")?;
@@ -122,6 +130,28 @@ fn run(mut arguments: Arguments) -> Outcome {
          nothing of speed, nor of NVIDIA's driver and assembler."
     );
     steps.report()
+}
+
+/// The suite with all features. All kernels run as NVRTC 12 makes them for one device, and the recorded answers, which
+/// take most of them, come from NVRTC 13 and another.
+fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, full: bool) -> Outcome {
+    let (all, one_by_one) = suite::with_all_features();
+    steps.cargo("tests, all features: build", &format!("test --no-run --test goldens {all}"))?;
+    let mut tests = Vec::new();
+    for (nvrtc, device, words) in
+        iter::once((Nvrtc::Thirteen, (120, false), "--all-features --test goldens"))
+            .chain(one_by_one.iter().map(|words| (Nvrtc::Twelve, (80, true), &**words)))
+    {
+        let mut test = cuda.suite(&format!("test {words}"), nvrtc, device)?;
+        if !full {
+            test.env("BITLANE_FUZZ_SECONDS", "5");
+        }
+        let (capability, pools) = device;
+        let pools = if pools { "" } else { ", no pools" };
+        tests
+            .push((format!("test {words}, NVRTC {nvrtc:?}, capability {capability}{pools}"), test));
+    }
+    steps.side_by_side(tests)
 }
 
 /// The whole matrix, of which the normal run does a slice.
@@ -163,16 +193,24 @@ enum Nvrtc {
 
 /// The virtual driver, ready to be told which device to be.
 struct VirtualCuda {
-    driver: PathBuf,
+    driver: OnceLock<PathBuf>,
     cache: PathBuf,
 }
 
 impl VirtualCuda {
-    fn new() -> Result<VirtualCuda, Failure> {
+    fn new() -> VirtualCuda {
         // Kernels are kept from one test to the next in a folder of this run's own, so that what is tested is
         // what was compiled now.
         let cache = root().join(format!("target/kernel-cache-{}", process::id()));
-        Ok(VirtualCuda { driver: virtual_cuda::build()?, cache })
+        VirtualCuda { driver: OnceLock::new(), cache }
+    }
+
+    /// A task in a process of its own, which has the cache of this run.
+    fn task(&self, task: &Command, words: &str) -> Result<(String, process::Command), Failure> {
+        let mut command = process::Command::new(env::current_exe()?);
+        command.arg(task.name).args(words.split_whitespace());
+        command.current_dir(root()).env("BITLANE_CACHE", &self.cache);
+        Ok((format!("cargo xtask {} {words}", task.name), command))
     }
 
     /// Cargo with the environment that puts the suite on a virtual device.
@@ -186,9 +224,16 @@ impl VirtualCuda {
             Nvrtc::Twelve => wheels::NVRTC_12.path()?,
             Nvrtc::Thirteen => wheels::NVRTC_13.path()?,
         };
+        let driver = match self.driver.get() {
+            Some(driver) => driver,
+            None => self.driver.get_or_init({
+                let driver = virtual_cuda::build()?;
+                || driver
+            }),
+        };
         let mut command = cargo(arguments);
         command
-            .envs(virtual_cuda::variables(&self.driver, &nvrtc))
+            .envs(virtual_cuda::variables(driver, &nvrtc))
             .env("BITLANE_CACHE", &self.cache)
             .env("VCUDA_CC", capability.to_string());
         if !pools {

@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use super::loops::Kernels;
-use super::{bytes, element, halves};
+use super::{bytes, element, halves, words};
 use crate::DType;
 use crate::op::ElementOp;
 
@@ -58,9 +58,13 @@ macro_rules! table {
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] signed $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (I8: i8) (I16: i16) (I32: i32) (I64: i64)] $($rest)*)
     };
-    // Signed integers but for `i8`, which has a loop of its own.
-    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] wider_signed $($rest:ident)*) => {
-        table!(@ $d $f $n [$($rows)* (I16: i16) (I32: i32) (I64: i64)] $($rest)*)
+    // Those but for 16 bits, which have loops of their own.
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] not_words $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (U8 I8: u8) (U32 I32: u32) (U64 I64: u64)] $($rest)*)
+    };
+    // Signed integers but for those of 8 and 16 bits, which have loops of their own.
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] wide_signed $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (I32: i32) (I64: i64)] $($rest)*)
     };
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] floats $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F16: f16) (BF16: bf16) (F32: f32) (F64: f64)] $($rest)*)
@@ -113,13 +117,23 @@ pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
     let is_bool = dtype == DType::Bool;
     let is_unsigned = is_bool || dtype.is_unsigned_int();
     let is_int = dtype.is_int();
+    let is_word = matches!(dtype, DType::U16 | DType::I16);
     let is_f16 = dtype == DType::F16;
     let is_half = matches!(dtype, DType::F16 | DType::BF16);
     match op {
-        Op::ShiftLeft => table!(dtype: of_two ShiftLeft wrapping).map(Loop),
+        Op::ShiftLeft if is_word => Some(Loop(const { &words::shift_left() })),
+        Op::ShiftLeft => table!(dtype: of_two ShiftLeft not_words).map(Loop),
         Op::ShiftRight if dtype == DType::I8 => Some(Loop(const { &bytes::shift_right() })),
-        Op::ShiftRight => table!(dtype: of_two ShiftRight wider_signed unsigned).map(Loop),
-        Op::ShiftRightLogical => table!(dtype: of_two ShiftRight wrapping).map(Loop),
+        Op::ShiftRight if dtype == DType::I16 => Some(Loop(const { &words::shift_right() })),
+        Op::ShiftRight if dtype.is_signed_int() => {
+            table!(dtype: of_two ShiftRight wide_signed).map(Loop)
+        }
+        Op::ShiftRight | Op::ShiftRightLogical if is_word => {
+            Some(Loop(const { &words::shift_right_logical() }))
+        }
+        Op::ShiftRight | Op::ShiftRightLogical => {
+            table!(dtype: of_two ShiftRight not_words).map(Loop)
+        }
         Op::Copysign if is_unsigned => Some(First),
         Op::Copysign if is_int => table!(dtype: of_two Copysign signed).map(Loop),
         Op::Copysign => table!(dtype: of_two CopysignBits float_bits).map(Loop),

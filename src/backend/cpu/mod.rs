@@ -10,7 +10,7 @@
 //! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and
 //!   memory, in `vectors` where it can, and `repeat` fills blocks with what repeats itself;
 //! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`,
-//!   `bytes` one of `i8`;
+//!   `bytes` one of `i8`, `words` shifts of 16-bit integers;
 //! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`;
 //! - `memory` is where elements live, and `pool` keeps what was freed.
 
@@ -37,6 +37,7 @@ pub(crate) mod threads;
 mod transfer;
 mod vectors;
 mod walk;
+mod words;
 
 pub(crate) use chain::{Chain, Link};
 pub(crate) use direct::Dense;

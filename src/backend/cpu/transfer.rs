@@ -7,6 +7,9 @@ use super::repeat::{repeat_elements, repeat_row};
 use super::settings::Level;
 use super::vectors::{VECTOR, gather_every_second, transpose};
 
+/// The bytes of a line of the caches.
+pub(super) const LINE: usize = 64;
+
 /// How a rectangle of elements lies in memory: the steps between neighbours in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Steps {
@@ -111,7 +114,6 @@ pub(super) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
-        const LINE: usize = 64;
         // Whole lines are written at once; what is left at both ends is copied.
         let head = to.align_offset(LINE).min(bytes);
         let lines = (bytes - head) / LINE;
@@ -232,7 +234,7 @@ const PREFETCHED: usize = 8;
 
 /// Asks for the lines of elements that will be read soon; they need not exist.
 #[inline(always)]
-fn prefetch(start: *const u8, step: isize, count: usize) {
+pub(super) fn prefetch(start: *const u8, step: isize, count: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -241,7 +243,7 @@ fn prefetch(start: *const u8, step: isize, count: usize) {
         while offset.unsigned_abs() < bytes.unsigned_abs() {
             // SAFETY: a prefetch touches nothing, whatever the address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_offset(offset).cast()) };
-            offset += 64 * step.signum();
+            offset += LINE as isize * step.signum();
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

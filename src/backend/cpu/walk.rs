@@ -8,7 +8,9 @@ use super::nest::{Nest, Slots};
 use super::script::{Lie, Memory, Phase, Script};
 use super::settings::{MAX_BLOCK_BYTES, MAX_SQUARE_BYTES, Settings};
 use super::sharing::Team;
-use super::transfer::{Extent, Steps, finish_streams, scatter, scatter_masked, stream};
+use super::transfer::{
+    Extent, LINE, Steps, finish_streams, prefetch, scatter, scatter_masked, stream,
+};
 use crate::plan::{OUT, Plan};
 
 /// Rows below this length are not worth a loop of their own.
@@ -20,18 +22,33 @@ const SQUARE: usize = 8;
 /// Rows below this many bytes are not written past the caches.
 const STREAMED_ROW: usize = 4096;
 
+/// How many bytes of each register are computed at a time where operands come from memory, and all registers together at
+/// least. Memory is idle while a block is computed, so blocks are as small as the calls of loops allow.
+const FAR_REGISTER: usize = 1024;
+const FAR_BLOCK: usize = 4 * FAR_REGISTER;
+
+/// How many bytes are streamed between requests for what is read next.
+const STREAMED_PIECE: usize = 512;
+
 /// Runs a request without a reduction; none if a step has no meaning.
 pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
     let plan = call.request.plan;
     let across = across(plan);
     let is_square = across.is_some_and(|(_, is_square)| is_square);
-    let block_bytes = if is_square { settings.square_bytes } else { settings.block_bytes };
+    let mut block_bytes = if is_square { settings.square_bytes } else { settings.block_bytes };
     // Short rows are taken whole, several at a time, if there is room for one.
     let mut shape = Shape::new(call, settings, across, across.is_some() && !is_square);
     let mut script = shape.script(settings)?;
     if shape.has_whole_rows && script.block_len(block_bytes) < plan.sizes[0] {
         shape = Shape::new(call, settings, across, false);
         script = shape.script(settings)?;
+    }
+    // With few steps, time goes into reading and writing.
+    let waits_for_memory = across.is_none()
+        && shape.traffic >= settings.stream_bytes / 2
+        && script.phase(Phase::Block).len() <= call.sizes.len();
+    if waits_for_memory {
+        block_bytes = block_bytes.min(FAR_BLOCK.max(script.registers * FAR_REGISTER));
     }
 
     let bytes = plan.len.saturating_mul(call.sizes.iter().sum());
@@ -53,10 +70,21 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
             Nest::new(plan, &call.sizes, inner, Some((level, outer)))
         }
     };
+    let followed = (0..call.sizes.len()).map(|slot| shape.is_followed(slot)).collect();
     let Shape { is_fixed, out_is_dense, streams, .. } = shape;
     let steps = nest.steps();
-    let walk =
-        Walk { call, block_bytes, script, steps, nest, unit, is_fixed, out_is_dense, streams };
+    let walk = Walk {
+        call,
+        block_bytes,
+        script,
+        steps,
+        nest,
+        unit,
+        is_fixed,
+        out_is_dense,
+        streams,
+        followed,
+    };
     let share = walk.nest.units.div_ceil(team.parts);
     let work = |part: usize| {
         let start = part * share;
@@ -84,6 +112,8 @@ struct Shape<'a> {
     /// Whether a unit's results lie side by side.
     out_is_dense: bool,
     streams: bool,
+    /// The bytes that are read and written, or 0 if they are few.
+    traffic: usize,
 }
 
 impl<'a> Shape<'a> {
@@ -119,13 +149,27 @@ impl<'a> Shape<'a> {
         let is_square = across.is_some_and(|(_, is_square)| is_square);
         let has_rows = out_is_dense || (is_square && plan.slots[OUT].strides[0] == 1);
         let row = if out_is_dense && across.is_some() { plan.len } else { plan.sizes[0] };
+        let bytes = plan.len.saturating_mul(call.sizes.iter().sum());
+        // An element takes at most a line: what is small even so is not looked at closely.
+        let traffic = match bytes.saturating_mul(LINE) < settings.stream_bytes / 2 {
+            true => 0,
+            false => traffic(plan, &call.sizes),
+        };
         // Whoever reads the destination too has it in the caches already.
         let streams = has_rows
             && !call.request.masked
-            && plan.len.saturating_mul(call.sizes[OUT]) >= settings.stream_bytes
+            && traffic >= settings.stream_bytes
             && row.saturating_mul(call.sizes[OUT]) >= STREAMED_ROW
             && !call.is_written[1..].contains(&true);
-        Shape { call, has_whole_rows, lies, is_fixed, out_is_dense, streams }
+        Shape { call, has_whole_rows, lies, is_fixed, out_is_dense, streams, traffic }
+    }
+
+    /// Whether the elements of a slot lie side by side, and one row after another, and that matters.
+    fn is_followed(&self, slot: usize) -> bool {
+        let plan = self.call.request.plan;
+        let strides = &plan.slots[slot].strides;
+        let joins = plan.rank < 2 || strides[1] == strides[0] * plan.sizes[0] as isize;
+        self.streams && self.lies[slot] == Lie::Dense && joins
     }
 
     fn script(&self, settings: &Settings) -> Option<Script> {
@@ -162,6 +206,17 @@ fn across(plan: &Plan) -> Option<(usize, bool)> {
     (plan.sizes[0] < SHORT_ROW).then_some((1, false))
 }
 
+/// How many bytes are read and written: every element of every slot once, and what lies between them on the same lines.
+fn traffic(plan: &Plan, sizes: &[usize]) -> usize {
+    let bytes = |(slot, &size): (&crate::plan::Slot, &usize)| {
+        let moving = (0..plan.rank).filter(|&level| slot.strides[level] != 0);
+        let count = moving.clone().map(|level| plan.sizes[level]).fold(1, usize::saturating_mul);
+        let closest = moving.map(|level| slot.strides[level].unsigned_abs()).min().unwrap_or(1);
+        count.saturating_mul(closest.saturating_mul(size).min(LINE.max(size)))
+    };
+    plan.slots.iter().zip(sizes).map(bytes).fold(0, usize::saturating_add)
+}
+
 /// The side of the largest square of so many elements, as a power of two.
 fn square_side(count: usize) -> usize {
     1 << (count.max(1).ilog2() / 2)
@@ -186,6 +241,8 @@ struct Walk<'a> {
     out_is_dense: bool,
     /// Whether results are written past the caches.
     streams: bool,
+    /// Whether the elements of each slot lie side by side, and one row after another; false if that does not matter.
+    followed: SmallVec<[bool; 4]>,
 }
 
 impl Walk<'_> {
@@ -288,6 +345,9 @@ impl Walk<'_> {
         // or apart from it.
         unsafe {
             match self.script.mask {
+                None if self.streams && place.extent.outer == 1 => {
+                    self.stream_row(from, place);
+                }
                 None if self.streams => {
                     let bytes = extent.inner * size;
                     for row in 0..extent.outer {
@@ -301,6 +361,33 @@ impl Walk<'_> {
                     scatter_masked(size, from, mask, to, steps, extent);
                 }
             }
+        }
+    }
+
+    /// Writes a row past the caches, and meanwhile asks for what comes after it: else nothing would be read from memory
+    /// for as long as it is written to.
+    ///
+    /// # Safety
+    ///
+    /// As for [`stream`], from results that lie side by side to the destination of the place.
+    unsafe fn stream_row(&self, from: *const u8, place: &Place<'_>) {
+        let (to, size) = (place.slots[OUT], self.call.sizes[OUT]);
+        let bytes = place.extent.inner * size;
+        let mut start = 0;
+        while start < bytes {
+            // Pieces end where lines do.
+            let to = to.wrapping_add(start);
+            let piece = (to.align_offset(LINE) + STREAMED_PIECE).min(bytes - start);
+            let next = (place.extent.inner + start / size) as isize;
+            // What lies otherwise is asked for where it is gathered, or is read again and again.
+            for (slot, _) in self.followed.iter().enumerate().skip(1).filter(|(_, is)| **is) {
+                let step = self.steps[slot].inner;
+                let next = place.slots[slot].wrapping_offset(next * step);
+                prefetch(next, step, piece / size);
+            }
+            // SAFETY: the piece is part of what the caller vouches for.
+            unsafe { stream(from.add(start), to, piece) };
+            start += piece;
         }
     }
 }

@@ -10,6 +10,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 use std::{env, io};
 
@@ -36,6 +37,8 @@ const UNFINISHED: &str = ".bitlane-unfinished-";
 pub(super) struct Cache {
     folder: PathBuf,
     limit: u64,
+    /// Bytes that were stored since the folder was last looked through, and at first as many as that takes.
+    unseen: AtomicU64,
 }
 
 /// Everything that a compiled module depends on, as the name of its file.
@@ -64,6 +67,18 @@ pub(super) fn cache() -> Option<&'static Cache> {
 /// The folder of the cache of this process, if it has one.
 pub(crate) fn folder() -> Option<&'static Path> {
     cache().map(|cache| &*cache.folder)
+}
+
+/// Stores PTX that was compiled elsewhere, where a first call will look for it.
+pub(crate) fn keep(
+    source: &str,
+    options: &[String],
+    architecture: u32,
+    version: (i32, i32),
+    ptx: &str,
+) -> io::Result<()> {
+    let cache = cache().ok_or_else(|| io::Error::other("there is no cache folder"))?;
+    cache.store(&key(source, options, Target::Ptx(architecture), version), ptx.as_bytes())
 }
 
 impl Cache {
@@ -98,7 +113,7 @@ impl Cache {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
             }
         }
-        Ok(Cache { folder, limit })
+        Ok(Cache { folder, limit, unseen: AtomicU64::new(limit) })
     }
 
     /// The code stored under a key, if it is there and whole.
@@ -135,6 +150,12 @@ impl Cache {
         file.write_all(checksum_of(key, code).as_bytes())?;
         file.write_all(code)?;
         file.persist(self.folder.join(key))?;
+        // Looking at every file takes longer than writing one, so it is done once in a while.
+        let written = code.len() as u64;
+        if self.unseen.fetch_add(written, Ordering::Relaxed) + written <= self.limit / 16 {
+            return Ok(());
+        }
+        self.unseen.store(0, Ordering::Relaxed);
         self.trim()
     }
 

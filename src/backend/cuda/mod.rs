@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
-pub(crate) use self::cache::folder as cache_folder;
+pub(crate) use self::cache::{folder as cache_folder, keep};
 use self::context::Context;
 pub use self::force::Force;
 pub(crate) use self::force::set as force;

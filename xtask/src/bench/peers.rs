@@ -147,7 +147,10 @@ fn environment() -> Result<(PathBuf, PathBuf), Failure> {
     let (python, done) = (folder.join("venv/bin/python"), folder.join("installed"));
     let script = folder.join("worker.py");
     fs::create_dir_all(&folder)?;
-    fs::write(&script, WORKER)?;
+    // Left alone where it is right: a worker that has just been started may be reading it.
+    if fs::read_to_string(&script).ok().as_deref() != Some(WORKER) {
+        fs::write(&script, WORKER)?;
+    }
     let wanted = PACKAGES.join("\n");
     // The list is written last: where it is there and right, so are the packages.
     if fs::read_to_string(&done).is_ok_and(|installed| installed == wanted) {

@@ -189,7 +189,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "missing-terms-are-zeros",
-        file: "src/backend/cpu/sum.rs",
+        file: "src/backend/cpu/sum/totals.rs",
         find: "    const NOTHING: f64 = -0.0;",
         put: "    const NOTHING: f64 = 0.0;",
         breaks: "a sum of negative zeros is positive on the CPU",

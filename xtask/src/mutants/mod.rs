@@ -7,6 +7,7 @@
 mod in_core;
 mod in_cuda_host;
 mod in_expressions;
+mod in_extremes;
 mod in_kernels;
 mod in_operations;
 mod journal;
