@@ -55,8 +55,9 @@ fn scale(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
+/// With `.relu`, 0 in place of whatever has a negative sign, −0 included, as for the other floats.
 fn positive(value: f64, how: u64) -> f64 {
-    if how & RELU != 0 && value < 0.0 { 0.0 } else { value }
+    if how & RELU != 0 && value.is_sign_negative() && !value.is_nan() { 0.0 } else { value }
 }
 
 /// `d, a, b`: `a` goes to the upper byte.

@@ -406,7 +406,8 @@ fn bytes(all: &mut Vec<Form>) {
             "b16",
             &["f32", "f32"],
             move |v| {
-                let one = |x: f64| nearest(if x < 0.0 { 0.0 } else { x });
+                let one =
+                    |x: f64| nearest(if x.is_sign_negative() && !x.is_nan() { 0.0 } else { x });
                 Want::Bits(one(value("f32", v[0])) << 8 | one(value("f32", v[1])))
             },
         ));
