@@ -6,11 +6,14 @@
 //!
 //! `cargo bench --bench ratios` prints a table in Markdown.
 
+mod turns;
+
 use std::hint::black_box;
-use std::time::{Duration, Instant};
 
 use bitlane::{BinaryOp, DType, Device, Element, Shift, Tensor, binary, f16};
 use ndarray::{ArrayD, IxDyn, Zip};
+
+use turns::{medians, ratio};
 
 /// A value of every dtype measured: made from a number, shifted or signed by a plain loop.
 trait Value: Element {
@@ -90,9 +93,6 @@ const CASES: &[Case] = &[
     Case { name: "number, 1 M", shape: &[1 << 20], form: Form::Scalar },
 ];
 
-/// How many turns each competitor gets.
-const TURNS: usize = 15;
-
 fn main() {
     println!("| case | dtype | ndarray / bitlane | with out | copy / bitlane with out |");
     println!("|---|---|---|---|---|");
@@ -150,7 +150,6 @@ fn measure<T: Value>(case: &Case) {
         },
         &mut || black_box(&mut copy).copy_from_slice(black_box(&x)),
     ]);
-    let ratio = |other: Duration, own: Duration| other.as_secs_f64() / own.as_secs_f64();
     println!(
         "| {} | {} | {:.2} | {:.2} | {:.2} |",
         case.name,
@@ -159,29 +158,4 @@ fn measure<T: Value>(case: &Case) {
         ratio(theirs_out, ours_out),
         ratio(copied, ours_out),
     );
-}
-
-/// The median time of one call of each function, all of them taking turns.
-fn medians<const N: usize>(mut functions: [&mut dyn FnMut(); N]) -> [Duration; N] {
-    // Enough calls a turn for the clock not to matter.
-    let calls = functions.each_mut().map(|function| {
-        let start = Instant::now();
-        function();
-        let once = start.elapsed().max(Duration::from_nanos(20));
-        (Duration::from_millis(2).as_nanos() / once.as_nanos()).clamp(1, 100_000) as u32
-    });
-    let mut turns = [const { Vec::new() }; N];
-    for _ in 0..TURNS {
-        for (index, function) in functions.iter_mut().enumerate() {
-            let start = Instant::now();
-            for _ in 0..calls[index] {
-                function();
-            }
-            turns[index].push(start.elapsed() / calls[index]);
-        }
-    }
-    turns.map(|mut times| {
-        times.sort_unstable();
-        times[TURNS / 2]
-    })
 }
