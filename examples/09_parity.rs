@@ -1,4 +1,5 @@
-// A parity test for your own CI: runs the same program on the CPU and on the best device, and compares them bit for bit.
+// A parity test for your own CI: runs one program on the CPU and on the best device, and compares the results bit for
+// bit.
 //
 // On a machine without a GPU, `eval "$(cargo xtask cuda-env)"` in bitlane's repository provides a virtual one. Run with
 // `cargo run --release --example 09_parity --features cuda`.
