@@ -1,10 +1,10 @@
-// Bits for their own sake: the finaliser of SplitMix64, and Gray code there and back.
+// Bit manipulation: the SplitMix64 hash, and conversion to Gray code and back.
 //
-// `cargo run --release --example 03_hash_and_gray`
+// Run with `cargo run --release --example 03_hash_and_gray`.
 
 use bitlane::{DType, Device, Result, Tensor};
 
-/// Mixes every element. A clone is the same node: `h` is computed once, though it is used twice.
+/// Hashes every element. A clone refers to the same node, so `h` is computed once although it is used twice.
 fn mix(x: &Tensor) -> Result<Tensor> {
     let h = x.expr() + 0x9e37_79b9_7f4a_7c15u64;
     let h = (h.clone() ^ (h >> 30)) * 0xbf58_476d_1ce4_e5b9u64;

@@ -1,6 +1,6 @@
-// What the sign bit is good for: soft thresholds, and a gradient.
+// Uses of the sign bit: soft thresholding, and the gradient of `copysign`.
 //
-// `cargo run --release --example 04_signs`
+// Run with `cargo run --release --example 04_signs`.
 
 use bitlane::{DType, Device, Result, Tensor};
 
@@ -8,17 +8,17 @@ fn main() -> Result<()> {
     let device = Device::best()?;
     let x = Tensor::from_slice(&[-2.0f32, -0.25, -0.0, 0.5, 3.0], [5], &device)?;
 
-    // Soft thresholding: magnitudes shrink by 0.5 and keep their sign, that of zero too.
+    // Soft thresholding: magnitudes shrink by 0.5, at most to 0, and every sign is kept, also that of a zero.
     let shrunk = (x.expr().abs() - 0.5).maximum(0).copysign(&x).run()?;
     println!("soft threshold {:?}", shrunk.to_vec::<f32>()?);
     assert_eq!(shrunk.to_vec::<f32>()?, [-1.5, -0.0, -0.0, 0.0, 2.5]);
     assert_eq!(shrunk.signbit()?.to_vec::<bool>()?, [true, true, true, false, false]);
 
-    // The sign of a number counts before it is converted, so integers can be made negative by -0.5.
+    // A number's sign is taken before the number is converted, so -0.5 makes integers negative.
     let counts = Tensor::arange(4, DType::I32, &device)?;
     assert_eq!(counts.copysign(-0.5)?.to_vec::<i32>()?, [0, -1, -2, -3]);
 
-    // The gradient of copysign by a magnitude that was broadcast: a sum, rounded once.
+    // The gradient with respect to a magnitude that was broadcast is a sum, rounded once.
     let magnitude = Tensor::from_slice(&[2.0f32], (), &device)?;
     let incoming = Tensor::ones([5], DType::F32, &device)?;
     let (by_magnitude, by_sign) = magnitude.copysign_grad(&x, &incoming)?;

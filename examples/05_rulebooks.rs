@@ -1,6 +1,6 @@
-// The same operands under four rulebooks, asked and computed.
+// The result dtypes of the same operands under the four rulebooks.
 //
-// `cargo run --release --example 05_rulebooks`
+// Run with `cargo run --release --example 05_rulebooks`.
 
 use bitlane::promote::{Kind, result_type};
 use bitlane::{BinaryOp, DType, Device, Result, Rules, Scalar, Tensor};
@@ -25,7 +25,7 @@ fn main() -> Result<()> {
         println!();
     }
 
-    // What is answered is what happens; with operators, an expression takes the rulebook.
+    // Operations promote by the same rules. To use operators with another rulebook, write an expression.
     let device = Device::best()?;
     let counts = Tensor::from_slice(&[1i32, 2, 3], [3], &device)?;
     let halves = Tensor::from_slice(&[0.5f32, 0.5, 0.5], [3], &device)?;

@@ -1,6 +1,6 @@
-// Each device works on its own shard. Without a second GPU the shards share one device, and nothing else changes.
+// Splits a computation into shards and distributes them over all GPUs, or runs them all on the one device there is.
 //
-// `cargo run --release --example 06_several_devices --features cuda`
+// Run with `cargo run --release --example 06_several_devices --features cuda`.
 
 use bitlane::{DType, Device, Result, Tensor};
 
@@ -15,7 +15,7 @@ fn main() -> Result<()> {
     let whole = Tensor::arange(1 << 20, DType::U32, &devices[0])?;
     let shards = 4;
     let len = whole.len() / shards;
-    // Operations on CUDA are queued: every device has its work before the first one is waited for.
+    // CUDA operations are queued, so every device has work before the first result is waited for.
     let sums = (0..shards)
         .map(|shard| {
             let device = &devices[shard % devices.len()];

@@ -1,6 +1,6 @@
-// A stream of your own, and a CUDA graph that is captured once and launched again and again.
+// Runs operations on a cudarc stream, and captures them into a CUDA graph that is launched several times.
 //
-// `cargo run --release --example 07_streams_and_graphs --features cuda`
+// Run with `cargo run --release --example 07_streams_and_graphs --features cuda`.
 
 use std::error::Error;
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let x = Tensor::arange(1024, DType::U32, &device)?;
     let mut out = Tensor::zeros([1024], DType::U32, &device)?;
     let shift = BinaryOp::LeftShift(Shift::Arithmetic);
-    binary(shift, &x, 1).out(&mut out).run()?; // compiles before anything is captured
+    binary(shift, &x, 1).out(&mut out).run()?; // compiles the kernel before the capture
     stream.synchronize()?;
 
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         graph.launch()?;
     }
     stream.synchronize()?;
-    // Once before the capture, then four times in each of three launches.
+    // One shift before the capture, then four in each of three launches.
     assert_eq!(out.to_vec::<u32>()?[1], 1 << 13);
     println!("{device}: three launches of a graph of four shifts");
     Ok(())

@@ -1,7 +1,8 @@
-// A parity test for your own CI: the same program on the CPU and on the best device, compared bit for bit.
+// A parity test for your own CI: runs one program on the CPU and on the best device, and compares the results bit for
+// bit.
 //
-// On a machine without a GPU, `eval "$(cargo xtask cuda-env)"` in bitlane's repository puts a virtual one
-// in its place. `cargo run --release --example 09_parity --features cuda`
+// On a machine without a GPU, `eval "$(cargo xtask cuda-env)"` in bitlane's repository provides a virtual one. Run with
+// `cargo run --release --example 09_parity --features cuda`.
 
 use bitlane::{DType, Device, Result, Tensor};
 

@@ -1,5 +1,5 @@
-//! Bitwise shifts, `copysign` and the other operations that type promotion governs, broadcast over tensors on CUDA
-//! devices and on the CPU, with the same bits on both.
+//! Bitwise shifts, `copysign` and other elementwise operations and reductions, broadcast over tensors on CUDA devices
+//! and on the CPU, with type promotion and with the same bits on every device.
 //!
 //! ```
 //! use bitlane::{Device, Shift, Tensor};
@@ -13,20 +13,19 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 //!
-//! # The pieces
+//! # Overview
 //!
-//! - A [`Device`] is where tensors live and operations run. Nothing moves between devices by itself:
-//!   operands on different ones are an error, and [`Tensor::to_device`] is the remedy.
-//! - A [`Tensor`] is storage on a device seen through a shape, strides and an offset. Clones and views
-//!   ([`slice`](Tensor::slice), [`permute`](Tensor::permute), [`broadcast_to`](Tensor::broadcast_to)
-//!   and so on) share the storage and never copy; every operation takes every view as it is.
+//! - A [`Device`] is where tensors live and operations run. Data never moves between devices implicitly: operands on
+//!   different devices are an error, and [`Tensor::to_device`] moves them.
+//! - A [`Tensor`] is a view of storage on a device, described by a shape, strides and an offset. Clones and views
+//!   ([`slice`](Tensor::slice), [`permute`](Tensor::permute), [`broadcast_to`](Tensor::broadcast_to) and so on) share
+//!   the storage and never copy; every operation accepts every view.
 //! - A [`DType`] is one of fifteen element types, from `bool` to complex numbers of 128 bits.
-//! - An [`Operand`] is what stands beside a tensor: another tensor, a Rust number, or with the feature
-//!   `ndarray` an array of the host.
-//!   A literal on the left of an operator needs its type, as in `1i32 << &x`.
-//! - A [`BinaryOp`] names an operation on two operands. Each has a method ([`Tensor::add`]), most an operator
-//!   (`&x + &y`, which gives a `Result`), an in-place method ([`Tensor::add_assign`]) and the long form with a rulebook,
-//!   a destination and a mask:
+//! - An [`Operand`] is the other side of an operation: a tensor, a Rust number or, with the feature `ndarray`, an
+//!   array on the host. A literal on the left of an operator needs a type, as in `1i32 << &x`.
+//! - A [`BinaryOp`] names an operation on two operands. Each has a method ([`Tensor::add`]), an in-place method
+//!   ([`Tensor::add_assign`]), an operator where Rust has one (`&x + &y`, which returns a `Result`), and a builder
+//!   ([`binary()`]) that takes a rulebook, a destination and a mask:
 //!
 //! ```
 //! # use bitlane::{BinaryOp, Device, Rules, Tensor, binary};
@@ -39,8 +38,8 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 //!
-//! - An [`Expr`] is a chain of operations that is written first and computed in one pass over memory, with the very bits
-//!   of the operations called one by one. Its operators need no `?`:
+//! - An [`Expr`] is a chain or graph of operations that is built first and then computed in one pass over memory, with
+//!   the same bits as the operations called one by one. Its operators need no `?`:
 //!
 //! ```
 //! # use bitlane::{DType, Device, Tensor};
@@ -53,57 +52,61 @@
 //! ```
 //!
 //! - [`select`], the reductions ([`Tensor::sum`], [`mean`](Tensor::mean), [`max`](Tensor::max), [`min`](Tensor::min),
-//!   [`any`](Tensor::any), [`all`](Tensor::all)) and [`loss`] are the operations that are not binary or unary.
-//! - [`promote`] answers, without computing, which dtype an operation gives under one of four rulebooks
-//!   ([`Rules`]): Paddle's, which is the default and refuses what would surprise, Torch's, NumPy's and JAX's.
-//! - An [`Error`] says what was given, what is allowed and what to do. Input never causes a panic, nor does
-//!   a machine without CUDA, and a call that fails leaves its destination as it was.
+//!   [`any`](Tensor::any), [`all`](Tensor::all)) and [`loss`] are the operations that are neither unary nor binary.
+//! - [`promote`] returns the dtype of a result, without computing it, under one of four rulebooks ([`Rules`]):
+//!   Paddle's (the default, which rejects mixed tensor dtypes such as `i32` and `f32`), Torch's, NumPy's and JAX's.
+//! - An [`Error`] states what was given, what is allowed and what to do. Invalid input never causes a panic, nor does
+//!   a machine without CUDA, and a call that returns an error leaves its destination unchanged.
 //!
-//! # What is computed
+//! # Semantics
 //!
-//! Shifts are defined for every amount: an amount that is negative or not less than the bit width gives 0, or −1 for an
-//! arithmetic right shift of a negative value. Integer arithmetic wraps. `f16` and `bf16` are computed in
-//! `f32` and rounded once, to nearest even; nothing is fused or reordered. `copysign` works on the bits:
-//! the sign of a zero and of a NaN counts, and the payload of a NaN survives. Sums of floats are added in `f64`, in an order
-//! that depends on the number of terms alone. `pow`, `atan2`, `logaddexp` and the functions inside the losses are the
-//! crate's own. So every operation gives the same bits on the CPU and on CUDA, on its own or in an expression; only the
-//! sign and payload of a NaN made by arithmetic are free.
+//! Shifts are defined for every amount: an amount that is negative or not less than the bit width gives 0, or −1 for
+//! an arithmetic right shift of a negative value. Integer arithmetic wraps. `f16` and `bf16` are computed in `f32` and
+//! rounded once, to nearest even; operations are neither contracted nor reordered. `copysign` works on the bits: it
+//! honours the signs of zeros and NaNs, and keeps the payload of a NaN. Floats are summed in `f64`, in an order that
+//! depends only on the number of terms. `pow`, `atan2`, `logaddexp` and the functions inside the losses are
+//! implemented by this crate.
+//!
+//! Every operation therefore gives the same bits on the CPU and on CUDA, on its own or in an expression; only the sign
+//! and payload of a NaN produced by arithmetic are unspecified.
 //!
 //! # Threads
 //!
-//! Tensors are `Send` and `Sync`. An operation locks the storages it touches, the destination's for
-//! writing, so operations that share storage happen one after another and safe code cannot race. Large operations on the
-//! CPU are shared among threads, which `cpu::set_threads` limits; the result never depends on their number.
+//! Tensors are `Send` and `Sync`. An operation locks the storages it uses, exclusively for the destination and shared
+//! for the operands, so safe code cannot cause a data race. Large operations on the CPU are shared among threads,
+//! whose number `cpu::set_threads` limits; results never depend on it.
 //!
-//! After `fork()` the CPU backend works on in the child, on the one thread that a child has. CUDA does not survive a fork:
-//! a process that has used it must start others by `exec`, as with any CUDA program.
+//! After `fork()` the CPU backend still works in the child; if the parent had started its threads, the child computes
+//! on the calling thread alone. CUDA does not survive a fork: as in any CUDA program, a process that has used it must
+//! start other processes with `exec`.
 //!
 //! # When it does not compile
 //!
-//! [`Tensor`] lists what the compiler says and what is meant. The usual ones: `&x + &y` is a `Result` and wants a `?`, a
-//! literal on the left of an operator wants a type (`2.0f64 * &x`), and `x.sum(&[])` takes its axes.
+//! [`Tensor`] lists common compiler errors and their solutions. The most frequent: `&x + &y` is a `Result` and needs a
+//! `?`, a literal on the left of an operator needs a type (`2.0f64 * &x`), and `x.sum(&[])` needs its list of axes.
 //!
 //! # Features
 //!
 //! - `cpu` (default): the CPU backend.
-//! - `cuda`: the CUDA backend. Building it needs no CUDA toolkit; running it needs an NVIDIA driver and
-//!   NVRTC, and [`Device::cuda`] says what is missing. Operations are queued and return at once; what
-//!   fails on the device is reported by the next call that waits for it, such as [`Tensor::to_vec`] or
-//!   [`Device::synchronize`]. The module `cuda` is for programs that use cudarc themselves.
-//! - `ndarray`: arrays as operands, and conversion from and to `ndarray`.
+//! - `cuda`: the CUDA backend. Building it needs no CUDA toolkit; running it needs an NVIDIA driver and NVRTC, and
+//!   [`Device::cuda`] reports what is missing. Operations are queued and return at once; a failure on the device is
+//!   reported by the next call that waits for it, such as [`Tensor::to_vec`] or [`Device::synchronize`]. The module
+//!   `cuda` is for programs that use cudarc themselves.
+//! - `ndarray`: `ndarray` arrays as operands, and conversion in both directions.
 //! - `npy`: the module `npy`, which loads and saves NumPy's `.npy` and `.npz` files.
-//! - `safetensors`: the module `safetensors`, which loads and saves models in that format.
+//! - `safetensors`: the module `safetensors`, which loads and saves files in that format.
 //! - `dlpack`: the module `dlpack`, which shares memory with PyTorch, NumPy, JAX and others.
-//! - `serde`: tensors, dtypes and rulebooks can be serialised, to the bit. A tensor that is read is on the CPU.
-//! - `cli`: the program `bitlane` (`cargo install bitlane --features cli`), which runs operations on `.npy` files and says
-//!   with `bitlane doctor` what a machine lacks.
+//! - `serde`: bit-exact serialization of tensors, dtypes and rulebooks. A deserialized tensor is on the CPU.
+//! - `cli`: the program `bitlane` (`cargo install bitlane --features cli`), which runs operations on `.npy` files;
+//!   `bitlane doctor` reports what a machine lacks.
 //! - `tracing`: events when kernels are compiled, found in the cache, and launched.
 //!
-//! # Further pages
+//! # Further reading
 //!
-//! - [Semantics]: what every operation computes for every dtype, and the differences from Paddle, Torch, NumPy and JAX.
-//! - [Promotion]: the tables of the rulebooks. [Porting]: calls of other libraries, and ours.
-//! - [GPU]: what running on CUDA needs. [Performance]: what makes it fast, and how to measure it.
+//! - [Semantics]: the definition of every operation for every dtype, and the differences from Paddle, Torch, NumPy and
+//!   JAX.
+//! - [Promotion]: the rulebooks as tables. [Porting]: equivalents of other libraries' calls.
+//! - [GPU]: what running on CUDA needs. [Performance]: how to get the most out of it, and how to measure it.
 //! - [Proof]: how it is tested. [Architecture]: how it is built. [Contributing]: how to change it.
 //!
 //! [Semantics]: https://github.com/bitlane/bitlane/blob/main/docs/semantics.md
@@ -115,13 +118,13 @@
 //! [Architecture]: https://github.com/bitlane/bitlane/blob/main/ARCHITECTURE.md
 //! [Contributing]: https://github.com/bitlane/bitlane/blob/main/CONTRIBUTING.md
 //!
-//! # How it is built
+//! # Implementation
 //!
-//! Operands go through `promote` (the dtype of every step) and `layout` (the shape) into a `call`, which puts together
-//! a `program` (what to compute) and a `plan` (which loops) and hands them to a backend.
-//! Each is a value that can be printed and tested, and none reaches back. An ordinary call, a loss, a gradient and an
-//! expression of twenty nodes are the same request. The tables in `dtype` and `op` have one row per dtype and per operation;
-//! everything else is made from them.
+//! Operands go through `promote` (the dtype of every step) and `layout` (the shape) into a `call`, which assembles a
+//! `program` (what to compute) and a `plan` (over which loops) and passes them to a backend as one request. Each stage
+//! is a value that can be printed and tested, and none depends on a later one. An ordinary call, a loss, a gradient
+//! and an expression of twenty nodes all become the same kind of request. The tables in `dtype` and `op` have one row
+//! per dtype and per operation; names, methods, kernels and tests are generated from them.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
