@@ -115,8 +115,9 @@ pub fn tensor_from_slice<T: Element>(slice: CudaSlice<T>, shape: impl IntoShape)
 /// # Errors
 ///
 /// [`Error::InvalidArgument`] if the elements are not of this type, if the tensor is empty, if it is not the whole of
-/// its storage in row-major order ([`Tensor::copy`] makes one that is), or if its storage is shared with another tensor
-/// or not on a CUDA device. [`Error::Driver`] if cudarc cannot order its streams. On an error the tensor is dropped.
+/// its storage in row-major order ([`Tensor::copy`] makes one that is), or if its storage is shared with another tensor,
+/// borrowed, or not on a CUDA device. [`Error::Driver`] if cudarc cannot order its streams. On an error the tensor is
+/// dropped.
 ///
 /// # Panics
 ///
