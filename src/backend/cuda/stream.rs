@@ -122,7 +122,7 @@ impl Drop for Stream {
 
 /// Upper bound on tracked reader streams, which tracking keeps alive. Beyond it they are merged into the newest reader,
 /// which waits for the others.
-const MOST_READERS: usize = 32;
+const MAX_READERS: usize = 32;
 
 /// The streams on which a block of memory was last written, and read since.
 pub(super) struct Usage {
@@ -164,7 +164,7 @@ impl Usage {
             return Ok(());
         }
         stream.wait_for(&users.writer)?;
-        if users.readers.len() >= MOST_READERS {
+        if users.readers.len() >= MAX_READERS {
             users.wait_for_readers(stream)?;
             users.readers.clear();
         }
