@@ -9,8 +9,8 @@
 //     load<N>, store<N>     between memory and a group
 //     compute(kept, group, k)   the program, for element k
 //
-// In place is safe: each element is read and written by the same thread, all reads of a group before its writes, and the
-// loads are plain ones. No operand overlaps the destination in any other way.
+// In place is safe: each element is read and written by the same thread, all reads of a group before its writes, and
+// the loads are plain ones. No operand overlaps the destination in any other way.
 
 namespace bl {
 
@@ -27,10 +27,10 @@ template <class K, int N, class I> BL_FN void map_at(const typename K::Params& p
     compute_and_store<K, N>(p, kept, K::template load<N>(p, at), at.address[0]);
 }
 
-// Every group is whole: the operands run or stand still along all loops at once, or the inner loop is made of whole groups.
-// `full_blocks` blocks have work for all threads, DEPTH groups each, all loads under way before the first is used. One more
-// block takes the groups that are left and, at the edges of a run that begins or ends in the middle of a group (at is the
-// address of the first whole group), `head` and `tail` single elements.
+// Every group is whole: the operands run or stand still along all loops at once, or the inner loop is made of whole
+// groups. `full_blocks` blocks have work for all threads, DEPTH groups each, all loads under way before the first is
+// used. One more block takes the groups that are left and, at the edges of a run that begins or ends in the middle of a
+// group (at is the address of the first whole group), `head` and `tail` single elements.
 template <class K> BL_FN void map_groups(const typename K::Params& p) {
     typedef typename K::Index Index;
     const typename K::Kept kept = K::keep(p, p.at);
@@ -63,9 +63,9 @@ template <class K> BL_FN void map_groups(const typename K::Params& p) {
     }
 }
 
-// Groups count elements from the first one on, `head` of them before the first group, so that the destination is aligned. A
-// group that does not lie within one run of the inner loop is taken element by element, and so are head and tail. One group
-// or edge element per thread.
+// Groups count elements from the first one on, `head` of them before the first group, so that the destination is
+// aligned. A group that does not lie within one run of the inner loop is taken element by element, and so are head and
+// tail. One group or edge element per thread.
 template <class K> BL_FN void map_elements(const typename K::Params& p) {
     typedef typename K::Index Index;
     const typename K::Kept kept = K::keep(p, p.at);

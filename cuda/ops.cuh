@@ -1,6 +1,6 @@
 // The operations, one struct each with one function `apply` that computes one element. All operands have the compute
-// dtype, but the condition of select; the result has it too, or is boolean. Which dtypes an op accepts is the host's business.
-// Those that need math.cuh, or a division of integers, are in functions.cuh.
+// dtype, but the condition of select; the result has it too, or is boolean. Which dtypes an op accepts is the host's
+// business. Those that need math.cuh, or a division of integers, are in functions.cuh.
 
 namespace bl {
 

@@ -34,7 +34,8 @@ template <class Op, class T> struct ElementwiseOp {
 };
 template <class Op, class T> struct VectorOp : ElementwiseOp<Op, T> {};
 
-// As what single elements are best read from memory: an op that does not look at signs should not pay for extending them.
+// As what single elements are best read from memory: an op that does not look at signs should not pay for extending
+// them.
 template <class Op, class T> struct LaneOf { typedef T type; };
 template <class T> struct LaneOf<op::bitwise_left_shift, T> { typedef Bits<T> type; };
 template <class T> struct LaneOf<op::bitwise_right_shift_logical, T> { typedef Bits<T> type; };
@@ -114,9 +115,9 @@ template <> struct VectorOp<op::subtract, u16> : WordwiseOp<WordSubtract<2>, u16
 
 enum class Compare { equal, not_equal, less, less_equal, greater, greater_equal };
 
-// A bit at the top of each lane of one word: whether x = y, or x < y, there. A lane differs if its lower bits carry into
-// the top when 2^(n-1) - 1 is added, or if its top bit is set already. x < y as unsigned where the lane subtraction borrows;
-// signed numbers are ordered as unsigned ones with the top bit turned round.
+// A bit at the top of each lane of one word: whether x = y, or x < y, there. A lane differs if its lower bits carry
+// into the top when 2^(n-1) - 1 is added, or if its top bit is set already. x < y as unsigned where the lane
+// subtraction borrows; signed numbers are ordered as unsigned ones with the top bit turned round.
 template <class T> BL_FN u32 lanes_equal(u32 x, u32 y) {
     constexpr u32 tops = lane_tops<sizeof(T)>();
     const u32 difference = x ^ y;

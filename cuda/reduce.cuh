@@ -1,7 +1,8 @@
-// The skeletons of generated sums and extremes. The terms of one output, in order, are the leaves of a perfect binary tree in which every
-// node is the sum of its children, the left one first; leaves beyond the last term are -0, the identity (0 for integers). So
-// any aligned run of 2^k terms is a subtree, whoever adds it up: a thread in its registers, a warp, a block, or the next
-// launch, which sums what each block of this one has stored. The result depends on nothing but the terms.
+// The skeletons of generated sums and extremes. The terms of one output, in order, are the leaves of a perfect binary
+// tree in which every node is the sum of its children, the left one first; leaves beyond the last term are -0, the
+// identity (0 for integers). So any aligned run of 2^k terms is a subtree, whoever adds it up: a thread in its
+// registers, a warp, a block, or the next launch, which sums what each block of this one has stored. The result depends
+// on nothing but the terms.
 //
 // What is generated is a struct K as for map.cuh, where groups are groups of terms, and besides:
 //
@@ -63,8 +64,8 @@ template <class S> BL_FN S quotient(S sum, f64 terms) {
     else return S(sum / terms);
 }
 
-// A binary counter of subtrees: bit k of `count` says that held[k], the sum of 2^k subtrees, waits for its right neighbour.
-// At most 2^LEVELS subtrees of equal size, in order.
+// A binary counter of subtrees: bit k of `count` says that held[k], the sum of 2^k subtrees, waits for its right
+// neighbour. At most 2^LEVELS subtrees of equal size, in order.
 template <class S, int LEVELS> struct Counter {
     S held[LEVELS + 1];
     u32 count;
@@ -76,7 +77,8 @@ template <class S, int LEVELS> struct Counter {
         bool carries = true;
 #pragma unroll
         for (int k = 0; k <= LEVELS; ++k) {
-            // Branches, not selections: most subtrees end at the first level, and all threads of a warp go the same way.
+            // Branches, not selections: most subtrees end at the first level, and all threads of a warp go the same
+            // way.
             if (carries) {
                 if (count >> k & 1) x = sum_of(held[k], x);
                 else held[k] = x, carries = false;
@@ -131,8 +133,8 @@ BL_FN typename K::Sum sum_group(const typename K::Params& p, const Places& outpu
 }
 
 // ---- One thread per output and segment ---------------------------------------------------------------------------
-// For outputs that lie side by side, and for few terms. At most 2^BL_SUM_LEVELS groups per segment. Blocks count tiles of
-// BL_THREADS outputs first, then segments; the grid's second dimension goes on where the first ends.
+// For outputs that lie side by side, and for few terms. At most 2^BL_SUM_LEVELS groups per segment. Blocks count tiles
+// of BL_THREADS outputs first, then segments; the grid's second dimension goes on where the first ends.
 BL_FN u64 block_number() { return u64(blockIdx.y) * gridDim.x + blockIdx.x; }
 
 template <class K> BL_FN void sum_by_threads(const typename K::Params& p) {
@@ -161,8 +163,8 @@ BL_FN i64 exchange(i64 x, u32 distance) { return i64(exchange(u64(x), distance))
 template <template <class> class E, class T> BL_FN E<T> exchange(E<T> x, u32 distance) { return E<T>{exchange(x.value, distance)}; }
 BL_FN c128 exchange(c128 x, u32 distance) { return c128{exchange(x.re, distance), exchange(x.im, distance)}; }
 
-// The sum over 2^log2 neighbouring threads of a warp, in the first of them. Every thread adds in the order of its own side,
-// which only the first needs to have right.
+// The sum over 2^log2 neighbouring threads of a warp, in the first of them. Every thread adds in the order of its own
+// side, which only the first needs to have right.
 template <class S> BL_FN S sum_of_lanes(S x, u32 log2) {
 #pragma unroll 1
     for (u32 k = 0; k < log2; ++k) x = sum_of(x, exchange(x, 1u << k));
