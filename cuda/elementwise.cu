@@ -190,7 +190,8 @@ template <class Op, class T, Side KEPT> BL_FN void col(const BlMatrix& p) {
 // splat may have any outer strides and alignment. Dimension 0 counts vectors: size = inner size / LANES, stride = LANES
 // for an operand that runs, 0 for a splat; if that size is 1 the host drops the dimension. Unused dimensions: all zero.
 // Total elements and |offset| of either operand < 2^31 elements. full_blocks = 0 if an operand is a splat: full blocks
-// handle only operands that run. Grid: ceil(vectors / (BL_THREADS * BL_GEN_VECTORS)).
+// handle only operands that run.
+// Grid: ceil(vectors / (BL_THREADS * BL_GEN_VECTORS)).
 template <class T> BL_FN Vector load_running_or_splat(u64 address, u32 is_splat) {
     if (is_splat) return splat(load<T>(address));
     return load_vector(address);
