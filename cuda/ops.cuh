@@ -58,7 +58,7 @@ template <Pick PICK, Nan NAN, class T> BL_FN T extremum(T x, T y) {
     else if constexpr (is_integer<T>()) return (PICK == Pick::larger ? x > y : x < y) ? x : y;
     else {
         const auto a = as_float(x), b = as_float(y);
-        // Selections rather than branches, because a thread computes up to sixteen of these side by side.
+        // Selections rather than branches, because a thread computes up to sixteen of these at once.
         T chosen = (PICK == Pick::larger ? a > b : a < b) ? x : y;
         // Equal floats have equal bits, except zeros of different signs: the sign of the larger zero is the AND of
         // both.

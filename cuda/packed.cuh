@@ -39,7 +39,7 @@ template <class Op, class T> struct LaneOf { typedef T type; };
 template <class T> struct LaneOf<op::bitwise_left_shift, T> { typedef Bits<T> type; };
 template <class T> struct LaneOf<op::bitwise_right_shift_logical, T> { typedef Bits<T> type; };
 
-// ---- Ops on words, whatever lanes they hold ----------------------------------------------------------------------
+// ---- Ops on words, independent of the lanes in them --------------------------------------------------------------
 
 // WordFn::apply<I>(x, y) computes word I of a vector.
 template <class WordFn, class T> struct WordwiseOp {
