@@ -1,5 +1,5 @@
-//! Joins the kernel sources into the strings that the CUDA backend hands to NVRTC and, for tests, compiles the
-//! same sources for the host.
+//! Concatenates the kernel sources that the CUDA backend passes to NVRTC and, for tests, compiles the same sources for
+//! the host.
 
 use std::env;
 use std::error::Error;
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::write(Path::new(&out).join(name), join::join(folder, parts)?)?;
     }
 
-    // Documentation is made of all features, and needs no kernels.
+    // docs.rs builds with all features but does not need the host kernels.
     #[cfg(feature = "host-kernels")]
     if env::var_os("DOCS_RS").is_some() {
         return Ok(());
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .std("c++17")
         .file(folder.join("host.cpp"))
         .file(folder.join("host_math.cpp"))
-        .opt_level(1) // three hundred instances: compile time counts more than theirs
+        .opt_level(1) // three hundred instantiations: compile time matters more than run time
         .flag_if_supported("-ffp-contract=off")
         .flag_if_supported("-Wno-unknown-pragmas")
         .try_compile("bitlane_host_kernels")?;

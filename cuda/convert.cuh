@@ -53,10 +53,10 @@ template <> BL_FN bf16 round_to<bf16>(f32 x) {
 #endif
 }
 
-// ---- Rounding to odd: the way to an f16 or bf16 with one rounding ------------------------------------------------
+// ---- Rounding to odd, for a single rounding to f16 or bf16 -------------------------------------------------------
 
-// x in f32, inexact results cut off and their last bit set. An f32 so made, rounded to nearest in a format at least two
-// bits shorter, gives what rounding x itself would: the set bit stands for everything that was cut off.
+// x as f32, truncated, with the last bit set if that is inexact. Rounding the result to nearest in a format at least
+// two bits shorter gives the same as rounding x directly: the set bit stands for everything that was truncated.
 template <class S> BL_FN f32 round_to_odd(S x) {
 #if BL_DEVICE
     f32 cut;
@@ -66,7 +66,7 @@ template <class S> BL_FN f32 round_to_odd(S x) {
     else if constexpr (same<S, i32>()) BL_PTX("cvt.rz.f32.s32 %0, %1;" : "=f"(cut) : "r"(x));
     else BL_PTX("cvt.rz.f32.u32 %0, %1;" : "=f"(cut) : "r"(x));
 #else
-    // Nearest, then back towards zero where that went too far; the long double holds every S exactly.
+    // Round to nearest, then step towards zero if that rounded away from it; the long double holds every S exactly.
     f32 cut = f32(x);
     long double exact = x, nearest = cut;
     if ((exact < 0 ? nearest < exact : nearest > exact)) cut = from_bits<f32>(bits_of(cut) - 1);
@@ -80,14 +80,14 @@ template <class T> constexpr bool is_real_float() { return is_float<T>() || is_h
 template <class T> constexpr T lowest() { return is_signed_integer<T>() ? T(u64(1) << (8 * sizeof(T) - 1)) : T(0); }
 template <class T> constexpr T highest() { return T(~lowest<T>()); }
 
-// Negative number?, as the sign bit has it: true for -0 and for a NaN whose sign is set.
+// Whether x is negative; for floats, whether the sign bit is set, which includes -0 and NaNs.
 template <class T> BL_FN bool sign_of(T x) {
     if constexpr (is_signed_integer<T>()) return x < 0;
     else if constexpr (is_unsigned_integer<T>() || is_bool<T>()) return false;
     else return bits_of(x) >> (8 * sizeof(T) - 1) != 0;
 }
-// The bits as the device made them. The compiler takes the conversion of a NaN without a sign to have none and would
-// leave out the mask below, but the NaN that a device makes in 64 bits has its sign bit set.
+// The bits as the device computed them. The compiler assumes that converting a NaN whose sign bit is clear gives
+// another one, and would remove the mask below, but the NaN that the device produces in 64 bits has its sign bit set.
 template <class T> BL_FN Bits<T> device_bits_of(T x) {
 #if BL_DEVICE
     Bits<T> r;
@@ -104,8 +104,8 @@ template <class T> BL_FN T with_sign(T x, bool negative) {
     return from_bits<T>(Bits<T>((device_bits_of(x) & ~(Bits<T>(1) << top)) | Bits<T>(Bits<T>(negative) << top)));
 }
 
-// y with the sign of x, which it was converted from. That takes a shift and one lop3: but for a NaN y has the sign already, and
-// the device's own NaN has none in 32 bits and fewer.
+// y with the sign of x, from which it was converted, in a shift and one lop3. Unless y is a NaN, it has that sign
+// already; in 32 bits and fewer, the sign bit of the NaN that the device produces is clear.
 template <class D, class S> BL_FN D take_sign(D y, S x) {
     constexpr int wider = 8 * (int(sizeof(D)) - int(sizeof(S))), top = 8 * sizeof(D) - 1;
     Bits<D> sign;
@@ -116,7 +116,7 @@ template <class D, class S> BL_FN D take_sign(D y, S x) {
     else return from_bits<D>(Bits<D>((device_bits_of(y) & Bits<D>(~mask)) | (sign & mask)));
 }
 
-// The comparisons take the place of the conversion instruction's own saturation, which is not the same for all widths.
+// The comparisons replace the saturation of the conversion instruction, which is not the same for all widths.
 template <class I, class F> BL_FN I float_to_integer(F x) {
     constexpr F limit = F(highest<I>() / 2 + 1) * 2;  // highest + 1, a power of two: exact
     if (x >= limit) return highest<I>();
@@ -142,7 +142,7 @@ template <class S> BL_FN f16 integer_to_f16(S x) {
 // A float or an integer to f16, bf16, f32 or f64.
 template <class D, class S> BL_FN D to_float(S x) {
     if constexpr (same<D, S>()) return x;
-    else if constexpr (same<S, bf16>() && same<D, f32>()) return widen(x);  // moves bits, a NaN's too
+    else if constexpr (same<S, bf16>() && same<D, f32>()) return widen(x);  // moves the bits, including those of a NaN
     else if constexpr (is_half<S>() && is_half<D>()) return take_sign(round_to<D>(widen(x)), x);
     else if constexpr (is_half<S>()) return take_sign(D(widen(x)), x);
     else if constexpr (is_half<D>() && same<S, f32>()) return take_sign(round_to<D>(x), x);
@@ -154,7 +154,8 @@ template <class D, class S> BL_FN D to_float(S x) {
     else return D(x);
 }
 
-// Two f32 to a word of f16 or bf16, each rounded, as round_to does it one by one; SIGNED: with its sign, as to_float does.
+// Rounds two f32 to a word of two f16 or bf16, with the results of round_to, or of to_float (which keeps signs) if
+// SIGNED.
 template <class H, bool SIGNED> BL_FN u32 round_pair(f32 low, f32 high) {
 #if BL_DEVICE && __CUDA_ARCH__ >= 800
     u32 pair;

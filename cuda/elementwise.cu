@@ -1,22 +1,25 @@
-// The fast kernel shapes of one binary op in one compute dtype: operands of the compute dtype T, a contiguous result of
-// the op's own result dtype R (T or bool). Everything else is generated on demand.
+// The hand-written kernel shapes of one binary op in one compute dtype: operands of the compute dtype T, a contiguous
+// result of the op's own result dtype R (T or bool). Kernels for everything else are generated on demand.
 //
-// The module is compiled with -DBL_OP=<op> -DBL_DTYPE=<dtype>; kernels are called {shape}_{op}_{dtype}. Every kernel runs
-// BL_THREADS threads per block and takes one struct of params.h by value. LANES = 16 / sizeof(T); a vector is LANES
-// elements: 16 bytes of an operand, LANES * sizeof(R) bytes of the result. "Aligned" is to those sizes.
+// The module is compiled with -DBL_OP=<op> -DBL_DTYPE=<dtype>; kernels are named {shape}_{op}_{dtype}. Every kernel
+// runs BL_THREADS threads per block and takes one struct of params.h by value. LANES = 16 / sizeof(T); a vector is
+// LANES elements: 16 bytes of an operand, LANES * sizeof(R) bytes of the result. "Aligned" means aligned to those
+// sizes.
 //
-// In place is safe in every shape: the result may be the very view of an operand, because each element is read and written
-// by the same thread, reads first. A result that overlaps an operand in any other way is the host's business, and so is
-// one that overlaps the broadcast operand of scalar (by address), row, col or a splat of gen.
+// Computing in place is safe in every shape: the result may be the same view as an operand, because each element is
+// read and written by the same thread, reads first. The host must prevent any other overlap of the result with an
+// operand, including any overlap with the broadcast operand of scalar (by address), row, col or a splat of gen.
 //
-// Each shape has one straight path for full blocks, all its loads under way before the first is used, and one rolled-up path
-// for everything else. "#pragma unroll 1" keeps the latter small: the compiler would unroll it, at a cost in registers.
+// Each shape has an unrolled path for full blocks, which issues all its loads before it uses the first, and a rolled
+// path for everything else. "#pragma unroll 1" keeps the latter small: the compiler would unroll it, at a cost in
+// registers.
 
 namespace bl {
 
 enum class Side { left, right };
 
-// apply(moving, kept), with the operands put back on their own sides. The kept operand is made ready only once.
+// apply(moving) computes the op of a moving and a kept operand, each on its own side. A kept right operand is prepared
+// only once.
 template <class V, Side KEPT, class T> struct KeptVector;
 template <class V, class T> struct KeptVector<V, Side::right, T> {
     typename V::Right kept;
@@ -44,22 +47,24 @@ template <class Op, Side KEPT, class T> BL_FN auto apply_kept(T moving, T kept) 
     else return Op::apply(kept, moving);
 }
 
-// Elements that no vector covers: f(i) for -head <= i < 0 and for body <= i < body + tail. One block has threads enough.
+// Elements that no vector covers: f(i) for -head <= i < 0 and for body <= i < body + tail. One block has enough
+// threads.
 template <class F> BL_FN void at_the_edges(u32 head, u64 body, u32 tail, F f) {
     const u32 thread = threadIdx.x;
     if (thread < head + tail) f(i64(thread) - i64(head) + (thread < head ? 0 : i64(body)));
 }
 
-// One element whose sign extension would be undone by the next instruction.
+// Loads one element without sign extension, for uses that discard the extended bits.
 template <class T> BL_FN T load_unextended(u64 address) {
     if constexpr (sizeof(T) < 4) return from_bits<T>(load<Bits<T>>(address));
     else return load<T>(address);
 }
 
 // ---- contig ------------------------------------------------------------------------------------------------------
-// out[i] = lhs[i] op rhs[i], BlLinear. out, lhs and rhs aligned (the addresses are those of the first body element, so a
-// view may begin anywhere if all three become aligned after the same `head` elements). vectors <= 2^32 - 2^11: element counts
-// and addresses need more than 32 bits and have them; a run of more than 64 GiB per operand is several launches.
+// out[i] = lhs[i] op rhs[i], BlLinear. out, lhs and rhs aligned (the addresses are those of the first body element, so
+// a view may begin anywhere if all three become aligned after the same `head` elements). vectors <= 2^32 - 2^11;
+// element counts and addresses are 64 bits wide. The host takes contig for fewer than 2^31 vectors, else a generated
+// kernel.
 // Grid: full_blocks, plus one block if vectors % (BL_THREADS * BL_CONTIG_VECTORS), head or tail is not zero.
 template <class Op, class T> BL_FN void contig(const BlLinear& p) {
     typedef VectorOp<Op, T> V;
@@ -86,10 +91,11 @@ template <class Op, class T> BL_FN void contig(const BlLinear& p) {
 }
 
 // ---- scalar, lscalar ---------------------------------------------------------------------------------------------
-// scalar: out[i] = lhs[i] op s, s = the element at address rhs, or `value` where rhs is 0. lscalar: out[i] = s op rhs[i],
-// s from lhs likewise. BlLinear; conditions as contig. full_blocks = 0 where s is in memory: full blocks know only `value`.
-// Vectors per thread: BL_SCALAR_VECTORS, BL_SCALAR_VECTORS_WIDE for dtypes of 8 bytes or more.
-// Grid: ceil(vectors / (BL_THREADS * vectors per thread)), plus one block if that is exact and head or tail is not zero.
+// scalar: out[i] = lhs[i] op s, s = the element at address rhs, or `value` if rhs is 0. lscalar: out[i] = s op rhs[i],
+// s from lhs likewise. BlLinear; conditions as for contig. full_blocks = 0 if s is in memory: full blocks use only
+// `value`. Vectors per thread: BL_SCALAR_VECTORS, BL_SCALAR_VECTORS_WIDE for dtypes of 8 bytes or more.
+// Grid: ceil(vectors / (BL_THREADS * vectors per thread)), plus one block if that is exact and head or tail is not
+// zero.
 template <class Op, class T, Side KEPT> BL_FN void scalar(const BlLinear& p) {
     typedef VectorOp<Op, T> V;
     enum { STEP = BL_THREADS, DEPTH = sizeof(T) < 8 ? BL_SCALAR_VECTORS : BL_SCALAR_VECTORS_WIDE, OUT = V::OUT_BYTES };
@@ -118,10 +124,10 @@ template <class Op, class T, Side KEPT> BL_FN void scalar(const BlLinear& p) {
 }
 
 // ---- row, lrow ---------------------------------------------------------------------------------------------------
-// row: out[r][c] = lhs[r][c] op rhs[c]; lrow: out[r][c] = lhs[c] op rhs[r][c]. BlMatrix; all three aligned and the number
-// of columns a multiple of LANES; rows < 2^31, row_bytes < 2^32. A thread keeps one vector of the broadcast row and walks
-// BL_ROW_ROWS rows, rows_apart apart. tile_log2 in 0..=8: the host takes the largest one that leaves no more than a quarter
-// of the threads without a vector.
+// row: out[r][c] = lhs[r][c] op rhs[c]; lrow: out[r][c] = lhs[c] op rhs[r][c]. BlMatrix; all three aligned and the
+// number of columns a multiple of LANES; rows < 2^31, row_bytes < 2^32. A thread keeps one vector of the broadcast row
+// and computes BL_ROW_ROWS rows, rows_apart apart. tile_log2 in 0..=8: the host takes the largest one that leaves no
+// more than a quarter of the threads without a vector.
 // Grid: x = ceil(rows / (BL_ROW_ROWS * rows_apart)), y = ceil(row_vectors / 2^tile_log2) <= 65535.
 template <class Op, class T, Side KEPT> BL_FN void row(const BlMatrix& p) {
     typedef VectorOp<Op, T> V;
@@ -152,9 +158,10 @@ template <class Op, class T, Side KEPT> BL_FN void row(const BlMatrix& p) {
 }
 
 // ---- col, lcol ---------------------------------------------------------------------------------------------------
-// col: out[r][c] = lhs[r][c] op rhs[r]; lcol: out[r][c] = lhs[r] op rhs[r][c]. BlMatrix; the matrices aligned, the column
-// dense and of any alignment; the number of columns a multiple of LANES; rows < 2^31, row_bytes < 2^32. Meant for long
-// rows: take it where row_vectors fills its blocks to three quarters or more, else gen2 with a splat.
+// col: out[r][c] = lhs[r][c] op rhs[r]; lcol: out[r][c] = lhs[r] op rhs[r][c]. BlMatrix; the matrices aligned, the
+// column contiguous and of any alignment; the number of columns a multiple of LANES; rows < 2^31, row_bytes < 2^32.
+// Meant for long rows: the host takes it if row_vectors fills its blocks to three quarters or more, else gen2 with a
+// splat if its limits allow.
 // Grid: x = rows, y = ceil(row_vectors / (BL_THREADS * BL_COL_VECTORS)) <= 65535.
 template <class Op, class T, Side KEPT> BL_FN void col(const BlMatrix& p) {
     typedef VectorOp<Op, T> V;
@@ -178,12 +185,13 @@ template <class Op, class T, Side KEPT> BL_FN void col(const BlMatrix& p) {
 }
 
 // ---- gen2, gen4, gen8 --------------------------------------------------------------------------------------------
-// Up to 2, 4, 8 dimensions; each operand runs densely along the inner dimension, or stays where it is (a splat; not both of
-// them). BlStrided: out aligned; inner size a multiple of LANES; an operand that runs is aligned, its outer strides multiples
-// of LANES; a splat may have any outer strides and alignment. Dimension 0 counts vectors: size = inner size / LANES, stride =
-// LANES for an operand that runs, 0 for a splat; if that size is 1 the host drops the dimension. Unused dimensions: all zero.
-// Total elements and |offset| of either operand < 2^31 elements. full_blocks = 0 where an operand is a splat: full blocks know
-// only operands that run. Grid: ceil(vectors / (BL_THREADS * BL_GEN_VECTORS)).
+// Up to 2, 4, 8 dimensions; along the inner one, each operand has stride 1 ("runs") or 0 ("splat"). BlStrided: out
+// aligned; inner size a multiple of LANES; an operand that runs is aligned, its outer strides multiples of LANES; a
+// splat may have any outer strides and alignment. Dimension 0 counts vectors: size = inner size / LANES, stride = LANES
+// for an operand that runs, 0 for a splat; if that size is 1 the host drops the dimension. Unused dimensions: all zero.
+// Total elements and |offset| of either operand < 2^31 elements. full_blocks = 0 if an operand is a splat: full blocks
+// handle only operands that run.
+// Grid: ceil(vectors / (BL_THREADS * BL_GEN_VECTORS)).
 template <class T> BL_FN Vector load_running_or_splat(u64 address, u32 is_splat) {
     if (is_splat) return splat(load<T>(address));
     return load_vector(address);
@@ -216,10 +224,11 @@ template <class Op, class T, int RANK> BL_FN void gen(const BlStrided& p) {
 }
 
 // ---- gath2, gath4, gath8 -----------------------------------------------------------------------------------------
-// Up to 2, 4, 8 dimensions, any strides (0 and negative too), any inner size, any alignment of the operands. BlStrided: the
-// result is contiguous and aligned at its body, which begins `head` elements in; dims count elements; sizes >= 2, unused
-// dimensions as for gen. Total elements and |offset| of either operand < 2^31 elements. A thread gathers LANES elements
-// and stores one vector; two threads more take tail and head. full_blocks is not used. Grid: ceil((vectors + 2) / BL_THREADS).
+// Up to 2, 4, 8 dimensions, any strides (including 0 and negative ones), any inner size, any alignment of the operands.
+// BlStrided: the result is contiguous and aligned at its body, which begins `head` elements in; dims count elements;
+// sizes >= 2, unused dimensions as for gen. Total elements and |offset| of either operand < 2^31 elements. A thread
+// gathers LANES elements and stores one vector; two further threads compute tail and head. full_blocks is not used.
+// Grid: ceil((vectors + 2) / BL_THREADS).
 template <class Op, class T, int RANK> BL_FN void gath(const BlStrided& p) {
     typedef VectorOp<Op, T> V;
     typedef typename V::Result R;

@@ -1,5 +1,5 @@
-// The operations that are large: division with a remainder, powers, logarithms, angles. Only kernels that call one of
-// them are compiled with this file and math.cuh.
+// The large operations: floor division, remainder, powers, logarithms and atan2. Only kernels that call one of them are
+// compiled with this file and math.cuh.
 
 namespace bl {
 
@@ -22,7 +22,7 @@ BL_FN f64 floor_of(f64 x) {
 #endif
 }
 
-// NumPy's algorithm, in f32 or f64. The remainder is exact, so the quotient is all but an integer already.
+// NumPy's algorithm, in f32 or f64. The remainder is exact, so the quotient is an integer up to rounding.
 template <class F> BL_FN F float_floor_divide(F x, F y) {
     const F ratio = x / y;
     if (y == 0) return ratio;
@@ -39,7 +39,7 @@ template <class F> BL_FN F float_remainder(F x, F y) {
     return (y < 0) != (rest < 0) ? rest + y : rest;
 }
 
-// Integers: by zero everything is 0, and the one quotient that does not fit wraps.
+// Integers: division by zero gives 0, and the only quotient that does not fit wraps.
 template <class T> BL_FN T integer_floor_divide(T x, T y) {
     if (y == 0) return 0;
     if constexpr (is_signed_integer<T>()) {
@@ -57,7 +57,7 @@ template <class T> BL_FN T integer_remainder(T x, T y) {
     } else return T(x % y);
 }
 
-// A function of one float: f16 and bf16 are rounded once, from f64.
+// A unary function of a float: `half` computes f16 and bf16 in f64, rounded once; `whole` computes f32 and f64.
 template <class T, class F, class G> BL_FN T of_one_float(T x, F half, G whole) {
     if constexpr (is_half<T>()) return round_to<T>(round_to_odd(half(f64(widen(x)))));
     else return whole(x);

@@ -1,10 +1,11 @@
-// Groups: the N consecutive elements of the loop nest that a thread of a generated kernel takes at once. How an operand's part
-// of a group is read depends on its class, and so does the type that holds it; get(k) gives element k of any of them.
+// Groups: the N consecutive elements of the loop nest that a thread of a generated kernel loads at once. The access
+// pattern of an operand determines the type that loads and holds its elements; get(k) returns element k for each of
+// these types.
 
 namespace bl {
 
-// Side by side, from an address that N elements (or 16 bytes) divide: as few accesses as there can be. The elements stay in
-// words until they are asked for.
+// Contiguous elements at an address aligned to N elements or to 16 bytes, whichever is less: vector accesses. The
+// elements stay packed in words until get(k).
 template <class T, int N> struct Run {
     enum { BYTES = N * int(sizeof(T)), ONCE = BYTES < 16 ? BYTES : 16, EACH = ONCE / int(sizeof(T)) };
     Bundle<ONCE> part[N / EACH];
@@ -15,7 +16,7 @@ template <class T, int N> struct Run {
         return run;
     }
     BL_FN T get(int k) const { return element<T>(part[k / EACH], k % EACH); }
-    BL_FN bool all() const {  // of bools
+    BL_FN bool all() const {  // for bools only
         enum { WORDS = (ONCE + 3) / 4 };
         u32 both = ~0u;
 #pragma unroll
@@ -26,7 +27,7 @@ template <class T, int N> struct Run {
     }
 };
 
-// One by one: elements that are not aligned, or a step of so many bytes apart.
+// Elements loaded one by one: unaligned, or `step` bytes apart.
 template <class T, int N> struct Each {
     T item[N];
     static BL_FN Each load(u64 address, i64 step = sizeof(T)) {
@@ -44,7 +45,7 @@ template <class T, int N> struct Each {
     }
 };
 
-// The same element for all.
+// One element for the whole group.
 template <class T> struct One {
     T item;
     static BL_FN One load(u64 address) { return One{bl::load<T>(address)}; }
@@ -69,7 +70,7 @@ template <class T, int N> BL_FN void store_each(u64 address, const T (&x)[N], i6
     for (int k = 0; k < N; ++k) store(address + u64(k * step), x[k]);
 }
 
-// Results of f32 that are stored as f16 or bf16, two at a time. SIGNED: a NaN keeps its sign.
+// Stores f32 results as f16 or bf16, rounding two at a time. SIGNED: a NaN keeps its sign.
 template <class H, bool SIGNED, int N> BL_FN void store_run_rounded(u64 address, const f32 (&x)[N]) {
     if constexpr (N == 1) store(address, SIGNED ? to_float<H>(x[0]) : round_to<H>(x[0]));
     else {
@@ -84,7 +85,8 @@ template <class H, bool SIGNED, int N> BL_FN void store_run_rounded(u64 address,
     }
 }
 
-// The same where a mask decides: a whole group as above, any other element by element. Nothing is read back.
+// Stores under a mask: a group whose mask is all true as above, any other element by element. The destination is not
+// read.
 template <class T, int N, class Mask> BL_FN void store_run_where(u64 address, const T (&x)[N], const Mask& mask) {
     if (!mask.all()) {
 #pragma unroll

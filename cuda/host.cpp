@@ -1,5 +1,5 @@
-// The device functions on the host, for tests: the same functions, words and conversions, with PTX instructions replaced
-// by their models. Nothing here is part of the library.
+// The device functions compiled for the host, for tests, with PTX instructions replaced by their models. Nothing here
+// is part of the library.
 
 #include "params.h"
 
@@ -32,7 +32,7 @@ template <class Op, class T> void elements(const void* x, const void* y, void* o
         store(address_of(out) + i * sizeof(R), Op::apply(load<T>(address_of(x) + i * sizeof(T)), load<T>(address_of(y) + i * sizeof(T))));
 }
 
-// n counts vectors of 16 bytes here; y is another vector for each, or one element for all.
+// Here n counts vectors of 16 bytes; y holds as many vectors (`vectors`), or one element for all (`uniform`).
 template <class Op, class T> void vectors(const void* x, const void* y, void* out, size_t n) {
     typedef VectorOp<Op, T> V;
     for (size_t i = 0; i < n; ++i) {
@@ -81,7 +81,7 @@ const Functions* find(const char* op, const char* dtype) {
 
 }  // namespace
 
-// Each returns whether there is such a function. n counts elements, or vectors of 16 bytes.
+// Each returns whether there is a function of this name. n counts elements, or vectors of 16 bytes.
 extern "C" int bl_host_elements(const char* op, const char* dtype, const void* x, const void* y, void* out, size_t n) {
     const Functions* f = find(op, dtype);
     if (f) f->elements(x, y, out, n);

@@ -1,4 +1,4 @@
-// The mathematical functions on the host, for tests: those of math.cuh by name, over arrays.
+// The functions of math.cuh compiled for the host, for tests, by name and over arrays.
 
 #include "params.h"
 
@@ -39,7 +39,7 @@ const Row rows[] = {
 
 }  // namespace
 
-// Returns whether there is such a function.
+// Returns whether there is a function of this name.
 extern "C" int bl_host_math(const char* name, const char* dtype, const void* x, const void* y, void* out, size_t n) {
     for (const Row& row : rows)
         if (!strcmp(row.name, name) && !strcmp(row.dtype, dtype)) return row.function(x, y, out, n), 1;

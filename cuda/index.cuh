@@ -1,6 +1,6 @@
-// From a position in the loop nest to the places of the operands, by dividing it down dimension after dimension and adding
-// up steps (params.h). Division is a multiplication by a number that the host made; positions stay below 2^31, but for
-// generated kernels with 64-bit indices, which divide.
+// From a position in the loop nest to the offsets of the operands, by dividing it by one dimension after another and
+// adding up steps (params.h). With 32-bit indices, positions are below 2^31 and division is a multiplication by a
+// constant that the host computed; generated kernels with 64-bit indices divide.
 
 namespace bl {
 
@@ -9,7 +9,7 @@ BL_FN u32 divide_by(u32 n, BlDivisor d) { return multiply_high(n, d.magic) >> d.
 // Element offsets of both operands.
 struct PairOffsets { i32 lhs, rhs; };
 
-// Unrolled: the fast path of gen and gath. `outer` receives the position without dimension 0.
+// Unrolled, for the fast path of gen and gath. `outer` receives the position divided by the size of dimension 0.
 template <int RANK> BL_FN PairOffsets locate(const BlStridedDim* dims, u32 n, u32& outer) {
     u32 lhs = 0, rhs = 0;
 #pragma unroll
@@ -22,7 +22,7 @@ template <int RANK> BL_FN PairOffsets locate(const BlStridedDim* dims, u32 n, u3
     return {i32(lhs), i32(rhs)};
 }
 
-// The same in a loop: small code, for the paths that few threads take.
+// The same in a loop: smaller code, for the paths that few threads take.
 BL_FN PairOffsets locate(const BlStridedDim* dims, u32 rank, u32 n) {
     u32 lhs = 0, rhs = 0;
 #pragma unroll 1
@@ -34,8 +34,8 @@ BL_FN PairOffsets locate(const BlStridedDim* dims, u32 rank, u32 n) {
     return {i32(lhs), i32(rhs)};
 }
 
-// The loops of a generated kernel over any number of operands, innermost first. A size is a BlDivisor where indices have 32
-// bits, and the size itself where they have 64. Unused loops: size 0 as a divisor or 1, steps 0.
+// The loops of a generated kernel over any number of operands, innermost first. With 32-bit indices a size is the bits
+// of a BlDivisor, with 64-bit indices the size itself. Unused loops: a divisor of all zeros, or size 1; steps 0.
 template <int RANK, int OPERANDS> struct Loops {
     u64 size[RANK];
     i64 step[RANK][OPERANDS];
@@ -43,7 +43,8 @@ template <int RANK, int OPERANDS> struct Loops {
 BL_FN u32 divide_by(u32 n, u64 size) { return divide_by(n, BlDivisor{low_half(size), u32(size >> 32)}); }
 BL_FN u64 divide_by(u64 n, u64 size) { return n / size; }
 
-// The offsets of all operands in elements; they wrap in Index, as the steps do. Gives the position without the inner loop.
+// Computes the offsets of all operands in elements; they wrap in Index, as the steps do. Returns the position divided
+// by the size of the inner loop.
 template <class Index, int RANK, int OPERANDS>
 BL_FN Index locate(const Loops<RANK, OPERANDS>& loops, Index n, Index (&offset)[OPERANDS]) {
     Index outer = 0;
@@ -59,7 +60,7 @@ BL_FN Index locate(const Loops<RANK, OPERANDS>& loops, Index n, Index (&offset)[
     return outer;
 }
 
-// The address of an element at an offset that wrapped: 32 bits are read as signed.
+// The address of an element at an offset that has wrapped: 32-bit offsets are read as signed.
 template <u32 SIZE> BL_FN u64 displace(u64 base, u32 offset) { return advance<SIZE>(base, i32(offset)); }
 template <u32 SIZE> BL_FN u64 displace(u64 base, u64 offset) { return advance<SIZE>(base, offset); }
 

@@ -1,10 +1,10 @@
-//! How the files of this folder become the one source that NVRTC compiles. Shared by the build
-//! script and the task runner, so that both see the same kernels.
+//! Concatenates the files of this folder into the sources that NVRTC compiles. Shared by the build script and the task
+//! runner, so that both see the same kernels.
 
 use std::path::Path;
 use std::{fs, io};
 
-/// The parts of the hand-written kernels, in the order in which they build on each other.
+/// The parts of the hand-written kernels, in dependency order.
 pub const SHAPES: &[&str] = &[
     "params.h",
     "prelude.cuh",
@@ -17,7 +17,7 @@ pub const SHAPES: &[&str] = &[
     "kernels.cu",
 ];
 
-/// What generated kernels build on, whatever they compute.
+/// The parts that every generated kernel includes, in dependency order.
 pub const GENERATED: &[&str] = &[
     "params.h",
     "prelude.cuh",
@@ -28,14 +28,15 @@ pub const GENERATED: &[&str] = &[
     "groups.cuh",
 ];
 
-/// What generated kernels need besides if they call one of the larger functions.
+/// Further parts of the generated kernels that call one of the large functions.
 pub const FUNCTIONS: &[&str] = &["tables.cuh", "math.cuh", "functions.cuh"];
 
-/// The skeletons of the two sorts of generated kernels.
+/// The skeleton of generated elementwise kernels.
 pub const MAP: &[&str] = &["map.cuh"];
+/// The skeletons of generated reductions.
 pub const REDUCE: &[&str] = &["reduce.cuh"];
 
-/// Joins the parts found in `folder`. Messages of the compiler name the part and its line.
+/// Concatenates the parts in `folder`, with `#line` directives so that compiler messages name the part and its line.
 pub fn join(folder: &Path, parts: &[&str]) -> io::Result<String> {
     let mut source = String::new();
     for part in parts {

@@ -1,4 +1,4 @@
-// The entry points of a module: one binary op in one compute dtype, in every hand-written shape.
+// The entry points of a module: the kernels of one binary op in one compute dtype, in every hand-written shape.
 
 #if BL_DEVICE
 #define BL_NAME_(shape, op, dtype) shape##_##op##_##dtype

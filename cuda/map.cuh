@@ -1,16 +1,19 @@
-// The skeleton of a generated elementwise kernel. What is generated is a struct K:
+// The skeletons of generated elementwise kernels. The generated part is a struct K:
 //
-//     Index, GROUP, DEPTH   u32 or u64; elements per group; groups per thread
-//     Params                everything the host says, by value; `at` holds an address per operand, the destination's first
-//     Kept                  what stays the same: numbers, and operands that stand still; kept(p, at) reads them
-//     Group<N>, Places      the operands of N elements, and their addresses
-//     places<N>(p, at, n)   where group n is (N = GROUP), or element n (N = 1)
-//     later(p, n, first, k) where the group k * BL_THREADS after n is, given where n is
-//     load<N>, store<N>     between memory and a group
-//     compute(kept, group, k)   the program, for element k
+//     Index, GROUP, DEPTH       u32 or u64; elements per group; groups per thread
+//     EDGES                     whether there may be elements before the first group or after the last
+//     Result                    the type of the program's result
+//     Params                    the parameters; `at` holds an address per operand, the destination's first
+//     Kept, keep(p, at)         the values that are the same for all elements: numbers and constant operands
+//     Group<N>, Places          the operands of N elements, and their addresses
+//     places<N>(p, at, n)       the addresses of group n (N = GROUP), or of element n (N = 1)
+//     later(p, n, first, k)     the addresses of group n + k * BL_THREADS, given those of group n; only if DEPTH > 1
+//     load<N>, store<N>         between memory and a group
+//     compute(kept, group, k)   runs the program for element k
+//     inner_size, inner_starts  elements along the inner loop; positions in it at which a whole group fits
 //
-// In place is safe: each element is read and written by the same thread, all reads of a group before its writes, and the
-// loads are plain ones. No operand overlaps the destination in any other way.
+// Computing in place is safe: each element is read and written by the same thread, all reads of a group before its
+// writes, and the loads are plain ones. No operand overlaps the destination in any other way.
 
 namespace bl {
 
@@ -27,10 +30,10 @@ template <class K, int N, class I> BL_FN void map_at(const typename K::Params& p
     compute_and_store<K, N>(p, kept, K::template load<N>(p, at), at.address[0]);
 }
 
-// Every group is whole: the operands run or stand still along all loops at once, or the inner loop is made of whole groups.
-// `full_blocks` blocks have work for all threads, DEPTH groups each, all loads under way before the first is used. One more
-// block takes the groups that are left and, at the edges of a run that begins or ends in the middle of a group (at is the
-// address of the first whole group), `head` and `tail` single elements.
+// Every group is whole: each operand is contiguous or constant over all loops, or the size of the inner loop is a
+// multiple of the group size. `full_blocks` blocks have DEPTH groups for every thread, whose loads are all issued
+// before the first is used. One more block computes the remaining groups. With EDGES, the last block also computes
+// `head` single elements before the first group (whose addresses are in `at`) and `tail` after the last.
 template <class K> BL_FN void map_groups(const typename K::Params& p) {
     typedef typename K::Index Index;
     const typename K::Kept kept = K::keep(p, p.at);
@@ -63,9 +66,9 @@ template <class K> BL_FN void map_groups(const typename K::Params& p) {
     }
 }
 
-// Groups count elements from the first one on, `head` of them before the first group, so that the destination is aligned. A
-// group that does not lie within one run of the inner loop is taken element by element, and so are head and tail. One group
-// or edge element per thread.
+// The loops count elements. The first group begins after `head` elements, so that the destination is aligned. A group
+// that straddles the end of the inner loop is computed element by element, and so are head and tail. One group or edge
+// element per thread.
 template <class K> BL_FN void map_elements(const typename K::Params& p) {
     typedef typename K::Index Index;
     const typename K::Kept kept = K::keep(p, p.at);

@@ -1,13 +1,14 @@
-// The crate's own exp, log, pow, atan2, logaddexp and fmod, and powers of integers: src/math/ in another language. Both
-// are the same IEEE operations in the same order, so that both give the same bits. The names and the reasons are there.
+// The crate's own exp, log, pow, atan2, logaddexp and fmod, and powers of integers: a port of src/math/. Both perform
+// the same IEEE operations in the same order, and so give the same bits. The names are the same; the derivations are
+// there.
 //
-// narrow:: takes numbers that an f32 can hold, and gives an f64 that the caller rounds once, to f32, f16 or bf16.
-// wide:: is f64. Nothing is fused, nothing comes from a library, and no array is indexed but the tables.
+// narrow:: takes numbers that an f32 can hold, and returns an f64 that the caller rounds once, to f32, f16 or bf16.
+// wide:: is for f64. No operation is fused, no library function is called, and no array is indexed except the tables.
 
 namespace bl {
 namespace math {
 
-// Added to a number below 2^50, this rounds it to an integer, which then stands in the lowest bits.
+// Adding this to a number below 2^50 rounds it to an integer, which is then in the lowest bits.
 #define BL_ROUND 6755399441055744.0
 #define BL_INFINITY from_bits<f64>(0x7ff0000000000000ull)
 #define BL_NAN from_bits<f64>(0x7ff8000000000000ull)
@@ -24,10 +25,10 @@ BL_FN f64 limited(f64 x, f64 limit) {
 // The upper 26 bits of the significand.
 BL_FN f64 upper(f64 x) { return from_bits<f64>(bits_of(x) & ~((1ull << 27) - 1)); }
 
-// x with the sign of `sign` on top of its own.
+// x with its sign flipped if the sign bit of `sign` is set.
 BL_FN f64 flip(f64 x, f64 sign) { return from_bits<f64>(bits_of(x) ^ (bits_of(sign) & 0x8000000000000000ull)); }
 
-// x = significand * 2^exponent, and the row of the table for it. Of a positive normal number.
+// x = significand * 2^exponent, and the table row for the significand. x must be positive and normal.
 struct Split {
     f64 significand, exponent;
     const u64 (&row)[4];
@@ -41,10 +42,10 @@ BL_FN Split split(f64 x) {
 
 // ---- Special cases -----------------------------------------------------------------------------------------------
 
-// What the exponent of a power is among the integers. Infinity counts as one, an even one.
+// Whether the exponent of a power is an integer, and whether it is odd. Infinity counts as an even integer.
 struct Parity { bool integer, odd; };
 
-// x^y, given |x|^y for finite x other than 0 and any y.
+// x^y in all cases, given |x|^y, which need only be right for finite x other than 0 and any y.
 BL_FN f64 pow_cases(f64 x, f64 y, Parity parity, f64 power) {
     const f64 size = magnitude(x);
     const f64 at_end = (size == 0.0) == (y > 0.0) ? 0.0 : BL_INFINITY;
@@ -55,22 +56,23 @@ BL_FN f64 pow_cases(f64 x, f64 y, Parity parity, f64 power) {
     return y == 0.0 || x == 1.0 ? 1.0 : power;
 }
 
-// log x, given it for positive finite x.
+// log x in all cases, given a value that need only be right for positive finite x.
 BL_FN f64 log_cases(f64 x, f64 log) {
     log = x == BL_INFINITY ? x : log;
     log = x == 0.0 ? -BL_INFINITY : log;
     return x < 0.0 || is_nan(x) ? BL_NAN : log;
 }
 
-// log(e^x + e^y), given it for finite x and y, or where just one of them is -inf.
+// log(e^x + e^y) in all cases, given a value that need only be right for finite x and y, or if exactly one of them is
+// -inf.
 BL_FN f64 logaddexp_cases(f64 x, f64 y, f64 sum) {
     sum = x == y && x == -BL_INFINITY ? x : sum;
     sum = x == BL_INFINITY || y == BL_INFINITY ? BL_INFINITY : sum;
     return is_nan(x) || is_nan(y) ? BL_NAN : sum;
 }
 
-// atan2(y, x) as an angle of a triangle with two positive sides, the first not larger than the second. It is measured
-// from the vertical axis if the point is steep, else from the horizontal one. A NaN is one of the sides then.
+// atan2(y, x) as an angle of a triangle with two sides, shorter <= longer, neither negative. It is measured from the
+// vertical axis if the point is steep, else from the horizontal one. If x or y is a NaN, so is one of the sides.
 struct Triangle {
     f64 shorter, longer;
     bool steep, left;
@@ -89,7 +91,7 @@ BL_FN f64 turn(const Triangle& t, f64 angle) { return t.steep != t.left ? -angle
 
 namespace narrow {
 
-// 2^t, which out of range stays outside the narrow formats.
+// 2^t; results that are out of the range of the narrow formats stay out of it.
 BL_FN f64 exp2(f64 t) {
     t = limited(t, 512.0);
     const f64 shifted = t * 128.0 + BL_ROUND;
@@ -107,7 +109,7 @@ BL_FN f64 log2(f64 x) {
     return (s.exponent + from_bits<f64>(s.row[3])) + (r + r * r * series) * BL_LOG2_E;
 }
 
-// The nearest number of 29 bits, if it is so near that the power may be that number exactly.
+// The nearest number of 29 bits if the power is so close to it that it may be exactly that number, else the power.
 BL_FN f64 settle(f64 power) {
     const u64 below = (1ull << 24) - 1, near = 1ull << 9, raised = bits_of(power) + near;
     return (raised & below) <= 2 * near ? from_bits<f64>(raised & ~below) : power;
@@ -115,7 +117,7 @@ BL_FN f64 settle(f64 power) {
 
 BL_FN f64 exp(f64 x) { return exp2(x * BL_LOG2_E); }
 BL_FN f64 log(f64 x) { return log_cases(x, log2(x) * BL_LN2); }
-// Of a number up to 2^40. From 2^52 on the last bit of a number counts units.
+// For numbers up to 2^40. In [2^52, 2^53), the last bit of a number has the value 1.
 BL_FN Parity parity(f64 x) {
     const f64 rounded = magnitude(x) + 4503599627370496.0;
     const bool integer = rounded - 4503599627370496.0 == magnitude(x);
@@ -157,12 +159,12 @@ BL_FN Sum add(f64 x, f64 y) {
     return Sum{sum, (x - (sum - y_seen)) + (y - y_seen)};
 }
 
-// e to some power: near + rest times 2^(exponent - 8192), near close to [1, 2).
+// A power of e: (near + rest) * 2^(exponent - 8192), with near close to [1, 2).
 struct Power {
     f64 near, rest;
     u32 exponent;
 };
-// e^(x + rest), the rest below a millionth of x.
+// e^(x + rest), where the rest is below a millionth of x.
 BL_FN Power power(f64 x, f64 rest) {
     rest = magnitude(x) > 800.0 ? 0.0 : rest;
     x = limited(x, 800.0);
@@ -184,7 +186,7 @@ BL_FN f64 scale(const Power& p, f64 x) {
     const u32 half = p.exponent >> 1;
     return x * power_of_two(half) * power_of_two(p.exponent - half);
 }
-// Rounded once, also where the result is subnormal.
+// The power, rounded once even if the result is subnormal.
 BL_FN f64 rounded(const Power& p) {
     const u32 smallest = 8192 - 1022;
     const bool subnormal = p.exponent < smallest || (p.exponent == smallest && p.near < 1.0);
@@ -221,7 +223,7 @@ BL_FN Sum log_sum(f64 x) {
     return Sum{log, (sum - log) + rest};
 }
 
-// The angle whose tangent is shorter / longer, about quotient, as a sum of two.
+// The angle whose tangent is shorter / longer, which is about `quotient`, as a sum of two.
 BL_FN Sum atan_sum(f64 shorter, f64 longer, f64 quotient) {
     f64 scale = longer > 1e150 ? from_bits<f64>(u64(1023 - 600) << 52) : 1.0;
     scale = longer < 1e-150 ? from_bits<f64>(u64(1023 + 600) << 52) : scale;
@@ -296,7 +298,7 @@ BL_FN f64 exp(f64 x) { return wide::exp(x); }
 BL_FN f32 log(f32 x) { return f32(narrow::log(x)); }
 BL_FN f64 log(f64 x) { return wide::log(x); }
 
-// f(x, y) by narrow in f16, bf16 or f32: rounded once.
+// f(x, y) for f16, bf16 or f32, where f is a function of narrow::, rounded once.
 template <class T, class F> BL_FN T through_f64(T x, T y, F f) {
     if constexpr (is_half<T>()) return round_to<T>(round_to_odd(f(f64(widen(x)), f64(widen(y)))));
     else return f32(f(f64(x), f64(y)));
@@ -316,9 +318,9 @@ template <class T> BL_FN T logaddexp(T x, T y) {
 
 // ---- fmod: exact -------------------------------------------------------------------------------------------------
 
-// x mod y for positive numbers, the quotient below 2^28 for numbers of f32 and below 2^24 for others.
+// x mod y for positive numbers whose quotient is below 2^28 if T is f32, and below 2^24 if T is f64.
 template <class T> BL_FN f64 fmod_step(f64 x, f64 y) {
-    // The rounded quotient may make a product above x, and so above the largest number.
+    // The quotient is rounded, so its product with y may exceed x, and so overflow.
     const bool large = same<T, f64>() && x > 1e300;
     x *= large ? 0.25 : 1.0;
     y *= large ? 0.25 : 1.0;

@@ -1,16 +1,16 @@
-// The operations, one struct each with one function `apply` that computes one element. All operands have the compute
-// dtype, but the condition of select; the result has it too, or is boolean. Which dtypes an op accepts is the host's business.
-// Those that need math.cuh, or a division of integers, are in functions.cuh.
+// The operations: one struct each, whose function `apply` computes one element. All operands have the compute dtype,
+// except the condition of select; the result has it too, or is boolean. The host ensures that an op accepts its dtype.
+// The ops that need math.cuh or integer division are in functions.cuh.
 
 namespace bl {
 
-// Integers as numbers that wrap: unsigned, and no narrower than int so that promotion cannot make them signed again.
+// Integers in a type that wraps: unsigned, and no narrower than int, so that promotion cannot make it signed again.
 template <class T> BL_FN auto wrapping(T x) {
     if constexpr (sizeof(T) == 8) return u64(x);
     else return u32(x);
 }
 
-// f(x, y) in the arithmetic of T: f16 and bf16 go through f32 and are rounded once, integers wrap.
+// f(x, y) in the arithmetic of T: f16 and bf16 are computed in f32 and rounded once, integers wrap.
 template <class T, class F> BL_FN T arithmetic(T x, T y, F f) {
     if constexpr (is_half<T>()) return round_to<T>(f(widen(x), widen(y)));
     else if constexpr (is_integer<T>()) return T(f(wrapping(x), wrapping(y)));
@@ -32,7 +32,8 @@ BL_FN bool operator!=(c64 x, c64 y) { return !(x == y); }
 BL_FN bool operator==(c128 x, c128 y) { return x.re == y.re && x.im == y.im; }
 BL_FN bool operator!=(c128 x, c128 y) { return !(x == y); }
 
-// A shift amount for the clamping shifts: negative or too large becomes a large unsigned number, and stays one.
+// A shift amount for the clamping shifts: a negative amount becomes a large unsigned number, and a large one stays
+// large.
 template <class T> BL_FN u32 clamped_amount(T amount) {
     if constexpr (sizeof(T) == 8) return high_half(u64(amount)) ? 64u : low_half(u64(amount));
     else return u32(amount);
@@ -44,11 +45,11 @@ template <class T> BL_FN auto as_float(T x) {
     else return x;
 }
 
-// The sign bit of a float cleared or turned, nothing else.
+// A float with its sign bit cleared or flipped, and nothing else changed.
 template <class T> BL_FN T without_sign(T x) { return from_bits<T>(Bits<T>(bits_of(x) & Bits<T>(~Bits<T>(0)) >> 1)); }
 template <class T> BL_FN T with_other_sign(T x) { return from_bits<T>(Bits<T>(bits_of(x) ^ Bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1)))); }
 
-// Which of x and y wins where a NaN or two zeros meet, by the rules of maximum, minimum, fmax and fmin.
+// The larger or smaller of x and y, with the rules of maximum, minimum, fmax and fmin for NaNs and zeros.
 enum class Nan { wins, loses };
 enum class Pick { larger, smaller };
 template <Pick PICK, Nan NAN, class T> BL_FN T extremum(T x, T y) {
@@ -57,9 +58,10 @@ template <Pick PICK, Nan NAN, class T> BL_FN T extremum(T x, T y) {
     else if constexpr (is_integer<T>()) return (PICK == Pick::larger ? x > y : x < y) ? x : y;
     else {
         const auto a = as_float(x), b = as_float(y);
-        // Selections, not branches: sixteen of these stand side by side in a vector.
+        // Selections rather than branches, because a thread computes up to sixteen of these at once.
         T chosen = (PICK == Pick::larger ? a > b : a < b) ? x : y;
-        // Equal numbers have equal bits, but for the zeros: the larger zero has the sign bits' conjunction.
+        // Equal floats have equal bits, except zeros of different signs: the sign of the larger zero is the AND of
+        // both.
         chosen = a == b ? from_bits<T>(Bits<T>(PICK == Pick::larger ? bits_of(x) & bits_of(y) : bits_of(x) | bits_of(y))) : chosen;
         chosen = b != b ? (NAN == Nan::wins ? y : x) : chosen;
         return a != a ? (NAN == Nan::wins ? x : y) : chosen;
@@ -129,7 +131,7 @@ struct multiply {
 struct divide {
     template <class T> static BL_FN T apply(T x, T y) {
         if constexpr (is_complex<T>()) {
-            // Smith: scale by the larger component of the divisor, so that nothing overflows on the way.
+            // Smith's algorithm: scales by the larger component of the divisor, to avoid intermediate overflow.
             auto re = y.re < 0 ? -y.re : y.re, im = y.im < 0 ? -y.im : y.im;
             if (re >= im) {
                 if (re == 0 && im == 0) {
@@ -203,7 +205,7 @@ struct fmin {
 
 // ---- One element -------------------------------------------------------------------------------------------------
 
-// Signs are bits, those of NaNs too, and integers wrap.
+// For floats these operate on the sign bit, including that of a NaN; integers wrap.
 struct abs {
     template <class T> static BL_FN T apply(T x) {
         if constexpr (is_signed_integer<T>()) return x < 0 ? T(0 - wrapping(x)) : x;
@@ -237,7 +239,7 @@ struct select {
     template <class T> static BL_FN T apply(boolean condition, T x, T y) { return condition.bits ? x : y; }
 };
 
-// The neighbour of x on the way to y. Away from zero the bits of a float count up.
+// The next value after x towards y. The bits of a float, as an integer, increase with its magnitude.
 struct nextafter {
     template <class T> static BL_FN T apply(T x, T y) {
         constexpr Bits<T> sign = Bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));

@@ -1,11 +1,11 @@
-// Ops on whole 16-byte vectors. VectorOp<Op, T> says how one op works on a vector of T:
+// Ops on 16-byte vectors. VectorOp<Op, T> implements one op for vectors of T:
 //
-//     Right    a right operand made ready once, to be applied to many left vectors (a broadcast row)
-//     Uniform  one right element for all lanes, made ready once (a scalar, a broadcast column)
-//     Out      the result: OUT_BYTES bytes, fewer than 16 where a wide dtype is compared
+//     Right    a right operand, prepared once by ready(), for use with many left vectors (a broadcast row)
+//     Uniform  one right element for all lanes, prepared once by ready() (a scalar, a broadcast column)
+//     Out      the result: OUT_BYTES bytes, fewer than 16 if a wide dtype is compared
 //
-// The default takes the vector apart and applies the op to each element. Below it stand the better forms: shifts of
-// 8-bit and 16-bit lanes in 32-bit words, and ops that do not care about lanes at all.
+// The default unpacks the vector and applies the op to each element. Faster specialisations follow: ops that are the
+// same for every lane width, and arithmetic, comparisons and shifts of 8-bit and 16-bit lanes in 32-bit words.
 
 namespace bl {
 
@@ -34,12 +34,12 @@ template <class Op, class T> struct ElementwiseOp {
 };
 template <class Op, class T> struct VectorOp : ElementwiseOp<Op, T> {};
 
-// As what single elements are best read from memory: an op that does not look at signs should not pay for extending them.
+// The type as which single elements are loaded: an op that ignores signs should not pay for sign extension.
 template <class Op, class T> struct LaneOf { typedef T type; };
 template <class T> struct LaneOf<op::bitwise_left_shift, T> { typedef Bits<T> type; };
 template <class T> struct LaneOf<op::bitwise_right_shift_logical, T> { typedef Bits<T> type; };
 
-// ---- Ops on words, whatever lanes they hold ----------------------------------------------------------------------
+// ---- Ops on words, independent of the lanes in them --------------------------------------------------------------
 
 // WordFn::apply<I>(x, y) computes word I of a vector.
 template <class WordFn, class T> struct WordwiseOp {
@@ -73,7 +73,7 @@ template <> struct VectorOp<op::logical_and, boolean> : WordwiseOp<WordAnd, bool
 template <> struct VectorOp<op::logical_or, boolean> : WordwiseOp<WordOr, boolean> {};
 template <> struct VectorOp<op::logical_xor, boolean> : WordwiseOp<WordXor, boolean> {};
 
-// The sign bits of each word: two halves at once; of an f64 only the upper word has one.
+// Copies the sign bits of each word: two for 16-bit lanes; of an f64 only the upper word has one.
 template <int BYTES> struct WordCopysign {
     template <int I> static BL_FN u32 apply(u32 x, u32 y) {
         if constexpr (BYTES == 2) return blend<0x80008000u>(x, y);
@@ -86,8 +86,8 @@ template <> struct VectorOp<op::copysign, bf16> : WordwiseOp<WordCopysign<2>, bf
 template <> struct VectorOp<op::copysign, f32> : WordwiseOp<WordCopysign<4>, f32> {};
 template <> struct VectorOp<op::copysign, f64> : WordwiseOp<WordCopysign<8>, f64> {};
 
-// Sums of narrow lanes in one word. The top bit of each lane is left out of the sum, so no carry crosses into the next
-// lane, and is put right afterwards: a sum's top bit is the exclusive or of both top bits and the carry that came in.
+// Sums of narrow lanes in one word. The top bit of each lane is left out of the sum, so that no carry crosses into the
+// next lane, and is corrected afterwards: a sum's top bit is the exclusive or of both top bits and the incoming carry.
 template <int BYTES> constexpr u32 lane_tops() { return BYTES == 1 ? 0x80808080u : 0x80008000u; }
 template <int BYTES> struct WordAdd {
     template <int I> static BL_FN u32 apply(u32 x, u32 y) {
@@ -114,9 +114,9 @@ template <> struct VectorOp<op::subtract, u16> : WordwiseOp<WordSubtract<2>, u16
 
 enum class Compare { equal, not_equal, less, less_equal, greater, greater_equal };
 
-// A bit at the top of each lane of one word: whether x = y, or x < y, there. A lane differs if its lower bits carry into
-// the top when 2^(n-1) - 1 is added, or if its top bit is set already. x < y as unsigned where the lane subtraction borrows;
-// signed numbers are ordered as unsigned ones with the top bit turned round.
+// The top bit of each lane of a word: whether x = y, or x < y, in that lane. Lanes of n bits differ if the lower bits
+// of their exclusive or carry into the top bit when 2^(n-1) - 1 is added, or if its top bit is set. x < y as unsigned
+// numbers if the subtraction of the lanes borrows; signed numbers compare as unsigned ones with the top bit flipped.
 template <class T> BL_FN u32 lanes_equal(u32 x, u32 y) {
     constexpr u32 tops = lane_tops<sizeof(T)>();
     const u32 difference = x ^ y;
@@ -174,7 +174,7 @@ BL_COMPARE(greater_than, greater)
 BL_COMPARE(greater_equal, greater_equal)
 #undef BL_COMPARE
 
-// The larger or smaller of narrow integers: the comparison's bits, spread over their lanes, choose.
+// The larger or smaller of narrow integers, selected by the bits of the comparison spread over their lanes.
 template <Pick PICK, class T> struct WordExtremum {
     template <int I> static BL_FN u32 apply(u32 x, u32 y) {
         const u32 less = lanes_less<T>(x, y);
@@ -203,7 +203,7 @@ template <Shift KIND, class W> BL_FN W shift(W x, u32 amount) {
     else return shift_right_signed(x, amount);
 }
 
-// The amounts of the lanes of one word, each alone in a register (zero-extended: a negative one is large).
+// The shift amounts of the lanes of one word, each in a register of its own (zero-extended: a negative one is large).
 template <int BYTES> struct LaneAmounts;
 template <> struct LaneAmounts<1> {
     u32 lane[4];
@@ -220,8 +220,8 @@ template <> struct LaneAmounts<4> {
     static BL_FN LaneAmounts of(u32 y) { return {{y}}; }
 };
 
-// Each lane is shifted in a copy of the word from which the lanes that could run into it are gone: those below it for a
-// left shift; for a right shift the lane is moved to the top first. Then the lanes are picked out of the copies.
+// Each lane is shifted in its own copy of the word, so prepared that no other lane shifts into it: for a left shift the
+// lanes below it are cleared, for a right shift it is first moved to the top. Then one lane is taken from each copy.
 template <Shift KIND> BL_FN u32 shift_lanes(u32 x, const LaneAmounts<1>& y) {
     if constexpr (KIND == Shift::left) {
         u32 a = shift_left(x, y.lane[0]), b = shift_left(x & 0xffffff00u, y.lane[1]);
@@ -239,7 +239,7 @@ template <Shift KIND> BL_FN u32 shift_lanes(u32 x, const LaneAmounts<2>& y) {
 }
 template <Shift KIND> BL_FN u32 shift_lanes(u32 x, const LaneAmounts<4>& y) { return shift<KIND>(x, y.lane[0]); }
 
-// One amount for all lanes: shift the whole word, then mask off what crossed lane borders.
+// One amount for all lanes: shifts the whole word, then masks off the bits that crossed into other lanes.
 template <Shift KIND, int BYTES> struct UniformAmount {
     u32 amount, kept;
     static BL_FN UniformAmount of(u32 y) {
@@ -282,7 +282,7 @@ template <Shift KIND, class T, int BYTES = sizeof(T)> struct ShiftOp {
     }
 };
 
-// 64-bit lanes: the amount's high half is folded into the low one once, where the operand is made ready.
+// 64-bit lanes: the amount is clamped to 32 bits once, when the operand is prepared.
 template <Shift KIND, class T> struct ShiftOp<KIND, T, 8> {
     typedef T Result;
     enum { OUT_BYTES = 16 };

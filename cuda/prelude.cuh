@@ -1,7 +1,7 @@
-// The ground the kernels stand on: number types, the few PTX instructions that C++ cannot say, and memory access.
+// The base of all kernels: number types, the few PTX instructions that C++ cannot express, and memory access.
 //
 // NVRTC ships no headers, so nothing is included. The same text compiles for the host (host.cpp), where every PTX
-// instruction is replaced by an exact model, addresses are host addresses, and a loop plays the threads.
+// instruction is replaced by an exact model and addresses are host addresses.
 
 #ifdef __CUDACC_RTC__
 #define BL_DEVICE 1
@@ -24,14 +24,14 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 
-// Types that C++ lacks, or whose own arithmetic must not be used by accident, are bits in a struct.
+// Types that C++ lacks, or whose built-in arithmetic must not be used by accident, are structs of bits.
 struct boolean { u8 bits; };
 struct f16 { u16 bits; };
 struct bf16 { u16 bits; };
 struct alignas(8) c64 { f32 re, im; };
 struct alignas(16) c128 { f64 re, im; };
 
-// The dtype names of the host, made to name types: dtype_bool, dtype_u8, ...
+// Types by the dtype names of the host: dtype_bool, dtype_u8, ...
 typedef boolean dtype_bool;
 typedef u8 dtype_u8;
 typedef u16 dtype_u16;
@@ -48,7 +48,7 @@ typedef f64 dtype_f64;
 typedef c64 dtype_c64;
 typedef c128 dtype_c128;
 
-// Traits are functions: a constexpr variable would become a .global of every module.
+// Traits are functions: a constexpr variable would become a .global in every module.
 template <class A, class B> struct Same { enum { value = false }; };
 template <class A> struct Same<A, A> { enum { value = true }; };
 template <class A, class B> constexpr bool same() { return Same<A, B>::value; }
@@ -82,8 +82,8 @@ BL_FN u32 low_half(u64 x) { return u32(x); }
 #define BL_PTX(...) asm(__VA_ARGS__)
 #endif
 
-// Shifts that clamp: an amount of 32 (64) or more moves every bit out. A negative amount, read as unsigned, is such an
-// amount, so this one instruction is the whole semantics of a tensor shift.
+// Shifts that clamp: an amount of 32 (64) or more shifts every bit out. A negative amount, read as unsigned, is such an
+// amount, so one instruction implements the complete semantics of a tensor shift.
 BL_FN u32 shift_left(u32 x, u32 amount) {
 #if BL_DEVICE
     u32 r;
@@ -139,7 +139,8 @@ BL_FN u64 shift_right_signed(u64 x, u32 amount) {
 #endif
 }
 
-// Byte permute: each nibble of SELECT picks one of the eight bytes of (high, low); its top bit replicates the sign.
+// Byte permute: each nibble of SELECT picks one of the eight bytes of (high, low); its top bit replicates the byte's
+// sign.
 template <u32 SELECT> BL_FN u32 permute(u32 low, u32 high) {
 #if BL_DEVICE
     u32 r;
@@ -178,8 +179,8 @@ BL_FN u32 multiply_high(u32 x, u32 y) {
 #endif
 }
 
-// As instructions on whole registers: the compiler would narrow these to 16 bits, and for sm_100 ptxas pairs sixteen of such
-// through local memory.
+// As instructions on 32-bit registers: the compiler would narrow these to 16 bits, and for sm_100 ptxas would pair
+// sixteen of them through local memory.
 BL_FN i32 larger(i32 x, i32 y) {
 #if BL_DEVICE
     i32 r;
@@ -199,13 +200,13 @@ BL_FN i32 smaller(i32 x, i32 y) {
 #endif
 }
 
-// base + index * SCALE: the widening multiplication and the addition become one instruction.
+// base + index * SCALE: the widening multiplication and the addition compile to one instruction.
 template <u32 SCALE> BL_FN u64 advance(u64 base, u32 index) { return base + u64(index) * SCALE; }
 template <u32 SCALE> BL_FN u64 advance(u64 base, i32 index) { return base + u64(i64(index) * i64(SCALE)); }
 template <u32 SCALE> BL_FN u64 advance(u64 base, u64 index) { return base + index * SCALE; }
 BL_FN u64 advance(u64 base, u32 index, u32 scale) { return base + u64(index) * scale; }
 
-// The upper half as a register of its own: left to itself the compiler turns a test of it into a 64-bit comparison.
+// The upper half in a register of its own: otherwise the compiler turns a test of it into a 64-bit comparison.
 BL_FN u32 high_half(u64 x) {
 #if BL_DEVICE
     u32 high;
@@ -218,12 +219,12 @@ BL_FN u32 high_half(u64 x) {
 
 // ---- Sixteen bytes in registers, and memory ----------------------------------------------------------------------
 
-// BYTES bytes of consecutive elements as 32-bit words; fewer than four bytes sit in the low end of one word.
+// BYTES bytes of consecutive elements as 32-bit words; fewer than four bytes occupy the low end of one word.
 template <int BYTES> struct Bundle { u32 word[(BYTES + 3) / 4]; };
 typedef Bundle<16> Vector;
 
-// Plain loads everywhere, never ld.global.nc: the destination may be an operand. Volatile keeps all loads of a thread
-// before its stores, as written.
+// Plain loads everywhere, never ld.global.nc: the destination may also be an operand. `volatile` keeps the loads and
+// stores of a thread in program order.
 #if BL_DEVICE
 BL_FN Vector load_vector(u64 address) {
     Vector v;
@@ -259,7 +260,7 @@ BL_FN void store_bundle(u64 address, const Bundle<1>& v) {
     asm volatile("st.global.u8 [%0], %1;" ::"l"(address), "r"(v.word[0]) : "memory");
 }
 
-// One element. Narrow signed integers are sign-extended by the load itself.
+// Loads one element. Narrow signed integers are sign-extended by the load instruction.
 template <class T> BL_FN T load(u64 address) {
     if constexpr (same<T, i8>()) {
         i32 x;
@@ -314,7 +315,7 @@ template <class T> BL_FN T load(u64 address) {
 }
 template <class T> BL_FN void store(u64 address, T x) { __builtin_memcpy(reinterpret_cast<void*>(address), &x, sizeof(T)); }
 
-// Whole vectors must be aligned, as on the device.
+// Vectors must be aligned, as on the device.
 BL_FN Vector load_vector(u64 address) {
     if (address % sizeof(Vector) != 0) __builtin_trap();
     return load<Vector>(address);

@@ -1,19 +1,23 @@
-// The skeletons of generated sums and extremes. The terms of one output, in order, are the leaves of a perfect binary tree in which every
-// node is the sum of its children, the left one first; leaves beyond the last term are -0, the identity (0 for integers). So
-// any aligned run of 2^k terms is a subtree, whoever adds it up: a thread in its registers, a warp, a block, or the next
-// launch, which sums what each block of this one has stored. The result depends on nothing but the terms.
+// The skeletons of generated sums and extremes. The terms of one output, in order, are the leaves of a perfect binary
+// tree in which every node is the sum of its children, the left one first; leaves beyond the last term are -0, the
+// identity (0 for integers). So any aligned run of 2^k terms is a subtree, which may be added up by a thread in its
+// registers, by a warp, by a block, or by the next launch, which sums the parts that this one has stored. The result
+// depends only on the terms.
 //
-// What is generated is a struct K as for map.cuh, where groups are groups of terms, and besides:
+// The generated part is a struct K as for map.cuh, where groups are groups of terms, without `later` and `store`, and
+// with:
 //
-//     Sum                        what sums are kept in: f64, u64 or c128; or Largest<T>, Smallest<T> of f64, u64 or i64
+//     Sum                        the accumulator: f64, u64 or c128; or Largest<T>, Smallest<T> of f64, u64 or i64
+//     STRADDLES                  whether a group may straddle the end of the inner loop
+//     COUNTS_GROUPS              whether places<GROUP> takes the index of a group rather than of its first element
 //     output_places(p, output)   the addresses of an output and of the first term of every operand
 //     finish(p, at, output, segment, sum)   stores a sum, or a part of one
 //
-// p.terms terms per output make p.segments segments of p.segment_groups groups each.
+// The p.terms terms of an output make up p.segments segments of p.segment_groups groups each, the last perhaps shorter.
 
 namespace bl {
 
-// Totals of which two become the larger, or the smaller, instead of their sum; a NaN wins.
+// Accumulators for extremes: sum_of two of them is the larger, or the smaller; a NaN wins.
 template <class T> struct Largest {
     T value;
     static BL_FN Largest identity() {
@@ -49,7 +53,7 @@ template <class T> BL_FN Smallest<T> sum_of(Smallest<T> left, Smallest<T> right)
     return Smallest<T>{op::minimum::apply(left.value, right.value)};
 }
 
-// A term as a sum of its own. The sign of a NaN is free here, so floats are widened without further ado.
+// A term converted to the accumulator. The sign of a NaN is unspecified here, so floats are simply widened.
 template <class S, class T> BL_FN S leaf(T x) {
     if constexpr (IsExtreme<S>::value) return S{leaf<decltype(S::value)>(x)};
     else if constexpr (is_complex<T>()) return S{f64(x.re), f64(x.im)};
@@ -63,8 +67,8 @@ template <class S> BL_FN S quotient(S sum, f64 terms) {
     else return S(sum / terms);
 }
 
-// A binary counter of subtrees: bit k of `count` says that held[k], the sum of 2^k subtrees, waits for its right neighbour.
-// At most 2^LEVELS subtrees of equal size, in order.
+// A binary counter of subtrees: bit k of `count` is set if held[k], the sum of 2^k subtrees, waits for its right
+// sibling. It takes at most 2^LEVELS subtrees of equal size, in order.
 template <class S, int LEVELS> struct Counter {
     S held[LEVELS + 1];
     u32 count;
@@ -76,7 +80,8 @@ template <class S, int LEVELS> struct Counter {
         bool carries = true;
 #pragma unroll
         for (int k = 0; k <= LEVELS; ++k) {
-            // Branches, not selections: most subtrees end at the first level, and all threads of a warp go the same way.
+            // Branches rather than selections: half of the subtrees end at the first level, and all threads of a warp
+            // take the same branch.
             if (carries) {
                 if (count >> k & 1) x = sum_of(held[k], x);
                 else held[k] = x, carries = false;
@@ -94,7 +99,7 @@ template <class S, int LEVELS> struct Counter {
 
 constexpr int log2_of(int n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
 
-// The sum of N subtrees that stand side by side.
+// The sum of N adjacent subtrees.
 template <int N, class S> BL_FN S tree(S (&x)[N]) {
 #pragma unroll
     for (int step = 1; step < N; step *= 2)
@@ -103,7 +108,7 @@ template <int N, class S> BL_FN S tree(S (&x)[N]) {
     return x[0];
 }
 
-// The sum of a group of terms, which may be beyond the last term in part or altogether.
+// The sum of a group of terms, which may lie partly or entirely beyond the last term.
 template <class K, class Places, class Kept>
 BL_FN typename K::Sum sum_group(const typename K::Params& p, const Places& output, const Kept& kept, typename K::Index group) {
     typedef typename K::Sum Sum;
@@ -131,8 +136,8 @@ BL_FN typename K::Sum sum_group(const typename K::Params& p, const Places& outpu
 }
 
 // ---- One thread per output and segment ---------------------------------------------------------------------------
-// For outputs that lie side by side, and for few terms. At most 2^BL_SUM_LEVELS groups per segment. Blocks count tiles of
-// BL_THREADS outputs first, then segments; the grid's second dimension goes on where the first ends.
+// For outputs that are contiguous in memory, and for few terms. At most 2^BL_SUM_LEVELS groups per segment. Blocks
+// count tiles of BL_THREADS outputs first, then segments. The grid has a y dimension if x cannot hold all blocks.
 BL_FN u64 block_number() { return u64(blockIdx.y) * gridDim.x + blockIdx.x; }
 
 template <class K> BL_FN void sum_by_threads(const typename K::Params& p) {
@@ -150,7 +155,7 @@ template <class K> BL_FN void sum_by_threads(const typename K::Params& p) {
     K::finish(p, places, output, segment, counter.sum());
 }
 
-#if BL_DEVICE  // threads that talk to each other
+#if BL_DEVICE  // communication between threads
 
 BL_FN u64 exchange(u64 x, u32 distance) {
     const u32 low = __shfl_xor_sync(0xffffffffu, low_half(x), distance), high = __shfl_xor_sync(0xffffffffu, high_half(x), distance);
@@ -161,8 +166,8 @@ BL_FN i64 exchange(i64 x, u32 distance) { return i64(exchange(u64(x), distance))
 template <template <class> class E, class T> BL_FN E<T> exchange(E<T> x, u32 distance) { return E<T>{exchange(x.value, distance)}; }
 BL_FN c128 exchange(c128 x, u32 distance) { return c128{exchange(x.re, distance), exchange(x.im, distance)}; }
 
-// The sum over 2^log2 neighbouring threads of a warp, in the first of them. Every thread adds in the order of its own side,
-// which only the first needs to have right.
+// The sum over 2^log2 neighbouring threads of a warp, in the first of them. The others add in a different order, and
+// their results are not used.
 template <class S> BL_FN S sum_of_lanes(S x, u32 log2) {
 #pragma unroll 1
     for (u32 k = 0; k < log2; ++k) x = sum_of(x, exchange(x, 1u << k));
@@ -196,7 +201,7 @@ template <class K> BL_FN void sum_by_blocks(const typename K::Params& p) {
     const auto kept = K::keep(p, places.address);
     const Index first = segment * Index(p.segment_groups), groups = Index(p.groups);
     const Index end = groups - first < Index(p.segment_groups) ? groups : first + Index(p.segment_groups);
-    u32 count = 0;  // warps that have a part of the sum, in all chunks so far
+    u32 count = 0;  // partial sums of warps, in all chunks so far
 #pragma unroll 1
     for (Index group = first; group < end; group += BL_THREADS, count += WARPS) {
         const Sum sum = sum_of_lanes(sum_group<K>(p, places, kept, group + threadIdx.x), 5);

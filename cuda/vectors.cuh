@@ -1,4 +1,4 @@
-// Sixteen bytes as elements, and elements as bytes: between words in registers and the numbers in them.
+// Packing and unpacking: between 32-bit words in registers and the elements in them.
 
 namespace bl {
 
@@ -15,7 +15,7 @@ template <class T, int BYTES> BL_FN T element(const Bundle<BYTES>& v, int i) {
     } else return from_bits<T>(join(v.word[2 * i], v.word[2 * i + 1]));
 }
 
-// N elements side by side. Narrow ones are merged pairwise, so that only their low bits need to be right.
+// N consecutive elements as words. Narrow elements are merged by byte permutes, which ignore their upper bits.
 template <class T, int N> BL_FN Bundle<N * int(sizeof(T))> bundle(const T (&x)[N]) {
     Bundle<N * int(sizeof(T))> v;
     if constexpr (sizeof(T) == 1 && N >= 4) {
@@ -63,7 +63,7 @@ template <class T> BL_FN Vector splat(T x) {
     }
 }
 
-// A number that came with the call, as an element.
+// A scalar operand passed in the parameters, as an element.
 template <class T> BL_FN T immediate(const BlValue& value) {
     if constexpr (same<T, c64>()) return c64{from_bits<f32>(low_half(value.bits[0])), from_bits<f32>(high_half(value.bits[0]))};
     else if constexpr (same<T, c128>()) return c128{from_bits<f64>(value.bits[0]), from_bits<f64>(value.bits[1])};

@@ -1,5 +1,4 @@
-//! For programs that use [cudarc] themselves: devices on their contexts and streams, and tensors on
-//! their memory, without copies.
+//! Interoperability with [cudarc]: devices on its contexts and streams, and tensors on its memory, without copies.
 //!
 //! ```
 //! use bitlane::cuda::{self, cudarc::driver::CudaContext};
@@ -7,7 +6,7 @@
 //! fn shift(context: &std::sync::Arc<CudaContext>) -> Result<(), Box<dyn std::error::Error>> {
 //!     let stream = context.new_stream()?;
 //!     let slice = stream.clone_htod(&[1u32, 2, 3, 4])?;
-//!     // The slice becomes a tensor, whose operations run on the slice's stream …
+//!     // A slice becomes a tensor, whose operations run on the slice's stream …
 //!     let x = cuda::tensor_from_slice(slice, [4])?;
 //!     let shifted = (&x << 4)?;
 //!     // … and a tensor becomes a slice again.
@@ -15,20 +14,19 @@
 //!     assert_eq!(stream.clone_dtoh(&slice)?, [16, 32, 48, 64]);
 //!     Ok(())
 //! }
-//! # // cudarc panics where there is no driver; bitlane says so.
+//! # // cudarc panics if there is no driver, so bitlane is asked first.
 //! # if bitlane::Device::cuda_count() > 0 { shift(&CudaContext::new(0).unwrap()).unwrap(); }
 //! ```
 //!
-//! Work is queued, never waited for, and ordered as cudarc orders its own: a slice that is used on
-//! several streams needs the context's event tracking, which is on by default.
+//! Work is queued without waiting for it, and is ordered with cudarc's own work: a slice that is used on several
+//! streams needs the context's event tracking, which is on by default.
 //!
-//! Operations can be captured into a CUDA graph. The graph holds addresses, not tensors: as with
-//! cudarc's own slices, every tensor that it reads or writes must be kept for as long as it is
-//! launched.
+//! Operations can be captured into a CUDA graph. The graph holds addresses, not tensors: as with cudarc's own slices,
+//! every tensor that the graph reads or writes must be kept alive for as long as the graph is launched.
 
 use std::sync::Arc;
 
-/// The version of cudarc whose types are used here.
+/// The cudarc crate whose types appear in this module.
 pub use cudarc;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 
@@ -41,12 +39,12 @@ use crate::{Device, Element, Error, IntoShape, Result, Tensor};
 
 pub use crate::backend::cuda::CacheStatistics;
 
-/// How kernels were come by so far, in this process: found, or compiled.
+/// Returns how many kernels this process has found in memory, found on disk, and compiled so far.
 pub fn cache_statistics() -> CacheStatistics {
     crate::backend::cuda::cache_statistics()
 }
 
-/// The device of a context, on the context's default stream.
+/// Returns the device of a context, on the context's default stream.
 ///
 /// # Errors
 ///
@@ -55,8 +53,8 @@ pub fn device(context: &Arc<CudaContext>) -> Result<Device> {
     device_on(&context.default_stream())
 }
 
-/// The device of a stream. Tensors made on it are allocated, computed and freed in the order of
-/// the stream's other work.
+/// Returns the device of a stream. Tensors on it are allocated, computed and freed in the order of the stream's other
+/// work.
 ///
 /// # Examples
 ///
@@ -66,7 +64,7 @@ pub fn device(context: &Arc<CudaContext>) -> Result<Device> {
 /// let context = cuda::cudarc::driver::CudaContext::new(0)?;
 /// let stream = context.new_stream()?;
 /// let x = Tensor::ones([1000], DType::F32, &cuda::device_on(&stream)?)?;
-/// stream.synchronize()?; // covers everything asked of x
+/// stream.synchronize()?; // waits for all operations on `x`
 /// # drop(x);
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -74,17 +72,16 @@ pub fn device(context: &Arc<CudaContext>) -> Result<Device> {
 ///
 /// # Errors
 ///
-/// [`Error::CudaUnavailable`] if the device is too old, [`Error::InvalidArgument`] for the
-/// per-thread default stream, which is another stream on every thread.
+/// [`Error::CudaUnavailable`] if the device is too old, and [`Error::InvalidArgument`] for the per-thread default
+/// stream, which is a different stream on every thread.
 pub fn device_on(stream: &Arc<CudaStream>) -> Result<Device> {
     CudaDevice::on_stream(stream).map(Device::from_cuda)
 }
 
-/// The stream of a device, unless it is the CPU.
+/// Returns the stream of a device, or `None` for the CPU.
 ///
-/// A stream of [`Device::cuda`] or [`Device::with_new_stream`] becomes cudarc's when it is first asked
-/// for; `None`, too, if cudarc's own calls of the driver fail then. A stream that outlives its device
-/// is never destroyed.
+/// The first call for a stream of [`Device::cuda`] or [`Device::with_new_stream`] wraps it for cudarc, and returns
+/// `None` if cudarc's own driver calls fail. A stream that outlives its device is never destroyed.
 pub fn stream(device: &Device) -> Option<&Arc<CudaStream>> {
     match device.kind() {
         Kind::Cuda(device) => device.stream().ok(),
@@ -93,18 +90,18 @@ pub fn stream(device: &Device) -> Option<&Arc<CudaStream>> {
     }
 }
 
-/// The context of a device, unless it is the CPU; otherwise as [`stream`].
+/// Returns the context of a device, or `None` in the cases in which [`stream`] does.
 pub fn context(device: &Device) -> Option<&Arc<CudaContext>> {
     stream(device).map(|stream| stream.context())
 }
 
-/// Makes a slice a tensor of this shape, without copying. The tensor's operations run on the
-/// slice's stream, and the memory is freed with the last view of it.
+/// Converts a slice into a tensor of this shape, without copying. The tensor's operations run on the slice's stream,
+/// and the memory is freed when the last tensor on it is dropped.
 ///
 /// # Errors
 ///
-/// [`Error::InvalidShape`] if the shape has another number of elements than the slice, and what
-/// [`device_on`] gives. The slice is then dropped.
+/// [`Error::InvalidShape`] if the shape does not have as many elements as the slice, and the errors of [`device_on`].
+/// The slice is dropped on an error.
 pub fn tensor_from_slice<T: Element>(slice: CudaSlice<T>, shape: impl IntoShape) -> Result<Tensor> {
     shape.with_shape(|shape| {
         expect_len::<T>("tensor_from_slice", shape, slice.len())?;
@@ -112,19 +109,19 @@ pub fn tensor_from_slice<T: Element>(slice: CudaSlice<T>, shape: impl IntoShape)
     })
 }
 
-/// Makes a tensor a slice, without copying. Later work on the slice's stream comes after all that
-/// was asked of the tensor, on whatever stream.
+/// Converts a tensor into a slice, without copying. Later work on the slice's stream comes after all operations on the
+/// tensor, on every stream.
 ///
 /// # Errors
 ///
-/// [`Error::InvalidArgument`] if the elements are not of this type, are empty, are not the whole of
-/// their storage in row-major order ([`Tensor::copy`] makes one that is), or if the storage is shared
-/// with another tensor or not on a CUDA device. [`Error::Driver`] if cudarc's streams cannot be put in
-/// order. In every case the memory is freed with its last user.
+/// [`Error::InvalidArgument`] if the elements are not of this type, if the tensor is empty, if it is not the whole of
+/// its storage in row-major order ([`Tensor::copy`] makes one that is), or if its storage is shared with another tensor,
+/// borrowed, or not on a CUDA device. [`Error::Driver`] if cudarc cannot order its streams. On an error the tensor is
+/// dropped.
 ///
 /// # Panics
 ///
-/// cudarc panics if the driver refuses it an event after it has just granted one.
+/// cudarc panics if the driver refuses to create an event right after it has created another.
 pub fn slice_from_tensor<T: Element>(tensor: Tensor) -> Result<CudaSlice<T>> {
     let refused = |reason: String| Error::InvalidArgument { op: "slice_from_tensor", reason };
     if tensor.dtype() != T::DTYPE {
@@ -148,10 +145,10 @@ pub fn slice_from_tensor<T: Element>(tensor: Tensor) -> Result<CudaSlice<T>> {
     }
 }
 
-/// Lends a slice or a view of one to a function, as a tensor of this shape that can be read.
+/// Lends a slice or a view of one to a function, as a read-only tensor of this shape.
 ///
-/// The tensor's operations run on the view's stream. Clones of the tensor that outlive the call
-/// give [`Error::InvalidArgument`] when they are used.
+/// The tensor's operations run on the view's stream. Operations on clones of the tensor that outlive the call fail with
+/// [`Error::InvalidArgument`].
 ///
 /// # Examples
 ///
@@ -168,9 +165,8 @@ pub fn slice_from_tensor<T: Element>(tensor: Tensor) -> Result<CudaSlice<T>> {
 ///
 /// # Errors
 ///
-/// [`Error::InvalidShape`] if the shape has another number of elements than the view,
-/// [`Error::InvalidArgument`] if the view is not aligned to its elements, what [`device_on`] gives,
-/// and what the function gives.
+/// [`Error::InvalidShape`] if the shape does not have as many elements as the view, [`Error::InvalidArgument`] if the
+/// view is not aligned to its elements, the errors of [`device_on`], and those that the function returns.
 pub fn with_view<T: Element, V: ReadableView<T>, R>(
     view: &V,
     shape: impl IntoShape,
@@ -182,9 +178,9 @@ pub fn with_view<T: Element, V: ReadableView<T>, R>(
     })
 }
 
-/// Lends a slice or a view of one to a function, as a tensor of this shape that can be written.
+/// Lends a slice or a mutable view of one to a function, as a writable tensor of this shape.
 ///
-/// As [`with_view`] otherwise.
+/// Otherwise like [`with_view`].
 ///
 /// # Examples
 ///
@@ -201,7 +197,7 @@ pub fn with_view<T: Element, V: ReadableView<T>, R>(
 ///
 /// # Errors
 ///
-/// As [`with_view`].
+/// Those of [`with_view`].
 pub fn with_view_mut<T: Element, V: WritableView<T>, R>(
     view: &mut V,
     shape: impl IntoShape,

@@ -1,5 +1,5 @@
-//! What the CUDA backend is made of, for the project's own tests and tools: which kernels there are, which one a call has
-//! taken, and how to make calls take another. Not part of the API.
+//! Introspection of the CUDA backend for the project's own tests and tools: which kernels exist, which ones a call has
+//! launched, and overrides of kernel selection. Not part of the public API.
 
 mod samples;
 
@@ -9,129 +9,130 @@ use crate::backend::cuda;
 pub use self::samples::{Sample, bounded, samples};
 pub use crate::backend::cuda::Force;
 
-/// A module: the hand-written kernels of one operation in one dtype, which are compiled together.
+/// The hand-written kernels of one operation in one dtype, which are compiled together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Module(cuda::Module);
 
-/// Every hand-written module that the crate can ever load.
+/// Returns every hand-written module that the crate can load.
 pub fn modules() -> Vec<Module> {
     cuda::Module::all().map(Module).collect()
 }
 
-/// The one source of all hand-written modules.
+/// Returns the single source of all hand-written modules.
 pub fn source() -> &'static str {
     cuda::SOURCE
 }
 
 impl Module {
-    /// The operation, as the source calls it.
+    /// Returns the name of the operation in the source.
     pub fn op(&self) -> &'static str {
         self.0.op.name()
     }
 
-    /// The dtype of the computation, as the source calls it.
+    /// Returns the name of the compute dtype in the source.
     pub fn dtype(&self) -> &'static str {
         self.0.dtype.name()
     }
 
-    /// The PTX of the kernels, for an architecture such as 80.
+    /// Compiles the kernels to PTX for an architecture such as 80.
     ///
     /// # Errors
     ///
-    /// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) without NVRTC, and what it says of the source.
+    /// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) without NVRTC, and
+    /// [`Error::Compile`](crate::Error::Compile) if it rejects the source.
     pub fn ptx(&self, architecture: u32) -> Result<String> {
         let name = format!("{}_{}", self.op(), self.dtype());
         cuda::ptx(&name, source(), &self.defines(), architecture)
     }
 
-    /// The names of the kernels.
+    /// Returns the names of the kernels.
     pub fn kernels(&self) -> Vec<String> {
         cuda::Shape::ALL.iter().map(|&shape| self.0.kernel(shape)).collect()
     }
 
-    /// What the compiler has to define.
+    /// Returns the macro definitions with which the module is compiled.
     pub fn defines(&self) -> [String; 2] {
         self.0.defines()
     }
 }
 
-/// The options for NVRTC, for PTX of an architecture such as 80.
+/// Returns the NVRTC options for PTX of an architecture such as 80.
 pub fn ptx_options(architecture: u32, defines: &[String]) -> Vec<String> {
     cuda::options(cuda::Target::Ptx(architecture), defines)
 }
 
-/// The options for NVRTC, for machine code of an architecture such as 80.
+/// Returns the NVRTC options for machine code of an architecture such as 80.
 pub fn cubin_options(architecture: u32, defines: &[String]) -> Vec<String> {
     cuda::options(cuda::Target::Cubin(architecture), defines)
 }
 
-/// A generated kernel: its name, and the source that NVRTC is given.
+/// A kernel: its name and, if it is generated, its source. Both sources are empty for a hand-written kernel.
 #[derive(Clone, Debug)]
 pub struct Generated {
     /// The name of the kernel.
     pub name: String,
-    /// The whole source.
+    /// The complete source that NVRTC compiles.
     pub source: String,
-    /// The part of it that is this kernel's own.
+    /// The part of the source that is specific to this kernel.
     pub kernel: String,
 }
 
 impl Generated {
-    /// The PTX of the kernel, for an architecture such as 80.
+    /// Compiles the kernel to PTX for an architecture such as 80.
     ///
     /// # Errors
     ///
-    /// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) without NVRTC, and what it says of the source.
+    /// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) without NVRTC, and
+    /// [`Error::Compile`](crate::Error::Compile) if it rejects the source.
     pub fn ptx(&self, architecture: u32) -> Result<String> {
         cuda::ptx(&self.name, &self.source, &[], architecture)
     }
 }
 
-/// The kernels that an expression would launch on CUDA if all memory began at aligned addresses, wherever its operands
-/// are. One that is written by hand has no source of its own.
+/// Returns the kernels that an expression would launch on CUDA if all memory began at aligned addresses, on whichever
+/// device its operands are.
 ///
 /// # Errors
 ///
-/// What [`Expr::run`](crate::Expr::run) would say of the operands.
+/// Those that [`Expr::run`](crate::Expr::run) returns for the operands.
 pub fn kernels(expression: &crate::Expr<'_>) -> Result<Vec<Generated>> {
     expression.kernels()
 }
 
-/// Begins to note the kernels that the calling thread launches, or makes ready, and the sources of those that are
-/// generated.
+/// Starts recording the kernels that the calling thread launches or prepares.
 pub fn record() {
     cuda::record();
 }
 
-/// The names of the kernels that were launched since [`record`], which ends here.
+/// Stops recording, and returns the names of the kernels that were launched or prepared since [`record`].
 pub fn recorded() -> Vec<String> {
     cuda::recorded().into_iter().map(|kernel| kernel.name).collect()
 }
 
-/// The generated kernels that were launched since [`record`], which ends here.
+/// Stops recording, and returns the generated kernels that were launched or prepared since [`record`].
 pub fn recorded_sources() -> Vec<Generated> {
     cuda::recorded().into_iter().filter(|kernel| !kernel.source.is_empty()).collect()
 }
 
-/// The version of NVRTC, which needs no driver.
+/// Returns the version of NVRTC as (major, minor). This needs no driver.
 ///
 /// # Errors
 ///
-/// What is missing.
+/// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) if NVRTC is missing or too old.
 pub fn nvrtc_version() -> Result<(i32, i32)> {
     cuda::nvrtc_version()
 }
 
-/// Where compiled kernels are kept, if they are.
+/// Returns the folder of the on-disk kernel cache, or `None` if there is no cache.
 pub fn cache_folder() -> Option<&'static std::path::Path> {
     cuda::cache_folder()
 }
 
-/// Puts PTX that NVRTC of this version has made of a source into that folder, so that a first call finds it there.
+/// Stores PTX that NVRTC of this version compiled from a source in the kernel cache, so that the first call finds it.
 ///
 /// # Errors
 ///
-/// What keeps it from being written.
+/// The I/O error if the file cannot be written, or an error if there is no cache.
 pub fn keep(
     source: &str,
     defines: &[String],
@@ -142,16 +143,16 @@ pub fn keep(
     cuda::keep(source, &ptx_options(architecture, defines), architecture, version, ptx)
 }
 
-/// Makes calls take other kernels than they would, on every thread.
+/// Overrides kernel selection for all later calls, on every thread.
 pub fn force(force: Force) {
     cuda::force(force);
 }
 
-/// Compiles and loads every hand-written kernel on a device, which takes a while.
+/// Compiles and loads every hand-written kernel on a device, which takes a while. Does nothing for the CPU.
 ///
 /// # Errors
 ///
-/// What NVRTC or the driver says of the first module that fails.
+/// The error of NVRTC or the driver for the first module that fails.
 pub fn load_all(device: &crate::Device) -> Result<()> {
     match device.kind() {
         crate::device::Kind::Cuda(device) => device.load_all(),

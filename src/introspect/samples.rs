@@ -1,4 +1,4 @@
-//! Requests without memory, to look at the kernels that are generated for them.
+//! Sample requests without memory, for inspecting the kernels that are generated for them.
 
 use super::Generated;
 use crate::backend::cuda::generate_for;
@@ -12,20 +12,20 @@ use crate::{DType, Result};
 /// A generated kernel with a title.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// What it is a kernel for.
+    /// What the kernel computes.
     pub title: String,
     /// The kernel.
     pub kernel: Generated,
 }
 
-/// How many elements samples have: enough for whole blocks, in rows of whole groups.
+/// The shape of most samples: enough elements for full blocks, in rows of whole groups.
 const ROWS: usize = 1 << 10;
 const COLUMNS: usize = 1 << 12;
 
-/// One request, to be built up.
+/// A request under construction.
 struct Draft {
     program: Program,
-    /// The layouts of destination and inputs in memory.
+    /// The layouts of the destination and of the inputs in memory.
     layouts: Vec<Layout>,
     masked: bool,
     shape: Vec<usize>,
@@ -37,12 +37,12 @@ impl Draft {
         Draft { program: Program::new(), layouts, masked: false, shape: shape.into() }
     }
 
-    /// A run of elements.
+    /// A draft with a contiguous one-dimensional destination.
     fn run() -> Draft {
         Draft::new(&[ROWS * COLUMNS])
     }
 
-    /// Adds a dense operand, or one of another shape that is broadcast.
+    /// Adds an operand that is contiguous in its own shape and broadcast to the destination's.
     fn memory(&mut self, dtype: DType, shape: &[usize]) -> Value {
         self.view(dtype, Layout::row_major(shape))
     }
@@ -62,7 +62,7 @@ impl Draft {
         self.program.number(dtype, ElementBytes([0; 16]))
     }
 
-    /// The kernels of the request, elementwise.
+    /// Returns the kernels of the request, elementwise.
     fn map(mut self, title: impl Into<String>) -> Result<Vec<Sample>> {
         if self.masked {
             self.layouts.push(Layout::row_major(&self.shape));
@@ -71,7 +71,7 @@ impl Draft {
         self.samples(title.into(), &plan, None)
     }
 
-    /// The kernels of a sum over the first or over the last dimension of a matrix.
+    /// Returns the kernels of a reduction over the last dimension of a matrix, or over the first.
     fn sum(mut self, title: impl Into<String>, fold: Fold, last: bool) -> Result<Vec<Sample>> {
         let [rows, columns] = [self.shape[0], self.shape[1]];
         let (kept, summed) = if last { (0, 1) } else { (1, 0) };
@@ -117,11 +117,11 @@ impl Draft {
     }
 }
 
-/// The kernels whose cost is bounded, with the titles of those bounds.
+/// Returns the kernels whose cost is bounded, with the titles under which the bounds are listed.
 ///
 /// # Errors
 ///
-/// None, as a test makes sure.
+/// None; a test checks that.
 pub fn bounded() -> Result<Vec<Sample>> {
     use DType::{BF16, Bool, F16, F32, I8, I32, U8};
     let mut samples = Vec::new();
@@ -165,7 +165,7 @@ pub fn bounded() -> Result<Vec<Sample>> {
         draft.number(dtype);
         samples.extend(draft.map(format!("fill of {dtype}"))?);
     }
-    // The classes of operands, with a step more than the hand-written kernels can take.
+    // Broadcast operands, with one step more than the hand-written kernels cover.
     for (title, shape) in [("row", [1, COLUMNS]), ("column", [ROWS, 1])] {
         let mut draft = Draft::new(&[ROWS, COLUMNS]);
         let (x, y, z) = (draft.dense(F32), draft.memory(F32, &shape), draft.number(F32));
@@ -181,19 +181,19 @@ pub fn bounded() -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// Kernels of every sort: each operation in each dtype, with operands that are converted; each conversion; and the
-/// rest, in some dtypes.
+/// Returns kernels of every kind: each operation in each dtype, with converted operands; each conversion; copies, fills
+/// and masks of various layouts, and reductions, of each dtype; and those of [`bounded`].
 ///
 /// # Errors
 ///
-/// None, as a test makes sure.
+/// None; a test checks that.
 pub fn samples() -> Result<Vec<Sample>> {
     let mut samples = bounded()?;
     let dtypes = DType::ALL;
     for (place, &op) in ElementOp::ALL.iter().enumerate() {
         for &dtype in dtypes.iter().filter(|&&dtype| op.domain().contains(dtype)) {
             let mut draft = Draft::run();
-            // Another dtype for each operand, and others for each operation.
+            // The operands' dtypes differ from each other, and vary with the operation.
             let operand = |draft: &mut Draft, to: DType, turn: usize| {
                 let value = draft.dense(dtypes[(place + 4 * turn + dtype as usize) % dtypes.len()]);
                 draft.program.cast(value, to)
@@ -229,7 +229,7 @@ pub fn samples() -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// Copies, fills and masks in one dtype, of every class of layout.
+/// Returns copies, fills and masked operations in one dtype, with transposed and odd-sized layouts.
 fn layouts(dtype: DType) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     let turned = Layout::row_major(&[COLUMNS, ROWS]).transpose(0, 1)?;
@@ -253,7 +253,7 @@ fn layouts(dtype: DType) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// Sums of one dtype by blocks, lanes and threads.
+/// Returns sums of one dtype by blocks, by lanes and by threads.
 fn sums(dtype: DType) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     let fold = if dtype.is_float() || dtype.is_complex() { Fold::Mean } else { Fold::Sum };

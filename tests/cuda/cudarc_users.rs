@@ -1,4 +1,4 @@
-//! Programs that use cudarc themselves: their contexts, streams, memory and captures.
+//! Interoperability with cudarc: its contexts, streams, memory and captures.
 
 use std::panic;
 
@@ -153,7 +153,7 @@ pub fn what_is_lent_goes_back_whatever_was_put_in_its_place() {
         })
         .unwrap();
         drop(slice);
-        // The tensor that was lent is of no use any more; the one in its place is as it was.
+        // The lent tensor can no longer be used; the one that replaced it is unchanged.
         let error = kept.add_assign(7).unwrap_err();
         assert!(error.to_string().contains("gone back to its owner"), "{error}");
         assert_eq!(mine.to_vec::<i64>().unwrap(), [0; 100]);
@@ -211,8 +211,8 @@ pub fn bools_that_are_none_do_not_reach_the_cpu() {
         let stream = CudaContext::new(0).unwrap().new_stream().unwrap();
         let foreign = |bytes: &[u8]| {
             let address = stream.clone_htod(bytes).unwrap().leak();
-            // SAFETY: the slice owned a block of as many bytes and has given it up. What is in it is
-            // what a kernel of somebody else might have written.
+            // SAFETY: the slice owned a block of this many bytes and has given it up. The contents are what a foreign
+            // kernel might have written.
             let slice = unsafe { stream.upgrade_device_ptr::<bool>(address, bytes.len()) };
             cuda::tensor_from_slice(slice, [bytes.len()]).unwrap()
         };
@@ -274,7 +274,7 @@ pub fn a_slice_that_cannot_be_made_leaves_nothing_behind() {
                 let x = Tensor::ones([100], DType::I32, &device).unwrap();
                 x.to_device(&other).unwrap().add_assign(1).unwrap();
                 driver.set("fail", &format!("{function}:{call}:999"));
-                // cudarc panics where it cannot have the events of a slice.
+                // cudarc panics if it cannot create the events of a slice.
                 let outcome = panic::catch_unwind(|| cuda::slice_from_tensor::<i32>(x));
                 driver.set("fail", "");
                 match outcome {

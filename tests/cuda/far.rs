@@ -1,4 +1,4 @@
-//! Memory that 32 bits do not count: offsets beyond 2³¹ and 2³² elements.
+//! Large tensors: offsets and element counts beyond 2³¹ and 2³².
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub fn elements_further_apart_than_32_bits_count() {
     isolated(module_path!(), "elements_further_apart_than_32_bits_count", &[], |_| {
         let context = CudaContext::new(0).unwrap();
         let stream = context.new_stream().unwrap();
-        // Almost nothing of it is ever touched, so that it costs no more than it shows.
+        // Almost none of this memory is ever accessed, so the allocation costs address space only.
         let stride = (1usize << 31) + 7;
         // SAFETY: only the elements that are written below are ever read.
         let mut slice = unsafe { stream.alloc::<u8>(2 * stride + 5) }.unwrap();
@@ -48,7 +48,7 @@ pub fn elements_further_apart_than_32_bits_count() {
 
 pub fn gradients_of_more_elements_than_one_launch_counts() {
     let name = "gradients_of_more_elements_than_one_launch_counts";
-    // So many elements are not computed, only asked for.
+    // The kernels are launched but not executed.
     let settings = &[("VCUDA_STUB", "1"), ("VCUDA_MEMORY", "64g")];
     isolated(module_path!(), name, settings, |_| {
         let device = Device::cuda(0).unwrap();
@@ -62,13 +62,13 @@ pub fn gradients_of_more_elements_than_one_launch_counts() {
     });
 }
 
-/// So many elements at either end of a large tensor are more than the blocks at the ends of a grid take.
+/// The number of initialised elements at either end of a large tensor: more than the blocks at the ends of a grid read.
 const END: usize = 1 << 17;
 
-/// So many of them are compared: fewer than those blocks write.
+/// The number of results compared at either end: fewer than those blocks write.
 const CHECKED: usize = 2000;
 
-/// A tensor of bytes that has elements at its ends, each what its place says, and nothing between.
+/// Returns a tensor of bytes that is initialised only at its ends, where each element is a function of its index.
 fn only_ends(len: usize, stream: &Arc<CudaStream>) -> Tensor {
     // SAFETY: only the elements that are written below are ever read.
     let mut slice = unsafe { stream.alloc::<u8>(len) }.unwrap();
@@ -79,7 +79,7 @@ fn only_ends(len: usize, stream: &Arc<CudaStream>) -> Tensor {
     cuda::tensor_from_slice(slice, [len]).unwrap()
 }
 
-/// Other bytes for other places, also for those that differ in their high bits alone.
+/// Hashes an index to a byte that depends on all of its bits.
 fn byte_at(place: usize) -> u8 {
     (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0]
 }
@@ -91,9 +91,11 @@ pub fn more_elements_than_32_bits_count() {
         let row = Tensor::arange(65_537, DType::I32, &cuda::device_on(&stream).unwrap()).unwrap();
         let row = row.cast(DType::U8).unwrap();
         row.device().synchronize().unwrap();
-        // The blocks at the ends of a grid see the smallest numbers and the largest, which go wrong first.
+        // Only the blocks at the ends of a grid are executed: they see the smallest and largest indices, which overflow
+        // first.
         driver.set("ends", "2");
-        // One run beside a number; and beside a row, rows of whole groups and rows that groups straddle.
+        // A contiguous operand with a number, and with a row: rows of whole groups, and rows whose ends groups
+        // straddle.
         for (shape, kernel) in [
             (&[(1usize << 32) + 4096][..], "linear_"),
             (&[65_537, 65_536], "groups2w_"),
@@ -110,7 +112,7 @@ pub fn more_elements_than_32_bits_count() {
             let result = other.run().unwrap().reshape([len]).unwrap();
             let ran = introspect::recorded().pop().unwrap();
             assert!(ran.starts_with(kernel), "{ran}, not {kernel}");
-            // What the first and the last blocks have written, whatever a thread takes.
+            // The results that the first and last blocks have written, however many a thread computes.
             for first in [0, len - CHECKED] {
                 let given = result.narrow(0, first, CHECKED).unwrap().to_vec::<u8>().unwrap();
                 let expected = (first..first + CHECKED).map(|place| {

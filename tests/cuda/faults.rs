@@ -1,11 +1,11 @@
-//! Every call of the driver is made to fail in turn: the error is an error and names the call, and
-//! what comes after it works.
+//! Every driver call is made to fail in turn: the failure is reported as an error that names the call, and later
+//! operations succeed.
 
 use bitlane::{BinaryOp, DType, Device, Error, ErrorKind, Result, Tensor, binary, introspect};
 
 use crate::virtual_driver::isolated;
 
-/// A bit of everything: allocation, copies both ways, kernels, streams, destinations.
+/// Exercises allocation, copies in both directions, kernels, streams and destinations.
 fn work() -> Result<Vec<i32>> {
     let device = Device::cuda(0)?;
     let other = device.with_new_stream()?;
@@ -18,11 +18,11 @@ fn work() -> Result<Vec<i32>> {
     y.to_vec()
 }
 
-/// A code that no driver has given so far, and that no binding knows.
+/// A code that no driver returns and that no binding knows.
 const UNKNOWN: u32 = 12345;
 
 pub fn every_call_may_fail() {
-    // The first calls set the device up, and their failures are of another kind.
+    // The first call of `work` also sets up the device, whose failures are tested separately below.
     isolated(module_path!(), "every_call_may_fail", &[], |driver| {
         let expected = work().unwrap();
         let before = driver.calls();
@@ -59,8 +59,8 @@ pub fn every_call_may_fail() {
 pub fn every_call_that_sets_a_device_up_may_fail() {
     isolated(module_path!(), "every_call_that_sets_a_device_up_may_fail", &[], |driver| {
         let mut failures = 0;
-        // Nothing of a failed attempt is kept but what it has found, so every attempt gets as far as
-        // its fault: one call further than the last.
+        // A failed attempt keeps only what it has found, so every attempt reaches its fault: one call later than the
+        // last.
         for call in 1.. {
             driver.set("fail", &format!("*:{call}:{UNKNOWN}"));
             let outcome = Device::cuda(0);
@@ -75,7 +75,7 @@ pub fn every_call_that_sets_a_device_up_may_fail() {
                 }
             }
         }
-        // The driver itself, the device and its capability, the context.
+        // Calls for the driver itself, the device and its capability, and the context.
         assert!(failures >= 6, "only {failures} calls failed");
         assert_eq!(work().unwrap()[99], 500);
     });
@@ -86,7 +86,7 @@ pub fn a_reader_is_not_overtaken_because_another_write_was_refused() {
     isolated(module_path!(), name, &[("VCUDA_ASYNC", "lazy")], |driver| {
         let a = Device::cuda(0).unwrap();
         let [b, d] = [(); 2].map(|()| a.with_new_stream().unwrap());
-        // The write waits for the reader and for the writer; either cannot be had, in any step.
+        // The write waits for the reader and for the writer; each of the two waits fails, at each of its driver calls.
         for function in ["cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"] {
             for wait in 1..=2 {
                 let mut x = Tensor::ones([1000], DType::I32, &a).unwrap();
@@ -96,7 +96,7 @@ pub fn a_reader_is_not_overtaken_because_another_write_was_refused() {
                 assert!(refused.to_string().starts_with(function), "{refused}");
                 driver.set("fail", "");
                 x.add_assign(1000).unwrap();
-                // Runs what is queued for the write first, as a device might.
+                // Makes the virtual device run the work queued for the write first, as a real device might.
                 assert_eq!(x.to_vec::<i32>().unwrap(), [1001; 1000]);
                 assert_eq!(read.to_vec::<i32>().unwrap(), [2; 1000]);
             }
@@ -124,7 +124,7 @@ pub fn what_is_dropped_while_the_driver_refuses_is_freed() {
                 }
                 drop(x);
                 driver.set("fail", "");
-                // Freed by whatever comes first, and in either case after it was read.
+                // Freed by the next synchronisation or allocation, and in either case after it was read.
                 if wait {
                     device.synchronize().unwrap();
                 } else {

@@ -1,5 +1,5 @@
-//! Generated kernels on the host side: when one is compiled, and what becomes of a first run in which a call of the
-//! driver or of the compiler fails.
+//! The host side of generated kernels: when one is compiled, and what happens if a driver or compiler call fails in a
+//! first run.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use libloading::os::unix::Library;
 use crate::devices::libraries::libraries;
 use crate::virtual_driver::isolated;
 
-/// Without the cache on the disk, every new kernel is one that NVRTC compiles.
+/// Disables the on-disk cache, so that every new kernel is compiled by NVRTC.
 const NO_CACHE: (&str, &str) = ("BITLANE_CACHE", "off");
 
-/// Runs something, and says how many kernels were compiled for it.
+/// Runs a function and returns the number of kernels that were compiled for it.
 fn compiled<T>(run: impl FnOnce() -> Result<T>) -> u64 {
     let before = cuda::cache_statistics().compilations;
     run().unwrap();
     cuda::cache_statistics().compilations - before
 }
 
-/// The first `columns` of a matrix with more of them, and a column beside it.
+/// Returns the first `columns` columns of a matrix with `room` columns, and a separate column.
 fn beside(rows: usize, columns: usize, room: usize, device: &Device) -> (Tensor, Tensor) {
     let matrix = Tensor::ones([rows, room], DType::F32, device).unwrap();
     let column = Tensor::ones([rows, 1], DType::F32, device).unwrap();
@@ -34,34 +34,34 @@ pub fn other_numbers_sizes_and_strides_compile_nothing() {
         let device = Device::cuda(0).unwrap();
         let ones = |len: usize| Tensor::ones([len], DType::F32, &device).unwrap();
         let chain = |x: &Tensor, number: f64| ((x.expr() + 1) * number).run();
-        // Filling is a kernel, too.
+        // Compiles the kernel that fills.
         ones(1);
-        // One run, of any length.
+        // A contiguous operand, of any length.
         assert_eq!(compiled(|| chain(&ones(1000), 2.0)), 1);
         for (len, number) in [(1000, -0.0), (1, 3.0), (7, f64::NAN), (1 << 16, 1e30)] {
             assert_eq!(compiled(|| chain(&ones(len), number)), 0, "{len} elements, {number}");
         }
-        // Every so many elements.
+        // A strided operand, with any stride.
         let every = |step: isize| ones(600).slice(0, bitlane::Slice::from(..).step(step)).unwrap();
         assert_eq!(compiled(|| chain(&every(2), 2.0)), 1);
         for step in [3, 50, -1, -7] {
             assert_eq!(compiled(|| chain(&every(step), 2.0)), 0, "every {step}");
         }
-        // Rows of a larger matrix, and an element for each.
+        // Rows of a larger matrix, and a column.
         let both = |(x, y): &(Tensor, Tensor), number: f64| ((x.expr() + y) * number).run();
         assert_eq!(compiled(|| both(&beside(64, 104, 128, &device), 2.0)), 1);
         for (rows, columns, room) in [(64, 200, 208), (3, 1000, 1008), (500, 16, 64)] {
             let operands = beside(rows, columns, room, &device);
             assert_eq!(compiled(|| both(&operands, 0.5)), 0, "{rows} rows of {columns}");
         }
-        // Three loops and four have one kernel.
+        // Three and four loops share one kernel.
         let turned = |shape: &[usize]| {
             let all = Tensor::ones(shape.to_vec(), DType::F32, &device).unwrap();
             all.permute((0..shape.len()).rev().collect::<Vec<_>>()).unwrap()
         };
         assert_eq!(compiled(|| chain(&turned(&[3, 5, 7]), 2.0)), 1);
         assert_eq!(compiled(|| chain(&turned(&[9, 2, 3, 11]), 4.0)), 0);
-        // Sums of any length that takes as many stages.
+        // Sums of any length that needs the same number of stages.
         let sum = |len: usize| (ones(len).expr() * 2).sum(&[]).run();
         assert!(compiled(|| sum(100_000)) > 0);
         assert_eq!(compiled(|| sum(123_456)), 0);
@@ -83,7 +83,7 @@ pub fn another_dtype_class_or_step_is_another_kernel() {
         assert_eq!(compiled(|| chain(&x, &y)), 1);
         let unaligned = Tensor::ones([8 * 64 + 1], DType::F32, &device).unwrap();
         let unaligned = unaligned.narrow(0, 1, 8 * 64).unwrap().reshape([8, 64]).unwrap();
-        // Each a kernel of its own, and none of them twice.
+        // Each has a kernel of its own, which is compiled once.
         let others: [(&str, &dyn Fn() -> Result<Tensor>); 11] = [
             ("wider", &|| chain(&wide, &wide)),
             ("wider on one side", &|| chain(&x, &wide)),
@@ -108,20 +108,20 @@ pub fn another_dtype_class_or_step_is_another_kernel() {
         assert_eq!(compiled(|| sum().out(&mut narrow).run()), 1, "into a narrower destination");
         assert_eq!(compiled(|| sum().out(&mut out).mask(&mask).run()), 1, "under a mask");
         assert_eq!(compiled(|| sum().out(&mut out).run()), 0, "into a destination like a new one");
-        // Whether every row begins with a vector, or the first alone.
+        // Every row begins at an aligned vector, or only the first.
         let rows = |room: usize| {
             let all = Tensor::ones([8, room], DType::F32, &device).unwrap();
             all.narrow(1, 0, 64).unwrap()
         };
         assert_eq!(compiled(|| chain(&rows(72), &row)), 1, "rows that begin with a vector");
         assert_eq!(compiled(|| chain(&rows(65), &row)), 1, "rows that begin anywhere");
-        // A step takes an input, or what another step gives.
+        // The argument of a step is an input or the result of another step.
         let shared = || x.expr() + &y;
         assert_eq!(compiled(|| (shared() * (y.expr() - &x)).run()), 1, "of two steps");
         let twice = shared();
         assert_eq!(compiled(|| (twice.clone() * twice).run()), 1, "of one step, twice");
         assert_eq!(compiled(|| (shared() * &x).run()), 1, "of a step and an input");
-        // What is prepared need not be compiled again.
+        // A prepared expression is not compiled again.
         let prepared = || (x.expr() / &y) * 3;
         assert_eq!(compiled(|| prepared().prepare()), 1);
         assert_eq!(compiled(|| prepared().run()), 0);
@@ -148,7 +148,7 @@ pub fn the_kernels_that_are_shown_are_those_that_run() {
     });
 }
 
-/// What an expression is computed from, and where to.
+/// The operands and the destination of an expression.
 struct Work {
     x: Tensor,
     y: Tensor,
@@ -158,7 +158,7 @@ struct Work {
 /// Enough elements for a sum in stages.
 const LEN: usize = 40_000;
 
-/// What is in the destination before.
+/// The value of the destination before a run.
 const BEFORE: f32 = 7.0;
 
 impl Work {
@@ -169,19 +169,19 @@ impl Work {
         Work { x, y, out }
     }
 
-    /// Another chain for each number, so that each has a kernel of its own.
+    /// Returns a chain with this many additions, so that each number has a kernel of its own.
     fn chain(&self, steps: usize) -> Expr<'_> {
         let start = (self.x.expr() & 15).cast(DType::F32) + &self.y;
         (0..steps).fold(start, |chain, _| chain + 1)
     }
 
-    /// Makes the destination what it was at first.
+    /// Resets the destination to its initial value.
     fn reset(&self) {
         let fresh = Tensor::full([LEN], BEFORE, DType::F32, self.x.device()).unwrap();
         fresh.expr().out(&mut self.out.clone()).run().unwrap();
     }
 
-    /// Fails if a run that has failed has done something.
+    /// Panics if a failed run has changed an operand or the destination.
     fn expect_untouched(&self, what: &str) {
         let x: Vec<i32> = self.x.to_vec().unwrap();
         assert!(x.iter().copied().eq(0..LEN as i32), "{what}: an operand");
@@ -191,7 +191,7 @@ impl Work {
     }
 }
 
-/// The ways in which an expression is run: to a new tensor, into a given one, and as a sum.
+/// How an expression is run: into a new tensor, into a given destination, or as a sum.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Fresh,
@@ -212,7 +212,7 @@ impl Way {
         }
     }
 
-    /// Fails if a result is not what it should be.
+    /// Panics if a result is wrong.
     fn expect(self, result: &Tensor, steps: usize, what: &str) {
         let result: Vec<f32> = result.to_vec().unwrap();
         let steps = steps as f32;
@@ -221,12 +221,12 @@ impl Way {
                 let expected = (0..LEN).map(|place| (place % 16) as f32 + 0.5 + steps);
                 assert!(result.into_iter().eq(expected), "{what}");
             }
-            // The sixteen numbers are 7.5 in the middle.
+            // The mean of the sixteen numbers is 7.5.
             Way::Sum => assert_eq!(result, [LEN as f32 * (7.5 + 0.5 + steps)], "{what}"),
         }
     }
 
-    /// After a run that has failed: nothing has happened, and the same run goes well.
+    /// Checks that a failed run has changed nothing, and that the same run then succeeds.
     fn expect_recovery(self, work: &Work, steps: usize, what: &str) {
         work.expect_untouched(what);
         self.expect(&self.run(work, steps).unwrap(), steps, &format!("after {what}"));
@@ -240,7 +240,7 @@ pub fn every_driver_call_of_a_first_run_may_fail() {
         let work = Work::new(&device);
         let mut steps = 0;
         for way in [Way::Fresh, Way::Out, Way::Sum] {
-            // Chains of other steps make the same calls.
+            // Chains of different lengths make the same driver calls.
             let total = || driver.calls().iter().map(|(_, count)| count).sum::<u64>();
             steps += 1;
             let before = total();
@@ -248,7 +248,7 @@ pub fn every_driver_call_of_a_first_run_may_fail() {
             let calls = total() - before;
             way.expect(&result, steps, "without a fault");
             let mut failed = Vec::new();
-            // The last attempts meet no fault, so none was left out.
+            // The last attempts do not reach their fault, which shows that every call was covered.
             for call in 1..=calls + 2 {
                 steps += 1;
                 work.reset();
@@ -291,7 +291,7 @@ pub fn every_compiler_call_of_a_first_run_may_fail() {
     ];
     let name = "every_compiler_call_of_a_first_run_may_fail";
     isolated(module_path!(), name, variables, |_| {
-        // SAFETY: the library is the project's own; it stays for as long as its functions are used.
+        // SAFETY: the library is the project's own, and stays loaded for as long as its functions are used.
         let library = unsafe { Library::new(&faulty) }.unwrap();
         // SAFETY: the functions have these types.
         let (fail, calls) = unsafe {
@@ -300,7 +300,7 @@ pub fn every_compiler_call_of_a_first_run_may_fail() {
                 library.get::<extern "C" fn() -> u64>(b"faulty_nvrtc_calls\0").unwrap(),
             )
         };
-        // The compiler is asked what it can do when the first device is opened.
+        // Opening the first device queries the compiler's version and architectures.
         let mut device = None;
         for call in 1.. {
             fail(call);
@@ -341,14 +341,14 @@ pub fn every_compiler_call_of_a_first_run_may_fail() {
                     }
                 }
             }
-            // A program is made, compiled, measured and read. That it is given back may fail without consequence,
-            // and the second kernel of a sum is there already.
+            // The calls that create a program, compile it, and get the size and the bytes of its output. Destroying the
+            // program may fail without consequences, and the second kernel of a sum is loaded already.
             assert_eq!(refused, [1, 2, 3, 4], "{way:?}");
         }
     });
 }
 
-/// Builds the compiler that can be made to fail.
+/// Builds the NVRTC wrapper whose calls can be made to fail.
 fn faulty_nvrtc() -> PathBuf {
     let exe = env::current_exe().unwrap();
     let target = exe.ancestors().nth(3).unwrap();

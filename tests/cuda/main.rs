@@ -1,6 +1,6 @@
-//! The host side of the CUDA backend: what it asks of the driver, in which order, and what becomes
-//! of a driver that fails. Runs on the virtual driver, which can be told to fail and counts what it
-//! is asked; without an NVRTC, these tests are shown as ignored, and the program says why.
+//! The host side of the CUDA backend: which driver calls it makes, in which order, and how it handles their failures.
+//! The tests run on the virtual driver, which counts its calls and can make them fail. Without NVRTC the tests are
+//! shown as ignored, and the program prints the reason.
 
 #[cfg(unix)]
 mod cudarc_users;
@@ -109,7 +109,7 @@ fn main() {
     libtest_mimic::run(&arguments, tests).exit();
 }
 
-/// The virtual driver is for Unix.
+/// The virtual driver supports Unix only.
 #[cfg(not(unix))]
 fn main() {
     eprintln!("cuda: nothing is tested, the virtual driver is for Unix");

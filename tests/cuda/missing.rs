@@ -1,4 +1,4 @@
-//! Machines on which CUDA is missing, each in its way: the error says in which.
+//! Machines on which CUDA is unavailable for different reasons: the error states the reason.
 
 use bitlane::{Device, Error, ErrorKind, Tensor};
 
@@ -12,12 +12,12 @@ fn refused(words: &str) {
     }
 }
 
-/// Where there is no device at all, the best one is the CPU.
+/// If there is no CUDA device at all, the best device is the CPU.
 fn falls_to_the_cpu() {
     assert_eq!(Device::best().unwrap(), Device::cpu());
 }
 
-/// A device that is there but cannot be used is an error that names the way out.
+/// A device that exists but cannot be used is an error that suggests the CPU.
 fn does_not_fall(words: &str) {
     let error = Device::best().unwrap_err().to_string();
     assert!(error.contains(words) && error.contains("Device::cpu()"), "{error}");

@@ -1,4 +1,4 @@
-//! What is queued, in which order, and what is not asked of the driver at all.
+//! The order of queued work, and the driver calls that are avoided.
 
 use std::thread;
 
@@ -6,7 +6,7 @@ use bitlane::{BinaryOp, DType, Device, Tensor, binary};
 
 use crate::virtual_driver::isolated;
 
-/// The calls that a warm operation must do without.
+/// The driver calls that a warm operation must not make.
 const COSTLY: [&str; 6] = [
     "cuEventCreate",
     "cuEventRecord",
@@ -17,7 +17,7 @@ const COSTLY: [&str; 6] = [
 ];
 
 pub fn one_stream_needs_no_events_and_no_waiting() {
-    // Without memory pools, freeing waits.
+    // Without memory pools, freeing synchronises.
     let pools = &[("VCUDA_NO_POOLS", "0")];
     isolated(module_path!(), "one_stream_needs_no_events_and_no_waiting", pools, |driver| {
         let device = Device::cuda(0).unwrap();
@@ -54,7 +54,8 @@ pub fn streams_that_meet_are_put_in_order() {
                 let mut x = Tensor::zeros([5000], DType::I64, &device).unwrap();
                 let mut expected = 0;
                 for round in 1..20 {
-                    // Written here, read there by two, written there, read and written here again.
+                    // Written on the first stream, read on two others, written on one of them, and read and written on
+                    // the first again.
                     x.add_assign(round).unwrap();
                     let there = others.each_ref().map(|other| x.to_device(other).unwrap());
                     let read = there.each_ref().map(|x| (x + 1).unwrap());
@@ -137,7 +138,7 @@ pub fn nothing_is_launched_for_nothing() {
         assert!(y.to_vec::<f32>().unwrap().is_empty());
         let gradient = Tensor::zeros([0, 3], DType::F32, &device).unwrap();
         let ones = Tensor::ones([3], DType::F32, &device).unwrap();
-        // One launch for each tensor of ones, and one that fills the three sums of nothing.
+        // One launch for each tensor of ones, and one that fills the three empty sums.
         let (gx, _) = ones.copysign_grad(&x, &gradient).unwrap();
         assert_eq!(gx.to_vec::<f32>().unwrap(), [0.0; 3]);
         assert_eq!(driver.calls_of("cuLaunchKernel"), 3);
@@ -145,7 +146,7 @@ pub fn nothing_is_launched_for_nothing() {
 }
 
 pub fn what_was_uploaded_may_change_at_once() {
-    // The driver stages pageable memory, but reads pinned memory late; here it reads all of it late.
+    // A driver stages pageable memory, but reads pinned memory late; the virtual driver is set to read all of it late.
     let late = &[("VCUDA_LATE_HOST", "1")];
     isolated(module_path!(), "what_was_uploaded_may_change_at_once", late, |_| {
         let device = Device::cuda(0).unwrap();
@@ -172,7 +173,7 @@ pub fn a_thread_that_has_never_seen_the_device_launches() {
             for device in devices {
                 let x = Tensor::arange(100, DType::I32, &device).unwrap();
                 let mut out = Tensor::zeros([100], DType::I32, &device).unwrap();
-                // Nothing is allocated, so that the launch is the thread's first call.
+                // Nothing is allocated, so the launch is the thread's first use of the device.
                 let add = move || {
                     binary(BinaryOp::Add, &x, 1).out(&mut out).run().unwrap();
                     out
@@ -197,7 +198,7 @@ pub fn a_stream_per_request_over_the_same_memory() {
         }
         let alive = driver.calls_of("cuStreamCreate") - driver.calls_of("cuStreamDestroy_v2");
         assert!(alive < 80, "{alive} streams of finished requests are kept");
-        // What is written comes after the reads of all streams, also of those long forgotten.
+        // A write comes after the reads on all streams, including those that are no longer tracked.
         let sums: Vec<_> = (0..100)
             .map(|request| {
                 let weight = weights[0].to_device(&device.with_new_stream().unwrap()).unwrap();

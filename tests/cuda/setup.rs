@@ -1,4 +1,4 @@
-//! Devices of other makes: without pools, with an older driver, with little memory.
+//! Other devices and drivers: without memory pools, with an older driver, with little memory.
 
 use bitlane::{DType, Device, ErrorKind, Tensor};
 
@@ -19,11 +19,11 @@ pub fn without_memory_pools() {
 }
 
 pub fn machine_code_for_a_driver_older_than_nvrtc() {
-    // PTX 7.5 is CUDA 11.5's, older than any NVRTC that the tests run with.
+    // PTX ISA 7.5 belongs to CUDA 11.5, which is older than any NVRTC that the tests run with.
     let old = &[("VCUDA_PTX_ISA", "7.5")];
     isolated(module_path!(), "machine_code_for_a_driver_older_than_nvrtc", old, |driver| {
         works(driver);
-        // Tried as PTX, then loaded as machine code.
+        // One attempt to load PTX, and one load of machine code.
         assert_eq!(driver.calls_of("cuModuleLoadData"), 2);
     });
 }
@@ -49,18 +49,18 @@ pub fn kernels_are_compiled_once_per_machine() {
     let files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     assert_eq!(files.len(), 1, "one module was compiled");
     let content = std::fs::read(&files[0]).unwrap();
-    // Damage is noticed and repaired.
+    // A damaged file is detected and replaced.
     std::fs::write(&files[0], &content[..content.len() / 2]).unwrap();
     isolated(module_path!(), name, &[("BITLANE_CACHE", cache)], works);
     assert_eq!(std::fs::read(&files[0]).unwrap(), content);
-    // A folder that cannot be one is no obstacle, and neither is none.
+    // An unusable cache folder is not an error, and neither is a disabled cache.
     for cache in [files[0].to_str().unwrap(), "off"] {
         isolated(module_path!(), name, &[("BITLANE_CACHE", cache)], works);
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// A path in the build folder, for this process alone.
+/// Returns a path in the build folder that only this process uses.
 fn tempfile() -> std::path::PathBuf {
     let name = format!("cache-{}", std::process::id());
     std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)

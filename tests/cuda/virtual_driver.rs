@@ -1,7 +1,7 @@
-//! The virtual driver, in a process of its own for every test: settings, faults and counts are the
-//! process' own, and so is a driver that was never there.
+//! The virtual driver, in a separate process for every test, because the loaded driver, its settings, faults and counts
+//! are per process.
 
-#![allow(dead_code, reason = "each test takes what it needs")]
+#![allow(dead_code, reason = "each test program uses a part")]
 
 use std::env;
 use std::ffi::{CString, c_char, c_int};
@@ -12,10 +12,10 @@ use libloading::os::unix::Library;
 
 use crate::devices::libraries::{libraries, load};
 
-/// Set in the processes that run a test's body, to the test's name.
+/// The variable that is set to a test's name in the process that runs the test's body.
 const MARK: &str = "BITLANE_ISOLATED_TEST";
 
-/// Whether this process is there for the body of one test.
+/// Whether this process was started to run the body of one test.
 pub fn is_isolated() -> bool {
     env::var_os(MARK).is_some()
 }
@@ -23,13 +23,13 @@ pub fn is_isolated() -> bool {
 /// The loaded driver.
 pub struct Driver(Library);
 
-/// Runs the body of a test in a new process, with these variables in its environment. At the end
-/// the virtual driver must have found nothing wrong.
+/// Runs the body of a test in a new process, with these environment variables. Afterwards the virtual driver must have
+/// reported nothing.
 pub fn isolated(module: &str, name: &str, variables: &[(&str, &str)], body: impl FnOnce(&Driver)) {
     let test = format!("{module}::{name}");
-    // The harness knows tests by their path below the program's own name.
+    // The harness names tests by their path without the crate's name.
     let test = test.split_once("::").map_or(&*test, |(_, path)| path);
-    // Without them `main` runs this only if it was told to run what is ignored.
+    // Without the libraries, this runs only if `main` was told to run ignored tests.
     let found = libraries().unwrap_or_else(|reason| panic!("{reason}"));
     if env::var(MARK).as_deref() == Ok(test) {
         let driver = Driver::load(&found.driver);
@@ -59,15 +59,15 @@ impl Driver {
         Driver(Library::this())
     }
 
-    /// The driver that the process uses already, if it is a virtual one.
+    /// Returns the driver that the process already uses, if it is the virtual one.
     pub fn in_use() -> Option<Driver> {
         let library = Library::this();
-        // SAFETY: the symbol is only looked for.
+        // SAFETY: the symbol is looked up but not used.
         unsafe { library.get::<*const ()>(b"vcuda_stats\0") }.ok()?;
         Some(Driver(library))
     }
 
-    /// Changes a setting, as `VCUDA_…` does.
+    /// Changes a setting, like the environment variable `VCUDA_…`.
     pub fn set(&self, key: &str, value: &str) {
         let (key, value) = (CString::new(key).unwrap(), CString::new(value).unwrap());
         type Configure = unsafe extern "C" fn(*const c_char, *const c_char) -> c_int;
@@ -91,7 +91,7 @@ impl Driver {
         String::from_utf8(buffer).unwrap()
     }
 
-    /// What the driver has found wrong, as JSON.
+    /// Returns the errors that the driver has detected, as JSON.
     pub fn report(&self) -> String {
         self.text(b"vcuda_report\0")
     }
@@ -100,14 +100,14 @@ impl Driver {
         serde_json::from_str(&self.text(b"vcuda_stats\0")).unwrap()
     }
 
-    /// How often each function was called so far.
+    /// Returns the number of calls of each function so far.
     pub fn calls(&self) -> Vec<(String, u64)> {
         let stats = self.stats();
         let calls = stats["calls"].as_object().unwrap();
         calls.iter().map(|(name, count)| (name.clone(), count.as_u64().unwrap())).collect()
     }
 
-    /// The kernels that ran so far, and how many instructions they took, over all threads.
+    /// Returns the kernels that have run so far, with the instructions they executed, summed over all threads.
     pub fn kernels(&self) -> Vec<(String, u64)> {
         let stats = self.stats();
         let kernels = stats["kernels"].as_object().unwrap();
@@ -115,12 +115,12 @@ impl Driver {
         kernels.iter().map(|(name, kernel)| (name.clone(), instructions(kernel))).collect()
     }
 
-    /// How often one function was called so far.
+    /// Returns the number of calls of one function so far.
     pub fn calls_of(&self, function: &str) -> u64 {
         self.calls().iter().find(|(name, _)| name == function).map_or(0, |(_, count)| *count)
     }
 
-    /// How many blocks of memory are allocated.
+    /// Returns the number of allocated blocks of memory.
     pub fn allocations(&self) -> u64 {
         let mut live = [0u64; 7];
         // SAFETY: the function has this type, and writes no more than the length it is given.

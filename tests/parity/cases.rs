@@ -1,27 +1,27 @@
-//! Layouts that lead to each kernel, in sizes around the edges of its vectors and blocks.
+//! Layouts that select each kernel, in sizes around its vector and block boundaries.
 
 use bitlane::{BinaryOp, Complex, DType, Scalar};
 
 use crate::data::{dense, lanes, strided, turned};
 use crate::model::view::View;
 
-/// The shape of a case that no kernel written by hand takes.
+/// The shape of a case that no hand-written kernel covers.
 pub const GENERATED: &str = "generated";
 
-/// What one side of an operation is.
+/// One operand of an operation.
 #[derive(Clone, Debug)]
 pub enum Operand {
     View(View),
     Number(Scalar),
 }
 
-/// Where a result goes.
+/// The destination of a result.
 #[derive(Clone, Debug)]
 pub enum Destination {
     Fresh,
     /// A view of the left operand's own storage.
     InPlace(View),
-    /// A view of a storage of some dtype, and a view of bools that says what is written.
+    /// A view of a storage of this dtype, and perhaps a mask, which is a view of bools.
     Given(DType, View, Option<View>),
 }
 
@@ -51,21 +51,21 @@ impl Case {
         })
     }
 
-    /// How many elements the larger operand has.
+    /// Returns the number of elements of the larger operand.
     pub fn len(&self) -> usize {
         self.shapes().map(|shape| shape.iter().product()).into_iter().max().unwrap()
     }
 
-    /// How many dimensions the result has.
+    /// Returns the number of dimensions of the result.
     pub fn rank(&self) -> usize {
         self.shapes().map(<[usize]>::len).into_iter().max().unwrap()
     }
 }
 
-/// Threads of a block.
+/// The number of threads of a block.
 const THREADS: usize = 256;
 
-/// All layouts for fresh destinations.
+/// Returns all cases with a newly allocated destination.
 pub fn fresh(op: BinaryOp, dtype: DType) -> Vec<Case> {
     let l = lanes(dtype);
     let mut cases = linear(l);
@@ -76,7 +76,7 @@ pub fn fresh(op: BinaryOp, dtype: DType) -> Vec<Case> {
     cases
 }
 
-/// Elements that one block of the kernels with one moving operand takes.
+/// Returns the number of elements that one block of the scalar kernels computes.
 fn scalar_block(l: usize) -> usize {
     THREADS * l * if l > 2 { 4 } else { 8 }
 }
@@ -98,7 +98,7 @@ fn linear(l: usize) -> Vec<Case> {
     cases
 }
 
-/// Numbers that come with the call.
+/// Operations with a number as one operand.
 fn numbers(op: BinaryOp, dtype: DType) -> Vec<Case> {
     let shifts = matches!(op, BinaryOp::LeftShift(_) | BinaryOp::RightShift(_));
     let mut numbers: Vec<Scalar> = match dtype {
@@ -136,7 +136,7 @@ fn numbers(op: BinaryOp, dtype: DType) -> Vec<Case> {
         })
         .collect();
     cases.append(&mut mirrored);
-    // Amounts that are out of range, which only the right operand of a shift can be.
+    // Shift amounts that are out of range.
     for amount in if shifts { vec![-1, i64::from(dtype.bits()), 1 << 40] } else { vec![] } {
         let (lhs, rhs) = (Operand::View(dense(&[2 * l + 3], 0)), Operand::Number(amount.into()));
         cases.push(Case { shape: "scalar", lhs, rhs, to: Destination::Fresh });
@@ -144,7 +144,7 @@ fn numbers(op: BinaryOp, dtype: DType) -> Vec<Case> {
     cases
 }
 
-/// Rows and columns.
+/// Matrices with a broadcast row or column.
 fn matrices(l: usize) -> Vec<Case> {
     let mut cases = Vec::new();
     let rows = [
@@ -168,7 +168,7 @@ fn matrices(l: usize) -> Vec<Case> {
     cases
 }
 
-/// Operands that run along the inner loop, or stand still along it.
+/// Operands with stride 1 or 0 along the inner loop.
 fn general(l: usize) -> Vec<Case> {
     let (wide, c) = (4 * l as isize, 2 * l);
     let mut cases = vec![
@@ -185,7 +185,7 @@ fn general(l: usize) -> Vec<Case> {
         Case::new("gen8", dense(&[2, 1, 2, 1, 2, 1], 3), dense(&[2, 2, 2, 2, 2, c], 0)),
         Case::new("gen8", dense(&[5, 2, 2, 2, 2, 2, 2, c], 0), dense(&[1, 2, 1, 2, 1, 2, 1, c], 0)),
     ];
-    // Operands that stand still, in more than one block.
+    // Operands with stride 0 along the inner loop, in more than one block.
     let (long, column) = (dense(&[65, 8 * l], 0), dense(&[65, 1], 2));
     cases.push(Case::new("gen2", long.clone(), column.clone()));
     cases.push(Case::new("gen2", column, long));
@@ -200,7 +200,7 @@ fn general(l: usize) -> Vec<Case> {
     cases
 }
 
-/// Operands of any strides.
+/// Operands with any strides.
 fn gathered(l: usize) -> Vec<Case> {
     let odd = 2 * l + 1;
     let backwards = |n: usize| strided(&[n], &[-1]);

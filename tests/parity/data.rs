@@ -1,4 +1,4 @@
-//! The same elements on both sides, and what it means that both sides agree.
+//! Test data that is the same on both sides, and the comparison of results.
 
 use bitlane::{DType, Device, Tensor};
 
@@ -16,16 +16,16 @@ impl Pair {
     }
 }
 
-/// What operands are taken from: two runs of elements of one dtype.
+/// The elements of one dtype that operands are views of.
 pub struct Data {
     pub dtype: DType,
     pub lhs: Pair,
     pub rhs: Pair,
-    /// The elements of the left run, for destinations that start as a copy of it.
+    /// The elements of `lhs`, for destinations that start as a copy of it.
     pub elements: Vec<Bits>,
 }
 
-/// How many elements of a dtype make a vector of 16 bytes.
+/// Returns the number of elements of a dtype in a vector of 16 bytes.
 pub fn lanes(dtype: DType) -> usize {
     16 / dtype.size()
 }
@@ -50,26 +50,26 @@ impl Data {
     }
 }
 
-/// A view without gaps, from an offset on.
+/// Returns a row-major view at an offset.
 pub fn dense(shape: &[usize], offset: usize) -> View {
     View { offset, ..View::row_major(shape) }
 }
 
-/// A view with any strides, from the lowest place on that it needs.
+/// Returns a view with any strides, at the smallest offset that keeps it inside the storage.
 pub fn strided(shape: &[usize], strides: &[isize]) -> View {
     let below = |(&size, &stride): (&usize, &isize)| (size as isize - 1) * stride.min(0);
     let below: isize = shape.iter().zip(strides).map(below).sum();
     View { shape: shape.to_vec(), strides: strides.to_vec(), offset: below.unsigned_abs() }
 }
 
-/// The view in which the first axis is the one without gaps: a row-major one, turned round.
+/// Returns a column-major view: the first axis has stride 1.
 pub fn turned(shape: &[usize]) -> View {
     let reversed: Vec<_> = shape.iter().rev().copied().collect();
     let strides = View::row_major(&reversed).strides.into_iter().rev().collect();
     View { shape: shape.to_vec(), strides, offset: 0 }
 }
 
-/// Says where two tensors differ, if they do by more than the specification allows.
+/// Describes where two tensors differ by more than the specification allows, or returns `None`.
 pub fn difference(cpu: &Tensor, cuda: &Tensor, nan: Nan) -> Option<String> {
     if (cpu.dtype(), cpu.shape()) != (cuda.dtype(), cuda.shape()) {
         let of = |tensor: &Tensor| format!("{} {:?}", tensor.dtype(), tensor.shape());

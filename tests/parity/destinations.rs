@@ -1,4 +1,4 @@
-//! Destinations of every kind: given, in place, masked, of another dtype, at any place in a vector.
+//! Destinations of every kind: given, in place, masked, of another dtype, with any alignment.
 
 use bitlane::{BinaryOp, DType};
 
@@ -16,7 +16,7 @@ pub fn given(op: BinaryOp, dtype: DType) -> Vec<Case> {
     let plain = |view: View| Destination::Given(result, view, None);
     let block = 512 * l;
     let mut cases = Vec::new();
-    // Everything at the same place in a vector, which is not the first: there is a head.
+    // Operands and destination begin in the same lane of a vector, but not in the first: there is a head.
     for place in if l > 1 { vec![1, l / 2, l - 1] } else { vec![3] } {
         for n in [1, l - 1, l, 2 * l + 1, block + 3].into_iter().filter(|&n| n > 0) {
             let run = || dense(&[n], place);
@@ -27,7 +27,7 @@ pub fn given(op: BinaryOp, dtype: DType) -> Vec<Case> {
         cases.push(into("scalar", run(), dense(&[], 4), plain(run())));
         cases.push(into("lscalar", dense(&[], 4), run(), plain(run())));
         if l > 1 {
-            // An operand at another place is gathered; the destination has a head all the same.
+            // An operand that begins in another lane is gathered; the destination still has a head.
             for n in [2, l, 256 * l + 1] {
                 let (run, first) = (|| dense(&[n], place), dense(&[n], 0));
                 cases.push(into("gath2", run(), first.clone(), plain(run())));
@@ -53,7 +53,7 @@ pub fn given(op: BinaryOp, dtype: DType) -> Vec<Case> {
     let (full, row, column) = (dense(&matrix, 0), dense(&[8 * l], 0), dense(&[5, 1], 0));
     cases.push(into("row", full.clone(), row, plain(dense(&matrix, 2 * l))));
     cases.push(into("gen2", column, full.clone(), plain(dense(&matrix, l))));
-    // Destinations with gaps, backwards, turned round.
+    // Destinations that are strided, reversed and transposed.
     let n = 5 * l + 1;
     let run = || dense(&[n], 0);
     cases.push(into(GENERATED, run(), run(), plain(strided(&[n], &[2]))));
@@ -93,7 +93,7 @@ fn masked(result: DType, l: usize) -> Vec<Case> {
     ]
 }
 
-/// The left operand's own storage, where it can hold the result.
+/// Cases that write to the left operand's storage, if its dtype can hold the result.
 fn in_place(dtype: DType, result: DType) -> Vec<Case> {
     let l = lanes(dtype);
     if result.category() > dtype.category() {

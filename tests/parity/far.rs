@@ -1,5 +1,5 @@
-//! Elements far apart: offsets at and beyond what 32 bits count. The tensors have gigabytes, of
-//! which a few elements are touched; the model computes those alone.
+//! Elements far apart: offsets around and beyond 2^31 and 2^32. The tensors take gigabytes, but only a few of their
+//! elements are accessed, and only those are computed by the model.
 
 use bitlane::{BinaryOp, DType, Device, ErrorKind, Tensor, binary, introspect};
 
@@ -8,7 +8,7 @@ use crate::model::ops::{apply, nan_freedom, result_dtype};
 use crate::model::random::Random;
 use crate::model::view::View;
 
-/// Zeros that may be too many for a device; where they are, says so.
+/// Returns zeros, or prints a note and returns `None` if the device does not have enough memory.
 fn zeros(len: usize, dtype: DType, device: &Device) -> Option<Tensor> {
     match Tensor::zeros([len], dtype, device) {
         Ok(tensor) => Some(tensor),
@@ -24,10 +24,10 @@ fn view(shape: &[usize], strides: &[isize], offset: usize) -> View {
     View { shape: shape.to_vec(), strides: strides.to_vec(), offset }
 }
 
-/// A kernel that is generated, with 64-bit indices.
+/// Stands for any generated kernel with 64-bit indices.
 const WIDE: &str = "wide";
 
-/// The kernel that was recorded last must be one of the shape.
+/// Panics unless the kernel that was recorded last has the given shape.
 fn expect_kernel(shape: &str, op: &str, dtype: DType) {
     let ran = introspect::recorded().pop().unwrap();
     if shape == WIDE {
@@ -45,7 +45,7 @@ fn expect(dtype: DType, given: &[Bits], expected: &[Bits], nan: Nan, what: &str)
     }
 }
 
-/// Writes to a far view, reads it back, and computes with it on either side.
+/// Writes to a far view, reads it back, and computes with it as the left and as the right operand.
 fn round_trip(base: &Tensor, far: &View, kernel: &str, ops: &[BinaryOp]) {
     let (dtype, device) = (base.dtype(), base.device());
     let len = far.shape.iter().product();
@@ -53,7 +53,7 @@ fn round_trip(base: &Tensor, far: &View, kernel: &str, ops: &[BinaryOp]) {
     let (x, y) = (random.elements(dtype, len), random.elements(dtype, len));
     let [small_x, small_y] = [&x, &y].map(|run| upload(dtype, run, &far.shape, device));
     let mut place = far.of(base);
-    // Written by a copy: the destination is far.
+    // The destination is far.
     let what = format!("{dtype} {far:?}");
     binary(BinaryOp::BitwiseOr, &small_x, &small_x).out(&mut place).run().unwrap();
     expect(dtype, &download(&place), &x, Nan::Exact, &what);
@@ -69,7 +69,7 @@ fn round_trip(base: &Tensor, far: &View, kernel: &str, ops: &[BinaryOp]) {
         expect_kernel(kernel, op.name(), dtype);
         expect(result.dtype(), &download(&result), &mirrored, nan_freedom(op), &what);
     }
-    // In place, and back to zeros for whoever comes next.
+    // In place, and then reset to zeros for the next call.
     let op = BinaryOp::Add;
     place.add_assign(&small_y).unwrap();
     let sums: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| apply(op, dtype, x, y)).collect();
@@ -87,21 +87,21 @@ const OPS: [BinaryOp; 5] = [
     BinaryOp::RightShift(bitlane::Shift::Arithmetic),
 ];
 
-/// Single bytes, five billion of them.
+/// Elements of one byte, 5 GiB of them.
 pub fn bytes(device: &Device) {
     let Some(base) = zeros(5 << 30, DType::U8, device) else { return };
     let (half, full) = (1isize << 31, 1usize << 32);
-    // The last offset that 31 bits hold, and the first that they do not, in either direction.
+    // The largest offset that fits in 31 bits, and the smallest that does not, in both directions.
     round_trip(&base, &view(&[2], &[half - 1], 7), "gath2", &OPS);
     round_trip(&base, &view(&[2], &[half], 7), WIDE, &OPS);
     round_trip(&base, &view(&[2], &[1 - half], full), "gath2", &OPS);
     round_trip(&base, &view(&[2], &[-half], full), WIDE, &OPS);
-    // Between 2^31 and 2^32, and beyond it.
+    // Offsets between 2^31 and 2^32, and beyond 2^32.
     round_trip(&base, &view(&[4], &[half / 2 + 1], 1), WIDE, &OPS);
     round_trip(&base, &view(&[3], &[half + 3], 5), WIDE, &OPS);
     round_trip(&base, &view(&[3, 5], &[half, -1], 9), WIDE, &OPS);
     round_trip(&base, &view(&[2, 2, 33], &[half, half - 777, 7], 0), WIDE, &OPS);
-    // One run that begins beyond 2^32, whole vectors and not, and rows that do.
+    // Contiguous views that begin beyond 2^32, aligned and not, and rows beyond 2^31.
     round_trip(&base, &view(&[1000], &[1], full + 64), "contig", &OPS);
     round_trip(&base, &view(&[1000], &[1], full + 5), "gath2", &OPS);
     round_trip(&base, &view(&[16], &[1], (5 << 30) - 16), "contig", &OPS);
@@ -124,7 +124,7 @@ fn masks(base: &Tensor) {
     assert_eq!(out.to_vec::<u8>().unwrap(), [11, 2, 13]);
 }
 
-/// Wider elements: offsets that 31 bits count in elements, but 32 bits do not in bytes.
+/// Wider elements: offsets that fit in 31 bits in elements, but not in 32 bits in bytes.
 pub fn wide_elements(device: &Device) {
     let Some(base) = zeros((1 << 31) + 100, DType::I32, device) else { return };
     let half = 1isize << 31;
@@ -138,7 +138,7 @@ pub fn wide_elements(device: &Device) {
     gradient(device);
 }
 
-/// The gradient of copysign, whose offsets are 64 bits wide anyway.
+/// The gradient of copysign with far operands.
 fn gradient(device: &Device) {
     let Some(base) = zeros((1 << 32) + 10, DType::BF16, device) else { return };
     let far = view(&[3], &[1 << 31], 2);
@@ -153,6 +153,6 @@ fn gradient(device: &Device) {
     let (gx, _) = place.copysign_grad(1.0, &g).unwrap();
     assert_eq!(download(&gx), [0xc000, 0x4040, 0xc080], "x is far");
     let (gx, _) = g.copysign_grad(&place, &place).unwrap();
-    // The sign is turned where y is negative, and the gradient there is −1.
+    // The sign is flipped where y is negative, and the incoming gradient there is −1.
     assert_eq!(download(&gx), [one(false); 3], "y and the gradient are far");
 }

@@ -1,4 +1,4 @@
-//! Every launch fails: every operation must say so, and none may find another way.
+//! Every launch fails: every operation must report it, and none may succeed in another way.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::model::ops::is_defined;
 use crate::runner::{Runner, kernel_name};
 use crate::virtual_driver::Driver;
 
-/// A launch that the driver refuses, with the code for an invalid value.
+/// The code with which the driver refuses launches: invalid value.
 const REFUSED: u32 = 1;
 
 fn refused(what: impl Fn() -> String, outcome: Result<Tensor>) {
@@ -19,7 +19,7 @@ fn refused(what: impl Fn() -> String, outcome: Result<Tensor>) {
     }
 }
 
-/// Calls of everything that launches, in every dtype.
+/// Calls every operation that launches, in every dtype, and returns the number of calls.
 pub fn no_launch_no_result(runner: &Runner, driver: &Driver) -> usize {
     let view = |dtype: DType| runner.data(dtype).lhs.0[1].narrow(0, 0, 33).unwrap();
     let prepared: Vec<_> = DType::ALL
@@ -41,7 +41,7 @@ pub fn no_launch_no_result(runner: &Runner, driver: &Driver) -> usize {
             refused(|| what("side by side"), binary(op, &x, &x).run());
             calls += 1;
             if !written.contains(&(kernel_name(op), dtype.name())) {
-                // Every form would be another kernel to compile.
+                // Each further form would need another kernel to be compiled.
                 continue;
             }
             refused(|| what("backwards"), binary(op, &x, &backwards).run());

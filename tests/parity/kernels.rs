@@ -1,4 +1,4 @@
-//! Every kernel that is written by hand, and a share of those that are generated.
+//! Every hand-written kernel, and a sample of the generated ones.
 
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,15 +11,15 @@ use crate::runner::{Runner, shape_under};
 use crate::virtual_driver::Driver;
 use crate::{alone, cuda, destinations, expect_nothing_found, far, faults, promoted, say, unary};
 
-/// The largest call, in elements, that runs on kernels it would not take by itself.
+/// The largest call, in elements, for which kernel selection is overridden.
 const FORCED_LEN: usize = 2100;
 
-/// The cases of one module, apart: those that take kernels written by hand, and those that are generated for.
+/// Returns the cases of one module: those that run on hand-written kernels, and those that run on generated ones.
 fn cases_under(module: &Module, force: Force) -> (Computed, [Vec<Case>; 2]) {
     let op: BinaryOp = module.op().parse().unwrap();
     let dtype: DType = module.dtype().parse().unwrap();
     let cases = cases::fresh(op, dtype).into_iter().chain(destinations::given(op, dtype));
-    // Nothing is forced on large calls, nor on those that would run as they have already.
+    // Skips large calls, and those that the override does not affect.
     let is_new = |case: &Case| {
         force == Force::NOTHING
             || case.len() <= FORCED_LEN && shape_under(case, force) != case.shape
@@ -57,8 +57,9 @@ pub fn every_written_kernel_computes_what_the_cpu_does() {
     expect_nothing_found(&device);
 }
 
-/// Each case is another kernel to compile, so every second module takes one of its cases as it is, and one that is made
-/// to go element by element or with 64-bit offsets. Other modules take other cases, and so does the next run.
+/// Each case needs a kernel to be compiled. So every second module runs one of its cases without an override, and one
+/// with a kernel whose loops count elements or that has 64-bit indices. The cases differ between modules and between
+/// runs.
 pub fn kernels_generated_for_binary_operations() {
     with_generated("kernels for binary operations", |runner| {
         let turn = turn();
@@ -105,7 +106,7 @@ pub fn kernels_generated_for_pairs_of_dtypes() {
     });
 }
 
-/// Compares both sides, and says how many kernels that took.
+/// Compares both sides, and prints the number of kernels that were generated.
 fn with_generated(what: &str, run: impl FnOnce(&Runner)) {
     let device = cuda();
     let _alone = alone();
@@ -117,7 +118,7 @@ fn with_generated(what: &str, run: impl FnOnce(&Runner)) {
     expect_nothing_found(&device);
 }
 
-/// Which of the many cases are taken: others in every run, or those that `BITLANE_TURN` names.
+/// Returns the number that selects cases: a different one in every run, or the value of `BITLANE_TURN`.
 fn turn() -> usize {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as usize % 1000;
     let turn = std::env::var("BITLANE_TURN").ok().and_then(|turn| turn.parse().ok()).unwrap_or(now);
@@ -125,11 +126,11 @@ fn turn() -> usize {
     turn
 }
 
-/// How many kernels were executed of how many there are; fails unless it was all of them.
+/// Prints how many of the hand-written kernels were executed, and panics unless all of them were.
 fn report(runner: &Runner, driver: Option<&Driver>) {
     let all: BTreeSet<_> = introspect::modules().iter().flat_map(Module::kernels).collect();
     let executed: BTreeSet<_> = match driver {
-        // The driver's own count, of kernels that really took instructions.
+        // The driver's own record of the kernels that executed instructions.
         Some(driver) => driver
             .kernels()
             .into_iter()

@@ -1,10 +1,9 @@
-//! CPU and CUDA compute the same, bit for bit: every kernel there is, in sizes around the edges of
-//! its vectors and blocks, on views of every kind, into destinations of every kind.
+//! Checks that CPU and CUDA compute the same bits: every hand-written kernel and a sample of the generated ones, in
+//! sizes around their vector and block boundaries, on views of every kind, into destinations of every kind.
 //!
-//! What may differ is what the specification leaves open: the bits of a NaN that arithmetic made.
-//! On the virtual driver this proves the kernels' logic and the host code, and nothing about speed
-//! or about the vendor's driver and assembler, which take no part. Without a device to compare with,
-//! these tests are shown as ignored.
+//! Only what the specification leaves open may differ: the sign and payload of a NaN produced by arithmetic. On the
+//! virtual driver this tests the kernels' logic and the host code, but neither speed nor NVIDIA's driver and assembler,
+//! which are not involved. Without a device to compare with, the tests are shown as ignored.
 
 #[cfg(unix)]
 mod cases;
@@ -54,20 +53,20 @@ use bitlane::Device;
 #[cfg(unix)]
 use crate::virtual_driver::{Driver, is_isolated};
 
-/// Says something that the harness does not swallow.
+/// Prints a line that the test harness does not capture.
 #[cfg(unix)]
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "bitlane parity: {text}");
 }
 
-/// What a kernel is made to be holds for all threads, and so do faults: one test at a time.
+/// Makes tests run one at a time, because overrides of kernel selection and faults affect all threads.
 #[cfg(unix)]
 fn alone() -> MutexGuard<'static, ()> {
     static GATE: Mutex<()> = Mutex::new(());
     GATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The CUDA device, which `main` has found to be there.
+/// Returns the CUDA device, whose existence `main` has checked.
 #[cfg(unix)]
 fn cuda() -> Device {
     found().expect("a CUDA device to compare with")
@@ -78,7 +77,7 @@ fn found() -> Option<Device> {
     devices::devices().into_iter().find(|device| *device != Device::cpu())
 }
 
-/// What the sanitizer of a virtual driver has to say, and whether everything was freed.
+/// Checks that a virtual driver's sanitizer has reported nothing and that all memory is freed.
 #[cfg(unix)]
 fn expect_nothing_found(device: &Device) {
     device.synchronize().unwrap();
@@ -91,7 +90,7 @@ fn expect_nothing_found(device: &Device) {
 #[cfg(unix)]
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
-    // A process for the body of one test opens a device of its own.
+    // A process that runs the body of one test opens a device of its own.
     let ignored = !is_isolated() && found().is_none();
     let mut tests = trials! { ignored
         kernels {
@@ -119,7 +118,7 @@ fn main() {
     libtest_mimic::run(&arguments, tests).exit();
 }
 
-/// The virtual driver is for Unix.
+/// The virtual driver supports Unix only.
 #[cfg(not(unix))]
 fn main() {
     eprintln!("parity: nothing is tested, the virtual driver is for Unix");

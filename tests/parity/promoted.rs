@@ -1,4 +1,4 @@
-//! Operands of every pair of dtypes, under every rulebook, through the kernels that convert.
+//! Operands of every pair of dtypes, under every rulebook, on kernels that convert.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::runner::{Kernel, Runner};
 
 const RULES: [Rules; 4] = [Rules::Paddle, Rules::Torch, Rules::NumPy, Rules::Jax];
 
-/// Pairs of dtypes for one operation. Every pair is a kernel to compile, so each operation takes its share of
-/// them, two layouts of each, and others in another turn.
+/// Pairs of dtypes for one operation. Every pair needs a kernel to be compiled, so each operation runs a share of the
+/// pairs, with two layouts each, and a different share in another turn.
 pub fn pairs(runner: &Runner, index: usize, turn: usize) {
     let all = DType::ALL.iter().flat_map(|&lhs| DType::ALL.iter().map(move |&rhs| (lhs, rhs)));
     for (at, (lhs, rhs)) in all.filter(|(lhs, rhs)| lhs != rhs).enumerate() {
@@ -34,7 +34,7 @@ fn pair(
     seen: &mut BTreeSet<String>,
 ) {
     let (x, y) = (&runner.data(lhs).lhs, &runner.data(rhs).rhs);
-    // Side by side, broadcast at odd places, and with a 0-d tensor, whose dtype may count less.
+    // Contiguous, reversed and broadcast, and with a 0-d tensor, whose dtype may have a lower priority.
     let layouts = [
         (dense(&[37], 0), dense(&[37], 0)),
         (strided(&[5, 9], &[-9, -1]), dense(&[9], 3)),
@@ -44,7 +44,7 @@ fn pair(
     for at in [turn % 2, 2 + turn / 2 % 2] {
         let (l, r) = &layouts[at];
         let views = |side: usize| (l.of(&x.0[side]), r.of(&y.0[side]));
-        // Rules that agree on what is computed lead to the same launch.
+        // Rulebooks that agree on the dtypes of the computation lead to the same launch.
         let general = |op: BinaryOp| {
             let (x, y) = views(0);
             format!("{:?}", result_type(op, &x, &y, rules).map_err(|error| error.kind()))
@@ -62,7 +62,7 @@ fn pair(
     }
 }
 
-/// The comparisons that are exact over all integers: an unsigned 64-bit one with a signed one.
+/// The comparisons that are exact between `u64` and signed integers.
 pub const EXACT: [BinaryOp; 6] = [
     BinaryOp::Equal,
     BinaryOp::NotEqual,

@@ -1,4 +1,4 @@
-//! Runs calls on both sides, compares, and takes down which kernels ran.
+//! Runs calls on both sides, compares the results, and records which kernels ran.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,22 +14,22 @@ use crate::model::element::Nan;
 use crate::model::ops::{nan_freedom, result_dtype};
 use crate::model::random::Random;
 
-/// Disagreements beyond this many are not kept.
+/// The maximum number of differences that are reported.
 const ENOUGH: usize = 20;
 
-/// The kernel that a call must take.
+/// The kernel on which a call must run.
 #[derive(Debug)]
 pub enum Kernel {
-    /// One that is written by hand, by name.
+    /// The hand-written kernel of this name.
     Written(String),
-    /// Any that is generated.
+    /// Any generated kernel.
     Generated,
 }
 
-/// The two sides, their data, and what has come out so far.
+/// The two sides, their data, and the results so far.
 pub struct Runner {
     pub devices: [Device; 2],
-    /// The names of all kernels that are written by hand.
+    /// The names of all hand-written kernels.
     written: BTreeSet<String>,
     data: Vec<OnceLock<Data>>,
     launched: Mutex<BTreeSet<String>>,
@@ -53,17 +53,17 @@ impl Runner {
         self.data[dtype as usize].get_or_init(|| Data::new(dtype, &self.devices))
     }
 
-    /// How many calls were compared.
+    /// Returns the number of calls that were compared.
     pub fn calls(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// The kernels that the crate says it has launched.
+    /// Returns the kernels that the crate reports as launched.
     pub fn launched(&self) -> BTreeSet<String> {
         self.launched.lock().unwrap().clone()
     }
 
-    /// How many kernels were launched that are not written by hand.
+    /// Returns the number of generated kernels that were launched.
     pub fn generated(&self) -> usize {
         self.launched.lock().unwrap().difference(&self.written).count()
     }
@@ -164,14 +164,14 @@ impl Runner {
                         Some(mask) => call.mask(&mask.of(&to[1].0[side])).run()?,
                         None => call.run()?,
                     };
-                    // Gaps and all.
+                    // The whole storage, to compare also the elements that must not be written.
                     Ok(storage.clone())
                 }
             }
         });
     }
 
-    /// What a destination, and a mask, are views of. There is room behind a destination.
+    /// Returns the storages of a destination and of its mask. That of a destination is larger than needed.
     fn storages(&self, data: &Data, to: &Destination) -> Vec<Pair> {
         let mut random = Random::new(7);
         let mut any = |dtype: DType, len: usize| {
@@ -218,7 +218,7 @@ impl Runner {
     }
 }
 
-/// The operation as kernels are called after it: both kinds of left shift are the same.
+/// Returns the operation's name in the names of kernels: both kinds of left shift share one.
 pub fn kernel_name(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::LeftShift(_) => "bitwise_left_shift",
@@ -226,14 +226,14 @@ pub fn kernel_name(op: BinaryOp) -> &'static str {
     }
 }
 
-/// The shape of the kernel that a case takes if it is made to take another one.
+/// Returns the shape of the kernel on which a case runs under an override.
 pub fn shape_under(case: &Case, force: Force) -> &'static str {
     let numbers = [&case.lhs, &case.rhs].iter().any(|o| matches!(o, Operand::Number(_)));
     match force {
         Force::NOTHING => case.shape,
         Force::GATHER if numbers || case.shape == GENERATED => case.shape,
         Force::GATHER => match case.shape {
-            // Five loops, the inner one of which is a single vector.
+            // Five loops, of which the innermost is a single vector.
             "gen4" if case.rank() == 5 => "gath8",
             "gen4" | "gath4" => "gath4",
             "gen8" | "gath8" => "gath8",

@@ -1,5 +1,5 @@
-//! Many threads on many streams: a program whose every step runs on another stream, over tensors
-//! that all streams read and write, ends as it does on the CPU, whenever the work really happens.
+//! Many threads on many streams: a program whose steps run on different streams, over tensors that all streams read and
+//! write, gives the same results as on the CPU, whenever the queued work is executed.
 
 use std::thread;
 
@@ -14,7 +14,7 @@ const THREADS: u64 = 4;
 const STEPS: usize = 150;
 const LEN: usize = 1500;
 
-/// A random program over tensors of its own and some that all programs read.
+/// Runs a random program over tensors of its own and some that all programs read.
 fn program(seed: u64, streams: &[Device], shared: &[Tensor]) -> Vec<Vec<Bits>> {
     let mut random = Random::new(seed);
     let mut own: Vec<_> = (0..5)
@@ -32,9 +32,9 @@ fn program(seed: u64, streams: &[Device], shared: &[Tensor]) -> Vec<Vec<Bits>> {
         let y = own.get(other).unwrap_or_else(|| &shared[other - own.len()]).clone();
         let target = random.below(own.len());
         match random.below(4) {
-            // A new tensor takes the place of an old one, which may still be in use elsewhere.
+            // Replaces a tensor that may still be in use on another stream.
             0 => own[target] = binary(op, &x, &y).run().unwrap(),
-            // A destination that overlaps what is read goes through a temporary.
+            // A destination that overlaps an operand is written through a temporary.
             1 => {
                 let tail = x.narrow(0, 1, LEN - 1).unwrap();
                 let mut out = own[target].narrow(0, 0, LEN - 1).unwrap();
@@ -48,7 +48,7 @@ fn program(seed: u64, streams: &[Device], shared: &[Tensor]) -> Vec<Vec<Bits>> {
     own.iter().map(download).collect()
 }
 
-/// One program per thread, at the same time.
+/// Runs one program per thread, concurrently.
 fn programs(streams: &[Device]) -> Vec<Vec<Vec<Bits>>> {
     let mut random = Random::new(1);
     let shared: Vec<_> = streams

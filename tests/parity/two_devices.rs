@@ -1,4 +1,4 @@
-//! Two devices: each computes the same, neither takes the other's tensors, and copies arrive.
+//! Two devices: both compute the same, neither accepts the other's tensors, and copies between them are correct.
 
 use bitlane::{BinaryOp, DType, Device, ErrorKind, Tensor, binary};
 
@@ -7,7 +7,7 @@ use crate::model::ops::is_defined;
 use crate::model::random::Random;
 use crate::virtual_driver::isolated;
 
-/// A process with two devices. It shares the compiled kernels of the whole run.
+/// Runs a test in a process with two devices, which shares the compiled kernels of the whole run.
 fn with_two_devices(name: &str, body: impl FnOnce(&[Device; 2])) {
     let cache = std::env::var("BITLANE_CACHE").ok();
     let mut variables = vec![("VCUDA_DEVICES", "2"), ("VCUDA_ASYNC", "seed:11")];
@@ -92,7 +92,7 @@ pub fn both_compute_the_same_at_the_same_time() {
             }
             results
         };
-        // Four threads, two to a device, so that contexts change hands all the time.
+        // Four threads, two per device.
         let results = std::thread::scope(|scope| {
             let threads = [0, 1, 0, 1].map(|at: usize| {
                 let (device, work) = (&devices[at], &work);

@@ -1,4 +1,4 @@
-//! Operations on one operand, sums, and the gradient of copysign.
+//! Unary operations, reductions, and the gradient of copysign.
 
 use bitlane::introspect::Force;
 use bitlane::{DType, Result, Tensor};
@@ -8,7 +8,7 @@ use crate::model::element::{Bits, Nan, Number, encode_float};
 use crate::model::view::View;
 use crate::runner::{Kernel, Runner};
 
-/// Views for one operand: whole blocks, odd places, turned round, standing still.
+/// Views of one operand: contiguous at different alignments, broadcast, and transposed.
 fn views(dtype: DType) -> Vec<View> {
     let l = lanes(dtype);
     vec![
@@ -39,7 +39,7 @@ pub fn all(runner: &Runner, dtype: DType) {
         let what = || format!("a copy of {dtype}, {view:?}");
         runner.agree(generated, Nan::Exact, what, |side| view.of(&data.lhs.0[side]).copy());
     }
-    // A destination that overlaps what is read is written by a copy from where it was computed.
+    // A destination that overlaps an operand is written by a copy from a temporary.
     let l = lanes(dtype);
     for n in [2, l + 1, 1024 * l + l + 3] {
         let storage = Pair::new(dtype, &data.elements[..n + 1], &runner.devices);
@@ -71,10 +71,10 @@ pub fn all(runner: &Runner, dtype: DType) {
     );
     let views = [dense(&[1024 * l + 3], 0), dense(&[300], 1), turned(&[3, 5, 7])];
     for (at, (name, function)) in UNARY.into_iter().enumerate() {
-        // Over the dtypes, every operation meets every view.
+        // Over all dtypes, every operation is run on every view.
         let view = &views[(at + dtype as usize) % views.len()];
         let what = || format!("{name} of {dtype}, {view:?}");
-        // A dtype without the operation is refused on both sides.
+        // If the dtype does not support the operation, both sides must return the same error.
         runner.agree(None, Nan::Exact, what, |side| function(&view.of(&data.lhs.0[side])));
     }
     if dtype.is_float() {
@@ -82,11 +82,11 @@ pub fn all(runner: &Runner, dtype: DType) {
     }
 }
 
-/// What sums are made to do: nothing, one thread for each, many threads for each, more stages.
+/// The overrides under which sums are run: none, one thread per sum, many threads per sum, more stages.
 pub const SUMS: [Force; 4] =
     [Force::NOTHING, Force::THREAD_SUMS, Force::BLOCK_SUMS, Force::SMALL_SEGMENTS];
 
-/// Sums over rows, columns and everything, of any elements at all.
+/// Sums and extremes over rows, columns and all dimensions, of arbitrary elements.
 pub fn sums(runner: &Runner, dtype: DType, force: Force) {
     let data = runner.data(dtype);
     let cases: [(View, &[usize]); 6] = [
@@ -101,10 +101,10 @@ pub fn sums(runner: &Runner, dtype: DType, force: Force) {
         let what = || format!("the sum of {dtype}, {view:?} over {axes:?}, {force:?}");
         let generated = Some(&Kernel::Generated);
         runner.agree(generated, Nan::Any, what, |side| view.of(&data.lhs.0[side]).sum(axes));
-        // Over the dtypes, each meets every case.
+        // Over all dtypes, every reduction is run on every case.
         let (name, function) = EXTREMES[(at + dtype as usize) % EXTREMES.len()];
         let what = || format!("{name} of {dtype}, {view:?} over {axes:?}, {force:?}");
-        // A dtype without an order is refused on both sides.
+        // If the dtype has no order, both sides must return the same error.
         runner.agree(None, Nan::Any, what, |side| function(&view.of(&data.lhs.0[side]), axes));
     }
 }
@@ -114,7 +114,7 @@ type Reduction = fn(&Tensor, &[usize]) -> Result<Tensor>;
 const EXTREMES: [(&str, Reduction); 4] =
     [("max", Tensor::max), ("min", Tensor::min), ("any", Tensor::any), ("all", Tensor::all)];
 
-/// The gradient, of small whole numbers where it is summed.
+/// The gradient of copysign. Where it is summed, the incoming gradient consists of small integers.
 fn copysign_grad(runner: &Runner, dtype: DType) {
     let whole = |at: usize| -> Bits {
         let value = (at * 7 % 23) as i128 - 11;

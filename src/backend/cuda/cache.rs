@@ -1,9 +1,8 @@
-//! Compiled kernels on the disk, so that only the first process on a machine compiles.
+//! The on-disk cache of compiled kernels, so that only the first process on a machine compiles them.
 //!
-//! The folder is `bitlane` in the user's cache folder; `BITLANE_CACHE` names another, or is `off`. It may
-//! be one that can only be read, filled in advance. Nothing that goes wrong here is an error: a kernel
-//! that cannot be read is compiled, and one that cannot be written is compiled again next time, both of
-//! which are traced.
+//! The folder is `bitlane` in the user's cache directory. `BITLANE_CACHE` names another folder, or disables the cache
+//! if it is `off`. The folder may be read-only and filled in advance. Failures here are not errors for the caller: a
+//! kernel that cannot be read is compiled, and one that cannot be written is compiled again next time. Both are traced.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
@@ -20,32 +19,32 @@ use tempfile::NamedTempFile;
 use super::nvrtc::Target;
 use super::trace::{trace_debug, trace_warning};
 
-/// Names the folder, or switches the cache off.
+/// The environment variable that names the folder or disables the cache.
 const VARIABLE: &str = "BITLANE_CACHE";
 
-/// What the files may take up together; the oldest go first. All kernels for one architecture are
-/// a fifth of this.
+/// The limit on the total size of the files, in bytes; the oldest files are removed first. All kernels for one
+/// architecture take a fifth of this.
 const LIMIT: u64 = 256 << 20;
 
-/// The length of a checksum, which comes before the code.
+/// The length of the checksum that precedes the code in a file.
 const CHECKSUM: usize = blake3::OUT_LEN;
 
-/// How the names of files begin that are being written.
+/// The prefix of the names of files that are still being written.
 const UNFINISHED: &str = ".bitlane-unfinished-";
 
 /// A folder of compiled kernels.
 pub(super) struct Cache {
     folder: PathBuf,
     limit: u64,
-    /// Bytes that were stored since the folder was last looked through, and at first as many as that takes.
+    /// Bytes stored since the folder was last scanned. It starts at `limit`, so that the first store scans the folder.
     unseen: AtomicU64,
 }
 
-/// Everything that a compiled module depends on, as the name of its file.
+/// Returns the file name of a compiled module: a hash of everything that the module depends on.
 pub(super) fn key(source: &str, options: &[String], target: Target, version: (i32, i32)) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |bytes: &[u8]| {
-        // The length keeps neighbouring parts apart.
+        // The length prefix keeps adjacent parts distinct.
         hasher.update(&(bytes.len() as u64).to_le_bytes());
         hasher.update(bytes);
     };
@@ -58,18 +57,18 @@ pub(super) fn key(source: &str, options: &[String], target: Target, version: (i3
     format!("{}.bin", hasher.finalize().to_hex())
 }
 
-/// The cache of this process, if it has one.
+/// Returns the cache of this process, or `None` if it is disabled or cannot be opened.
 pub(super) fn cache() -> Option<&'static Cache> {
     static CACHE: OnceLock<Option<Cache>> = OnceLock::new();
     CACHE.get_or_init(|| Cache::from_setting(env::var_os(VARIABLE).as_deref())).as_ref()
 }
 
-/// The folder of the cache of this process, if it has one.
+/// Returns the folder of this process's cache, or `None` if there is no cache.
 pub(crate) fn folder() -> Option<&'static Path> {
     cache().map(|cache| &*cache.folder)
 }
 
-/// Stores PTX that was compiled elsewhere, where a first call will look for it.
+/// Stores PTX that was compiled elsewhere under the key that the first call will look up.
 pub(crate) fn keep(
     source: &str,
     options: &[String],
@@ -102,7 +101,7 @@ impl Cache {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&folder)?;
-        // What others may write, others could have the device run. Root could anyway.
+        // Whoever can write to the folder can make this process run their code on the device. Root could anyway.
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
@@ -116,7 +115,7 @@ impl Cache {
         Ok(Cache { folder, limit, unseen: AtomicU64::new(limit) })
     }
 
-    /// The code stored under a key, if it is there and whole.
+    /// Returns the code stored under a key, or `None` if it is missing or damaged.
     pub(super) fn load(&self, key: &str) -> Option<Vec<u8>> {
         let path = self.folder.join(key);
         let (mut file, len) = open_file(&path)
@@ -138,19 +137,19 @@ impl Cache {
             let _ = fs::remove_file(path);
             return None;
         }
-        // What is used stays: the oldest go first.
+        // Marks the file as recently used, because `trim` removes the oldest files first.
         let _ = file.set_modified(SystemTime::now());
         content.drain(..CHECKSUM);
         Some(content)
     }
 
-    /// Stores code under a key, whole or not at all.
+    /// Stores code under a key, atomically.
     pub(super) fn store(&self, key: &str, code: &[u8]) -> io::Result<()> {
         let mut file = temporary(&self.folder)?;
         file.write_all(checksum_of(key, code).as_bytes())?;
         file.write_all(code)?;
         file.persist(self.folder.join(key))?;
-        // Looking at every file takes longer than writing one, so it is done once in a while.
+        // Scanning the folder takes longer than writing one file, so it is done only once in a while.
         let written = code.len() as u64;
         if self.unseen.fetch_add(written, Ordering::Relaxed) + written <= self.limit / 16 {
             return Ok(());
@@ -159,7 +158,7 @@ impl Cache {
         self.trim()
     }
 
-    /// Removes the oldest files until the rest is within the limit, with room for some more.
+    /// If the files exceed the limit, removes the oldest until at most three quarters of it are in use.
     fn trim(&self) -> io::Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -185,7 +184,7 @@ impl Cache {
     }
 }
 
-/// The user that this process runs as.
+/// Returns the effective user ID of this process.
 #[cfg(unix)]
 fn user() -> u32 {
     unsafe extern "C" {
@@ -194,8 +193,8 @@ fn user() -> u32 {
     geteuid()
 }
 
-/// Opens a file for reading, and gives its length. Opening a pipe would wait for its other end, so
-/// whatever is no plain file is refused before. Nobody but the user can put one there in between.
+/// Opens a regular file for reading and returns its length. Opening a FIFO would block until its other end is opened,
+/// so anything but a regular file is refused first. Only the user or root can replace the file between check and open.
 fn open_file(path: &Path) -> io::Result<(File, u64)> {
     let data = fs::metadata(path)?;
     if !data.is_file() {
@@ -204,12 +203,12 @@ fn open_file(path: &Path) -> io::Result<(File, u64)> {
     Ok((File::open(path)?, data.len()))
 }
 
-/// A file that is gone when it is dropped.
+/// Creates a temporary file that is deleted on drop.
 fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)
 }
 
-/// Whether a file is one of the cache's: whatever else is in the folder is none of its business.
+/// Whether a file belongs to the cache. Other files in the folder are left alone.
 fn is_ours(name: &OsStr) -> bool {
     let is_hex =
         |name: &str| name.len() == 2 * CHECKSUM && name.bytes().all(|b| b.is_ascii_hexdigit());
@@ -217,14 +216,14 @@ fn is_ours(name: &OsStr) -> bool {
     name.starts_with(UNFINISHED) || name.strip_suffix(".bin").is_some_and(is_hex)
 }
 
-/// Of the code and of its name, so that no file can stand in for another.
+/// Hashes the code together with its key, so that a file renamed to another key is rejected.
 fn checksum_of(key: &str, code: &[u8]) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(key.as_bytes()).update(code);
     hasher.finalize()
 }
 
-/// Another process may have been quicker.
+/// Removes a file, which another process may have removed already.
 fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -272,7 +271,7 @@ mod tests {
     fn the_oldest_make_room() {
         let (_folder, cache) = cache(1000);
         let names = ["a", "b", "c", "d"].map(|digit| format!("{}.bin", digit.repeat(64)));
-        // Files of others are neither counted nor removed.
+        // Files that the cache did not create are neither counted nor removed.
         let theirs = ["thesis.dat", "a.bin", ".tmp123"].map(|name| cache.folder.join(name));
         for path in &theirs {
             fs::write(path, [7; 5000]).unwrap();
@@ -287,7 +286,7 @@ mod tests {
         let left = names.each_ref().map(|name| cache.load(name).is_some());
         assert_eq!(left, [false, false, true, true]);
         assert!(theirs.iter().all(|path| path.exists()));
-        // A file that was never finished is old one day.
+        // Unfinished files are removed like any others.
         fs::write(cache.folder.join(format!("{UNFINISHED}x")), [7; 5000]).unwrap();
         cache.trim().unwrap();
         assert!(!cache.folder.join(format!("{UNFINISHED}x")).exists());
@@ -317,7 +316,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| sender.send(cache.load("a.bin")).unwrap());
             let answer = receiver.recv_timeout(std::time::Duration::from_secs(20));
-            // Lets the other thread go on if it waits for somebody to write.
+            // Unblocks the other thread if it is waiting for a writer.
             let _ = File::options().read(true).write(true).open(&path);
             assert_eq!(answer, Ok(None));
         });
@@ -325,7 +324,7 @@ mod tests {
         assert_eq!(cache.load("a.bin").as_deref(), Some(&b"code"[..]));
     }
 
-    /// Root may write everywhere, so the body of the test runs as nobody then.
+    /// Root can write everywhere, so if the test runs as root, its body runs as the user nobody.
     #[cfg(unix)]
     #[test]
     fn a_folder_that_can_only_be_read_is_read() {
@@ -347,7 +346,7 @@ mod tests {
         set_mode(folder.path(), 0o755);
         set_mode(&cache.folder.join("a.bin"), 0o444);
         set_mode(&cache.folder, 0o555);
-        // The user's own, and one that root has filled for everybody.
+        // A folder of the user's own, and one that root has filled for all users.
         let owners: &[u32] = if user() == 0 { &[NOBODY, 0] } else { &[user()] };
         for &owner in owners {
             let name = "backend::cuda::cache::tests::a_folder_that_can_only_be_read_is_read";
@@ -378,7 +377,7 @@ mod tests {
         assert!(Cache::from_setting(Some(OsStr::new("off"))).is_none());
         let moved = Cache::from_setting(Some(folder.path().as_os_str())).unwrap();
         assert_eq!(moved.folder, folder.path());
-        // A file stands where the folder should be: no cache, and no error.
+        // A file where the folder should be means no cache, but no error either.
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
         assert!(Cache::from_setting(Some(file.as_os_str())).is_none());
@@ -387,7 +386,7 @@ mod tests {
     #[test]
     fn every_input_changes_the_key() {
         let key_of = |source, define: &str, target, version| {
-            // The options are those of one target, so that the key itself must tell targets apart.
+            // The options are always those of one target, so that the key itself must distinguish targets.
             let options = super::super::nvrtc::options(Target::Ptx(80), &[define.into()]);
             key(source, &options, target, version)
         };

@@ -1,4 +1,4 @@
-//! Contexts: what all streams of a device share.
+//! Contexts: the state that all streams of a device share.
 
 use std::fmt;
 use std::ptr;
@@ -17,47 +17,48 @@ use super::stream::Stream;
 use super::trace::trace_warning;
 use crate::{Error, Result};
 
-/// A context with its kernels. There is one per driver context, however it came to us.
+/// A context with its kernels. There is exactly one value per driver context, whether this crate or a user of cudarc
+/// opened it.
 pub(crate) struct Context {
     raw: sys::CUcontext,
     device: sys::CUdevice,
     ordinal: usize,
-    /// The compute capability, as 80 for 8.0.
+    /// The compute capability, such as 80 for 8.0.
     capability: u32,
     has_pools: bool,
     kernels: Kernels,
     streams: Mutex<Vec<Weak<Stream>>>,
     cudarc: CudarcContext,
-    /// What keeps the driver's context alive, unless it is cudarc's user who does.
+    /// Keeps the driver's context alive, unless the context in `cudarc` does.
     _primary: Option<Primary>,
 }
 
-// SAFETY: contexts and devices are handles of the driver, which may be used on any thread.
+// SAFETY: contexts and devices are driver handles, which may be used on any thread.
 unsafe impl Send for Context {}
-// SAFETY: as above; the driver's calls are thread-safe, and everything else is locked.
+// SAFETY: as above; driver calls are thread-safe, and all other fields are `Sync` themselves.
 unsafe impl Sync for Context {}
 
-/// A context for cudarc's users: theirs, or one that is made when they ask for it. No operation
-/// needs it, so what cudarc makes of the driver's answers matters to them alone.
+/// cudarc's view of a context: the one that its user passed in, or one created on request. No operation needs it, so
+/// cudarc's interpretation of result codes affects only its own users.
 struct CudarcContext {
     context: OnceCell<Arc<CudaContext>>,
-    /// Makes cudarc keep its streams in order, which it does only while it has made one itself.
+    /// Makes cudarc synchronise between its streams, which it does only while a stream that it created exists.
     stream: OnceCell<Arc<CudaStream>>,
 }
 
-/// Every context in use.
+/// All contexts in use.
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
-/// The streams of [`Device::cuda`](crate::Device::cuda) by ordinal, kept for the process' lifetime:
-/// whoever asks for a device again finds its kernels loaded.
+/// The streams of [`Device::cuda`](crate::Device::cuda) by ordinal, kept for the lifetime of the process so that a
+/// device that is opened again still has its kernels loaded.
 static DEVICES: Mutex<Vec<Option<Arc<Stream>>>> = Mutex::new(Vec::new());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What the locks guard is changed in single steps: a panic cannot leave it half changed.
+    // No update of the guarded data can be interrupted by a panic half-way, so poisoning is ignored.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The stream of a device, by its number, opened at the first call.
+/// Returns the stream of the device with this ordinal, opening the device on the first call.
 pub(super) fn open(ordinal: usize) -> Result<Arc<Stream>> {
     let mut devices = lock(&DEVICES);
     if let Some(Some(stream)) = devices.get(ordinal) {
@@ -70,7 +71,7 @@ pub(super) fn open(ordinal: usize) -> Result<Arc<Stream>> {
             if count == 0 { "use Device::cpu()".into() } else { format!("use 0 to {}", count - 1) },
         ));
     }
-    // Refuses what cannot compute before anything is set up on it.
+    // Reports an unusable NVRTC or device before a context is created.
     nvrtc::library()?;
     let device = device_of(ordinal)?;
     capability_of(device, ordinal)?;
@@ -88,8 +89,8 @@ pub(super) fn open(ordinal: usize) -> Result<Arc<Stream>> {
     Ok(stream)
 }
 
-/// Calls a function of cudarc that may give the error of an earlier drop, which it keeps until
-/// somebody asks: the second answer is the function's own.
+/// Calls a cudarc function, and calls it again if it fails: cudarc stores errors that occur in `Drop` and returns them
+/// from a later call. The second result is the function's own.
 pub(super) fn retry_after_deferred_error<T>(
     function: impl Fn() -> std::result::Result<T, DriverError>,
 ) -> std::result::Result<T, DriverError> {
@@ -106,7 +107,7 @@ fn device_of(ordinal: usize) -> Result<sys::CUdevice> {
 
 fn attribute_of(device: sys::CUdevice, attribute: CUdevice_attribute) -> Result<i32> {
     let mut value = 0;
-    // SAFETY: the driver is initialised, the device is one of its own, and it writes one int.
+    // SAFETY: the driver is initialised, the device handle comes from it, and it writes one int.
     unsafe { driver!(cuDeviceGetAttribute(&mut value, attribute as u32, device)) }?;
     Ok(value)
 }
@@ -125,27 +126,27 @@ fn capability_of(device: sys::CUdevice, ordinal: usize) -> Result<u32> {
     })
 }
 
-/// A compute capability as one number, 80 for 8.0, if kernels can be compiled for it. NVRTC names
-/// architectures by such numbers, so a minor version beyond 9 has none.
+/// Returns a compute capability as one number, such as 80 for 8.0, or `None` if kernels cannot be compiled for it.
+/// NVRTC names architectures by such numbers, so a minor version above 9 cannot be expressed.
 fn capability(major: i32, minor: i32) -> Option<u32> {
     let (major, minor) = (u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
     let capability = major.checked_mul(10)?.checked_add(minor)?;
     (capability >= OLDEST && minor < 10).then_some(capability)
 }
 
-/// What keeps a context of the driver alive.
+/// The reference that keeps a driver context alive.
 enum Keeper {
     Primary(Primary),
     Cudarc(Arc<CudaContext>),
 }
 
-/// A device's primary context, given back to the driver when this is dropped.
+/// A reference to a device's primary context, released on drop.
 struct Primary(sys::CUdevice);
 
 impl Primary {
     fn retain(device: sys::CUdevice) -> Result<(Primary, sys::CUcontext)> {
         let mut raw = ptr::null_mut();
-        // SAFETY: the driver is initialised, the device is one of its own, and it writes one handle.
+        // SAFETY: the driver is initialised, the device handle comes from it, and it writes one handle.
         unsafe { driver!(cuDevicePrimaryCtxRetain(&mut raw, device)) }?;
         Ok((Primary(device), raw))
     }
@@ -153,7 +154,7 @@ impl Primary {
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        // SAFETY: this value stands for one call that retained the context.
+        // SAFETY: this value owns one reference, from one successful call that retained the context.
         if let Err(error) = unsafe { driver!(cuDevicePrimaryCtxRelease_v2(self.0)) } {
             trace_warning!(%error, "a context was not released");
             let _ = error;
@@ -162,14 +163,14 @@ impl Drop for Primary {
 }
 
 impl Context {
-    /// The context behind cudarc's, the same one every time.
+    /// Returns the value for a context of cudarc, always the same one.
     pub(super) fn of(cuda: &Arc<CudaContext>) -> Result<Arc<Context>> {
         probe::driver_ready()?;
         let keeper = Keeper::Cudarc(Arc::clone(cuda));
         Context::find_or_make(cuda.cu_ctx(), cuda.cu_device(), cuda.ordinal(), keeper)
     }
 
-    /// The value that stands for a context of the driver.
+    /// Returns the existing value for a driver context, or creates it.
     fn find_or_make(
         raw: sys::CUcontext,
         device: sys::CUdevice,
@@ -202,14 +203,14 @@ impl Context {
         Ok(context)
     }
 
-    /// The stream of cudarc's user in this context, the same one every time.
+    /// Returns the value for a stream of cudarc in this context, always the same one.
     pub(super) fn stream(self: &Arc<Self>, stream: &Arc<CudaStream>) -> Result<Arc<Stream>> {
         let op = "stream";
         if stream.context().cu_ctx() != self.raw {
             let reason = format!("the stream belongs to another context than {self}");
             return Err(Error::InvalidArgument { op, reason });
         }
-        // CU_STREAM_PER_THREAD: one handle for as many streams as there are threads.
+        // CU_STREAM_PER_THREAD: one handle that denotes a different stream on every thread.
         if stream.cu_stream().addr() == 2 {
             let reason = "the per-thread default stream is another stream on every thread; \
                           make one with CudaContext::new_stream";
@@ -226,7 +227,7 @@ impl Context {
         Ok(made)
     }
 
-    /// A new stream in this context.
+    /// Creates a stream in this context.
     pub(super) fn new_stream(self: &Arc<Self>) -> Result<Arc<Stream>> {
         let made = Arc::new(Stream::new(Arc::clone(self))?);
         let mut streams = lock(&self.streams);
@@ -235,7 +236,7 @@ impl Context {
         Ok(made)
     }
 
-    /// This context as cudarc's, which from then on keeps its own streams in order.
+    /// Returns cudarc's view of this context. From then on cudarc synchronises between its own streams.
     pub(super) fn cudarc(&self) -> Result<&Arc<CudaContext>> {
         let context = self.cudarc.context.get_or_try_init(|| {
             let made = CudaContext::new(self.ordinal);
@@ -254,8 +255,7 @@ impl Context {
         Ok(context)
     }
 
-    /// Tells the device's default pool to keep what is freed, instead of giving it back to the
-    /// driver at every synchronisation.
+    /// Makes the device's default memory pool keep freed memory instead of releasing it at every synchronisation.
     fn keep_freed_memory(&self) -> Result<()> {
         if !self.has_pools() {
             return Ok(());
@@ -286,13 +286,13 @@ impl Context {
         &self.kernels
     }
 
-    /// Whether memory comes from stream-ordered pools. cudarc decides by the same question, so
-    /// memory can change hands.
+    /// Whether memory is allocated from stream-ordered pools. cudarc decides by the same device attribute, so either
+    /// side can free what the other allocated.
     pub(super) fn has_pools(&self) -> bool {
         self.has_pools
     }
 
-    /// Makes this the calling thread's current context. Every call of the driver needs it.
+    /// Makes this the calling thread's current context, as most driver calls require.
     #[inline]
     pub(super) fn bind(&self) -> Result<()> {
         let mut current = ptr::null_mut();
@@ -303,7 +303,7 @@ impl Context {
         }
     }
 
-    /// Blocks until all work in the context is done, and reports what failed.
+    /// Blocks until all work in the context is done, and reports errors of that work.
     pub(super) fn synchronize(&self) -> Result<()> {
         reclaim::retry();
         self.bind()?;
@@ -314,7 +314,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // Kernels of the modules may still be running.
+        // A module must not be unloaded while one of its kernels is running.
         if !self.kernels.is_empty() && self.synchronize().is_ok() {
             self.kernels.unload();
         }

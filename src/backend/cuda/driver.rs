@@ -1,8 +1,8 @@
-//! The driver API: its functions, how they are called, and what becomes of their errors.
+//! The driver API: its functions, how they are called, and how their result codes become errors.
 //!
-//! The functions are declared here and not taken from cudarc's bindings: those give the driver's
-//! answer as a Rust enum, and a code that the enum does not have is undefined behaviour. Here it is
-//! an integer, so a driver that is newer than the bindings may answer whatever it likes.
+//! The functions are declared here rather than taken from cudarc's bindings. Those return the result code as a Rust
+//! enum, and a code that the enum lacks is undefined behaviour. Here the code is an integer, so a driver that is newer
+//! than the bindings may return any value.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -17,25 +17,25 @@ use once_cell::sync::OnceCell;
 
 use crate::{Error, Result};
 
-/// The driver's answer to a call: 0 for success.
+/// The result code of a driver call; 0 is success.
 pub(super) type Code = c_uint;
 
 const SUCCESS: Code = 0;
 
 macro_rules! define_api {
     ($($name:ident: fn($($argument:ty),*);)*) => {
-        /// Every function of the driver that the backend calls.
-        #[allow(non_snake_case, reason = "the functions keep their names")]
+        /// The driver functions that the backend calls.
+        #[allow(non_snake_case, reason = "the fields are named after the C functions")]
         pub(super) struct Api {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> Code,)*
         }
 
         impl Api {
-            /// Looks up every function, or gives the name of the first one that is missing.
-            #[allow(non_snake_case, reason = "the functions keep their names")]
+            /// Looks up every function. The error is the name of the first one that is missing.
+            #[allow(non_snake_case, reason = "the variables are named after the C functions")]
             pub(super) fn of(library: &Library) -> std::result::Result<Api, &'static str> {
                 $(
-                    // SAFETY: the name belongs to a function of the driver with this signature.
+                    // SAFETY: the driver function of this name has this signature.
                     let $name = unsafe { library.get(stringify!($name).as_bytes()) };
                     let $name = *$name.map_err(|_| stringify!($name))?;
                 )*
@@ -83,10 +83,10 @@ define_api! {
     cuStreamWaitEvent: fn(CUstream, CUevent, c_uint);
 }
 
-/// The loaded driver. [`driver_ready`](super::probe::driver_ready) loads it.
+/// The functions of the loaded driver, set by [`driver_ready`](super::probe::driver_ready).
 pub(super) static API: OnceCell<Api> = OnceCell::new();
 
-/// The functions of the loaded driver.
+/// Returns the functions of the loaded driver.
 #[inline]
 pub(super) fn api() -> Result<&'static Api> {
     API.get().ok_or_else(not_loaded)
@@ -97,9 +97,9 @@ fn not_loaded() -> Error {
     super::probe::unavailable("the driver is not loaded", "make a device first")
 }
 
-/// Calls a function of the driver; an error names that very function.
+/// Calls a driver function and checks its result code; an error carries the function's name.
 ///
-/// The caller is in an `unsafe` block whose proof covers the call.
+/// Must be used inside an `unsafe` block whose `SAFETY` comment covers the call.
 macro_rules! driver {
     ($function:ident($($argument:expr),* $(,)?)) => {
         match $crate::backend::cuda::driver::api() {
@@ -113,20 +113,20 @@ macro_rules! driver {
 }
 pub(super) use driver;
 
-/// Turns a driver's answer into a result.
+/// Converts a result code into a `Result`.
 #[inline]
 pub(super) fn check(call: &'static str, code: Code) -> Result<()> {
     if code == SUCCESS { Ok(()) } else { Err(failed(call, code)) }
 }
 
-/// The error of a call that failed. A code without a name is named by its number.
+/// Builds the error for a failed call. A code that the driver has no name for is named by its number.
 #[cold]
 pub(super) fn failed(call: &'static str, code: Code) -> Error {
     type Describe = unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
     let describe = |function: Describe| {
         let mut text = ptr::null();
-        // SAFETY: both functions take any code, and write a pointer to a string that is never
-        // freed, or null; neither needs the driver to be initialised.
+        // SAFETY: both functions accept any code and write either null or a pointer to a NUL-terminated string that is
+        // never freed; neither needs the driver to be initialised.
         unsafe {
             let known = function(code, &mut text) == SUCCESS && !text.is_null();
             known.then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
@@ -142,13 +142,13 @@ pub(super) fn failed(call: &'static str, code: Code) -> Error {
     }
 }
 
-/// The error of a call that cudarc has made. Only the number of its code is looked at.
+/// Builds the error for a failed call made by cudarc, from the integer value of its code.
 #[cold]
 pub(super) fn failed_in_cudarc(call: &'static str, error: &DriverError) -> Error {
     failed(call, error.0 as Code)
 }
 
-/// The driver's code in an error, if it is one of the driver's.
+/// Returns the result code of a driver error, or `None` for any other error.
 pub(super) fn code_of(error: &Error) -> Option<Code> {
     match error {
         Error::Driver { code, .. } => Some(*code),
@@ -156,7 +156,7 @@ pub(super) fn code_of(error: &Error) -> Option<Code> {
     }
 }
 
-/// Whether an error is the driver's, with this code.
+/// Whether an error is a driver error with this code.
 pub(super) fn is_code(error: &Error, code: CUresult) -> bool {
     code_of(error) == Some(code as Code)
 }

@@ -1,7 +1,7 @@
-//! Memory that changes hands between this crate and its user's cudarc.
+//! Transfer of memory between this crate and cudarc.
 //!
-//! Here, and only here, cudarc calls the driver on this crate's behalf, with the user's own streams
-//! and events. What it could not do it keeps to itself until it is asked ([`in_order`]).
+//! Here, and only here, cudarc calls the driver on this crate's behalf, with the user's own streams and events. cudarc
+//! stores the errors of such calls until it is asked for them, which [`in_order`] does.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Memory of cudarc that can be lent for reading: a [`CudaSlice`], or a view of one.
+/// Device memory of cudarc that can be read: a [`CudaSlice`] or a view of one.
 ///
-/// cudarc's trait [`DevicePtr`] is safe to implement, so an address that it gives proves nothing.
-/// This trait can only be had by cudarc's own types, whose fields no safe code can forge.
+/// cudarc's trait [`DevicePtr`] is safe to implement, so the address that an implementation returns cannot be trusted.
+/// This trait is sealed: only cudarc's own types implement it, and safe code cannot forge their fields.
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ mod sealed {
 /// ```
 pub trait ReadableView<T>: DevicePtr<T> + sealed::Sealed {}
 
-/// Memory of cudarc that can be lent for writing: a [`CudaSlice`], or an exclusive view of one.
+/// Device memory of cudarc that can be read and written: a [`CudaSlice`] or a mutable view of one.
 pub trait WritableView<T>: DevicePtrMut<T> + sealed::Sealed {}
 
 impl<T> sealed::Sealed for CudaSlice<T> {}
@@ -62,82 +62,83 @@ impl<T> ReadableView<T> for CudaViewMut<'_, T> {}
 impl<T> WritableView<T> for CudaSlice<T> {}
 impl<T> WritableView<T> for CudaViewMut<'_, T> {}
 
-/// Takes over a slice's memory, with all work on it in the order of the slice's stream.
+/// Takes ownership of a slice's memory, with all work on it ordered before later work on the slice's stream.
 pub(crate) fn adopt<T: Element>(slice: CudaSlice<T>) -> Result<Storage> {
     let device = CudaDevice::on_stream(slice.stream())?;
     device.bind()?;
     let bytes = slice.num_bytes();
     if bytes == 0 {
-        // Whatever cudarc has allocated for nothing is its own to free.
+        // An empty slice may still have an allocation, which cudarc frees.
         drop(slice);
         return Storage::allocate(&Device::from_cuda(device), 0);
     }
     let stream = Arc::clone(slice.stream());
-    // cudarc makes the slice's stream wait for its other uses before it lets go of it.
+    // `leak` makes the slice's stream wait for the slice's uses on other streams.
     let address = slice.leak();
     let ordered = settle(device.stream.context(), &stream);
-    // SAFETY: the slice owned this block, allocated by cudarc as this crate does it, and has given
-    // it up; its elements are initialised, as cudarc demands of whoever makes a slice.
+    // SAFETY: the slice owned this block, which cudarc allocated as this crate does, and has given it up; its elements
+    // are initialised, as cudarc requires of whoever creates a slice.
     let memory = unsafe { CudaMemory::from_raw(&device.stream, address, bytes, Ownership::Owned) };
     ordered?;
     Ok(Storage::new(&Device::from_cuda(device), bytes, Memory::Cuda(memory)))
 }
 
-/// The address of memory, with all work on it so far before later work on a device's stream.
+/// Returns the address of memory after ordering all earlier work on it before later work on the device's stream.
 #[cfg(feature = "dlpack")]
 pub(crate) fn address_on(memory: &CudaMemory, device: &CudaDevice) -> Result<CUdeviceptr> {
     memory.before_write(&device.stream)?;
     Ok(memory.address())
 }
 
-/// Memory that somebody else owns, in order for a device's stream.
+/// Wraps memory that belongs to someone else, for use on the device's stream.
 ///
 /// # Safety
 ///
-/// As for [`CudaMemory::from_raw`] with memory that is lent, until this is dropped and the work on it is done.
+/// The requirements of [`CudaMemory::from_raw`] for memory lent for writing must hold until the returned value is
+/// dropped and the work on it is done.
 #[cfg(feature = "dlpack")]
 pub(crate) unsafe fn borrowed(
     device: &CudaDevice,
     address: CUdeviceptr,
     bytes: usize,
 ) -> CudaMemory {
-    // SAFETY: the caller's own promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { CudaMemory::from_raw(&device.stream, address, bytes, Ownership::LentForWriting) }
 }
 
-/// Makes memory that holds `len` elements a slice, in order for its stream.
+/// Converts memory that holds `len` elements into a slice on its home stream, which waits for all work on the memory.
 pub(crate) fn release<T: Element>(memory: CudaMemory, len: usize) -> Result<CudaSlice<T>> {
     let home = Arc::clone(memory.home());
     let stream = home.cudarc()?;
-    // cudarc unwraps the events that it makes for a slice. Making one here shows whether it can.
+    // cudarc unwraps the results of creating the events of a slice. Creating one here first turns the likely failure
+    // into an error.
     let probe = retry_after_deferred_error(|| stream.record_event(None));
     probe.map_err(|error| failed_in_cudarc("cuEventCreate", &error))?;
     memory.before_giving_up()?;
-    // SAFETY: the block holds `len` elements, and is given up below. If cudarc panics after all it
-    // has made no slice, and the block is still the memory's to free.
+    // SAFETY: the block holds `len` elements, and its ownership is given up below. If cudarc panics nevertheless, no
+    // slice exists and `memory` still owns the block.
     let mut slice = unsafe { stream.upgrade_device_ptr(memory.address(), len) };
     memory.give_up();
-    // To cudarc the slice is new and nobody has written it; this tells it of the work so far, so
-    // that its other streams wait for that.
+    // cudarc takes the slice for unused memory. This records the work so far as a write, so that its other streams wait
+    // for it.
     drop(slice.device_ptr_mut(stream));
     settle(home.context(), stream)?;
     Ok(slice)
 }
 
-/// Whether cudarc has put its streams in order: what it could not do it keeps to itself.
+/// Returns the error that cudarc has stored if it could not order its streams.
 fn in_order(stream: &CudaStream) -> Result<()> {
     let outcome = stream.context().check_err();
     outcome.map_err(|error| failed_in_cudarc("cuStreamWaitEvent or cuEventRecord", &error))
 }
 
-/// Makes sure that the work which cudarc was to put in order is in order, or over: where it could
-/// not record an event or have it waited for, this waits. If that fails too the context is broken,
-/// and no work goes on in it.
+/// Makes sure that the work that cudarc was to order is ordered or finished: if cudarc could not record an event or
+/// wait for one, this waits for the context. If that fails too, the context is broken and no work continues in it.
 fn settle(context: &Context, stream: &CudaStream) -> Result<()> {
     in_order(stream).or_else(|_| context.synchronize())
 }
 
-/// Lends a view to a function, as a tensor that `wrap` makes of it and that can be read.
+/// Lends a view to a function as a read-only tensor, which `wrap` creates from its storage.
 pub(crate) fn lend<T: Element, V: ReadableView<T>, R>(
     view: &V,
     wrap: impl FnOnce(Storage) -> Tensor,
@@ -145,12 +146,12 @@ pub(crate) fn lend<T: Element, V: ReadableView<T>, R>(
 ) -> Result<R> {
     let stream = Arc::clone(view.stream());
     let device = CudaDevice::on_stream(&stream)?;
-    // Dropped after the loan: tells cudarc of the reads.
+    // Dropped after the loan, to record its reads with cudarc.
     let (address, record) = view.device_ptr(&stream);
     in_order(&stream)?;
     let (lent, reading) = (device.clone(), Ownership::LentForReading);
-    // SAFETY: the view has its elements at this address, in order for its stream, and is borrowed
-    // for longer than the loan lasts; nothing writes to memory that is lent for reading.
+    // SAFETY: the view's elements are at this address, its stream waits for all earlier work on them, and it is
+    // borrowed for longer than the loan; nothing writes to memory that is lent for reading.
     let loan = unsafe { Loan::new::<T>(lent, address, view.len(), reading, wrap) }?;
     let result = function(&loan.tensor);
     drop(loan);
@@ -158,7 +159,7 @@ pub(crate) fn lend<T: Element, V: ReadableView<T>, R>(
     settle(device.stream.context(), &stream).and(result)
 }
 
-/// Lends a view to a function, as a tensor that `wrap` makes of it and that can be written.
+/// Lends a view to a function as a writable tensor, which `wrap` creates from its storage.
 pub(crate) fn lend_mut<T: Element, V: WritableView<T>, R>(
     view: &mut V,
     wrap: impl FnOnce(Storage) -> Tensor,
@@ -167,12 +168,12 @@ pub(crate) fn lend_mut<T: Element, V: WritableView<T>, R>(
     let stream = Arc::clone(view.stream());
     let device = CudaDevice::on_stream(&stream)?;
     let len = view.len();
-    // Dropped after the loan: tells cudarc of the writes.
+    // Dropped after the loan, to record its writes with cudarc.
     let (address, record) = view.device_ptr_mut(&stream);
     in_order(&stream)?;
     let (lent, writing) = (device.clone(), Ownership::LentForWriting);
-    // SAFETY: the view has its elements at this address, in order for its stream, and is borrowed
-    // exclusively for longer than the loan lasts.
+    // SAFETY: the view's elements are at this address, its stream waits for all earlier work on them, and it is
+    // borrowed exclusively for longer than the loan.
     let mut loan = unsafe { Loan::new::<T>(lent, address, len, writing, wrap) }?;
     let result = function(&mut loan.tensor);
     drop(loan);
@@ -180,17 +181,18 @@ pub(crate) fn lend_mut<T: Element, V: WritableView<T>, R>(
     settle(device.stream.context(), &stream).and(result)
 }
 
-/// A tensor on memory that goes back to its owner when this is dropped.
+/// A tensor on borrowed memory, which is returned to its owner on drop.
 struct Loan {
     tensor: Tensor,
-    /// The memory itself: whoever is lent the tensor can put another in its place.
+    /// The borrowed memory, kept separately because the function that is lent the tensor can replace it with another.
     storage: Arc<Storage>,
 }
 
 impl Loan {
     /// # Safety
     ///
-    /// As for [`CudaMemory::from_raw`], with `len` elements of `T`, until this is dropped.
+    /// The requirements of [`CudaMemory::from_raw`] must hold for `len` elements of `T` until the returned value is
+    /// dropped.
     unsafe fn new<T: Element>(
         device: CudaDevice,
         address: CUdeviceptr,
@@ -205,7 +207,7 @@ impl Loan {
             return Err(Error::InvalidArgument { op: "with_view", reason });
         }
         let bytes = len * size;
-        // SAFETY: the caller's own promise; the loan ends when this value is dropped.
+        // SAFETY: guaranteed by the caller; dropping this value calls `give_back`.
         let memory = unsafe { CudaMemory::from_raw(&device.stream, address, bytes, ownership) };
         let storage = Storage::new(&Device::from_cuda(device), bytes, Memory::Cuda(memory));
         let tensor = wrap(storage);

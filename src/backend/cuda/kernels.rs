@@ -1,4 +1,4 @@
-//! Where kernels are once loaded: those of the hand-written modules, and the generated ones by their form.
+//! The loaded kernels of a context: those of the hand-written modules, and the generated ones by form.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -22,7 +22,7 @@ use super::trace::{trace_debug, trace_warning};
 use crate::op::ElementOp;
 use crate::{DType, Error, Result};
 
-/// The kernels that are written by hand and compiled together: one binary operation in one dtype, in every shape.
+/// The hand-written kernels that are compiled together: one binary operation in one dtype, in every shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Module {
     pub(crate) op: ElementOp,
@@ -30,7 +30,7 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Every module that can ever be loaded.
+    /// Iterates over every module that can be loaded.
     pub(crate) fn all() -> impl Iterator<Item = Module> {
         let ops = ElementOp::ALL.iter().copied().filter(|&op| op.arity() == 2 && !is_large(op));
         ops.flat_map(|op| {
@@ -40,12 +40,12 @@ impl Module {
         })
     }
 
-    /// What the compiler has to define for it.
+    /// Returns the macro definitions with which the module is compiled.
     pub(crate) fn defines(self) -> [String; 2] {
         [format!("-DBL_OP={}", self.op.name()), format!("-DBL_DTYPE={}", self.dtype)]
     }
 
-    /// The name of the kernel of a shape.
+    /// Returns the name of the kernel of a shape.
     pub(crate) fn kernel(self, shape: Shape) -> String {
         format!("{}_{self}", shape.name())
     }
@@ -65,9 +65,9 @@ impl fmt::Display for Module {
 #[derive(Clone, Copy)]
 pub(super) struct Function(sys::CUfunction);
 
-// SAFETY: a function is a handle of the driver, which may be used on any thread.
+// SAFETY: a function is a driver handle, which may be used on any thread.
 unsafe impl Send for Function {}
-// SAFETY: as above; the driver's calls are thread-safe.
+// SAFETY: as above; driver calls are thread-safe.
 unsafe impl Sync for Function {}
 
 impl Function {
@@ -76,26 +76,26 @@ impl Function {
     }
 }
 
-/// A loaded module, with all of its kernels looked up, in the order of their names.
+/// A loaded module with its kernels, in the order in which their names were given to [`Kernels::load`].
 struct Loaded {
     module: sys::CUmodule,
     functions: Box<[Function]>,
 }
 
-// SAFETY: a module is a handle of the driver, which may be used on any thread.
+// SAFETY: modules and functions are driver handles, which may be used on any thread.
 unsafe impl Send for Loaded {}
-// SAFETY: as above.
+// SAFETY: as above; driver calls are thread-safe.
 unsafe impl Sync for Loaded {}
 
-/// A place for a generated kernel, filled by the first who asks for it.
+/// The cell of a generated kernel, initialised by the first call that needs it.
 type Cell = Arc<OnceCell<Loaded>>;
 
-/// The loaded modules of a context. A kernel that is loaded is found without waiting for those that are being compiled.
+/// The loaded modules of a context. Looking up a loaded kernel does not wait for others that are being compiled.
 pub(super) struct Kernels {
-    /// By [`Module::index`].
+    /// The hand-written modules, by [`Module::index`].
     modules: Box<[OnceCell<Box<Loaded>>]>,
     generated: RwLock<HashMap<Key, Cell, BuildHasherDefault<KeyHasher>>>,
-    /// The driver does not know this NVRTC's PTX: machine code it is, from now on.
+    /// Whether to compile to machine code because the driver is too old for the PTX version of this NVRTC.
     wants_cubin: AtomicBool,
 }
 
@@ -111,7 +111,7 @@ impl Kernels {
         generated.is_empty() && self.modules.iter().all(|module| module.get().is_none())
     }
 
-    /// A hand-written kernel, compiled and loaded at the first call. The context is current.
+    /// Returns a hand-written kernel, compiling and loading its module on the first call. The context must be current.
     #[inline]
     pub(super) fn shape(
         &self,
@@ -132,7 +132,7 @@ impl Kernels {
         Ok(loaded.functions[shape as usize])
     }
 
-    /// A generated kernel, likewise.
+    /// Returns a generated kernel, compiling and loading it on the first call. The context must be current.
     #[inline]
     pub(super) fn generated(&self, context: &Context, form: &Form<'_>) -> Result<Function> {
         let key = form.key();
@@ -170,7 +170,7 @@ impl Kernels {
         Ok(loaded.functions[0])
     }
 
-    /// Compiles a source and looks up its kernels.
+    /// Compiles and loads a source, and looks up its kernels.
     #[cold]
     fn load(&self, context: &Context, source: &Source<'_>, names: &[String]) -> Result<Loaded> {
         let cubin = self.wants_cubin.load(Ordering::Relaxed);
@@ -194,7 +194,7 @@ impl Kernels {
         }
     }
 
-    /// Gives the modules back to the driver. None of their kernels may be running.
+    /// Unloads all modules. The context must be current, and none of their kernels may be running.
     pub(super) fn unload(&mut self) {
         let generated = self.generated.get_mut().unwrap_or_else(PoisonError::into_inner);
         let modules = self.modules.iter().filter_map(OnceCell::get).map(|loaded| loaded.module);
@@ -209,7 +209,7 @@ impl Kernels {
 }
 
 fn unload(module: sys::CUmodule) {
-    // SAFETY: the module was loaded in the current context, and is unloaded once.
+    // SAFETY: the module was loaded in the current context and is unloaded once.
     if let Err(error) = unsafe { driver!(cuModuleUnload(module)) } {
         trace_warning!(%error, "a module was not unloaded");
         let _ = error;
@@ -223,21 +223,21 @@ fn look_up(module: sys::CUmodule, kernel: &str) -> Result<Function> {
         log: "a NUL byte in a kernel's name".into(),
     })?;
     let mut function = ptr::null_mut();
-    // SAFETY: the module is loaded, the name is a string, and the driver writes one handle.
+    // SAFETY: the module is loaded, the name is NUL-terminated, and the driver writes one handle.
     unsafe { driver!(cuModuleGetFunction(&mut function, module, name.as_ptr())) }?;
     Ok(Function(function))
 }
 
-/// Something to compile.
+/// A source to compile.
 struct Source<'a> {
-    /// What it is called in messages.
+    /// Its name in error messages.
     name: &'a str,
     text: &'a str,
     defines: &'a [String],
 }
 
 impl Source<'_> {
-    /// The compiled module, from the disk where it is there.
+    /// Loads the compiled module, from the on-disk cache if it is there.
     fn load(&self, context: &Context, cubin: bool) -> Result<sys::CUmodule> {
         let compiler = nvrtc::library()?;
         let target = compiler.target(context.capability(), cubin)?;
@@ -246,7 +246,7 @@ impl Source<'_> {
         let key = cache::key(self.text, &options, target, compiler.version);
         if let Some(code) = cache.and_then(|cache| cache.load(&key)) {
             match load_code(code, target) {
-                // Whole, but not what this driver takes: compiled afresh it may be.
+                // The file is intact, but the driver rejects the code; compiling it again may help.
                 Err(error)
                     if is_code(&error, CUresult::CUDA_ERROR_INVALID_PTX)
                         || is_code(&error, CUresult::CUDA_ERROR_INVALID_IMAGE) => {}
@@ -274,23 +274,25 @@ impl Source<'_> {
 
 fn load_code(mut code: Vec<u8>, target: Target) -> Result<sys::CUmodule> {
     if let Target::Ptx(_) = target {
-        // The driver reads PTX up to a NUL; a file could have lost it.
+        // The driver reads PTX up to a NUL, which a file in the cache may lack.
         code.push(0);
     }
     let mut raw = ptr::null_mut();
-    // SAFETY: PTX ends with a NUL, machine code knows its own length; the driver copies either and
-    // writes one handle.
+    // SAFETY: PTX ends with a NUL, and machine code contains its own length; the driver copies either, and writes one
+    // handle.
     unsafe { driver!(cuModuleLoadData(&mut raw, code.as_ptr().cast())) }?;
     Ok(raw)
 }
 
-/// A hash of keys, which nobody chooses with ill intent: fast, eight bytes at a time.
+/// A fast hasher of kernel keys, eight bytes at a time. Keys are not under an attacker's control, so it need not resist
+/// crafted collisions.
 #[derive(Default)]
 struct KeyHasher(u64);
 
 impl KeyHasher {
     fn mix(&mut self, word: u64) {
-        // An odd number with a random look; the turn brings the high bits, which mix best, down.
+        // The multiplier is 2^64 divided by the golden ratio; the rotation moves the high bits, which are mixed best,
+        // down.
         self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     }
 }

@@ -1,4 +1,4 @@
-//! Launches: the parameters and grids of the hand-written kernels, and how any kernel is queued.
+//! Parameters and grids of the hand-written kernels, and the launch of any kernel.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -18,8 +18,8 @@ use crate::{Error, Result};
 
 const THREADS: usize = BL_THREADS as usize;
 
-/// The parameters of a hand-written kernel. Which struct a kernel takes follows from its shape, and nothing but
-/// [`Parameters::of`] makes one.
+/// The parameters of a hand-written kernel. The shape of a kernel determines the struct that it takes; only
+/// [`Parameters::of`] constructs one.
 pub(super) enum Parameters {
     Linear(BlLinear),
     Matrix(BlMatrix),
@@ -27,7 +27,8 @@ pub(super) enum Parameters {
 }
 
 impl Parameters {
-    /// The parameters and the grid of the kernel of a shape, which was chosen for this pair.
+    /// Returns the parameters and the grid of the kernel of `shape`, which [`Pair::shape`] must have chosen for this
+    /// pair.
     pub(super) fn of(shape: Shape, pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
         match shape {
             Shape::Contig => linear(pair, None),
@@ -40,7 +41,7 @@ impl Parameters {
         }
     }
 
-    /// Where the struct is.
+    /// Returns a pointer to the struct.
     pub(super) fn address(&self) -> *const c_void {
         match self {
             Parameters::Linear(params) => ptr::from_ref(params).cast(),
@@ -50,17 +51,17 @@ impl Parameters {
     }
 }
 
-/// Elements before the first whole vector of the destination.
+/// Returns the number of elements before the first aligned vector of the destination.
 fn head(pair: &Pair<'_>) -> usize {
     ((pair.lanes - pair.place(OUT)) % pair.lanes).min(pair.plan.len)
 }
 
-/// The address of a side's first element; 0 for a number.
+/// Returns the address of an operand's first element, or 0 for a number.
 fn address(pair: &Pair<'_>, side: usize) -> u64 {
     pair.sides[side].slot().map_or(0, |slot| pair.operands[slot].address)
 }
 
-/// One run, in which one of the sides may stay the same.
+/// `contig`, `scalar` and `lscalar`. `kept` is the side that is a single element, if any.
 fn linear(pair: &Pair<'_>, kept: Option<usize>) -> Result<(Parameters, [usize; 2])> {
     let depth = match (kept, pair.element_size) {
         (None, _) => BL_CONTIG_VECTORS,
@@ -93,7 +94,7 @@ fn linear(pair: &Pair<'_>, kept: Option<usize>) -> Result<(Parameters, [usize; 2
     Ok((Parameters::Linear(params), [vectors / per_block + usize::from(rest), 1]))
 }
 
-/// What rows and columns have in common.
+/// The parameters that the row and column kernels have in common.
 fn matrix(pair: &Pair<'_>) -> Result<BlMatrix> {
     let [columns, rows] = [pair.plan.sizes[0], pair.plan.sizes[1]];
     Ok(BlMatrix {
@@ -131,7 +132,7 @@ fn column(pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
 fn general(pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
     let (plan, lanes) = (pair.plan, pair.lanes);
     let splat = [0, 1].map(|side| stride(pair, side, 0) == 0);
-    // Along the inner loop vectors are counted; if there is only one it is no loop.
+    // The inner loop counts vectors; if there is only one, the loop is dropped.
     let inner = plan.sizes[0] / lanes;
     let size_of = |level: usize| if level == 0 { inner } else { plan.sizes[level] };
     let stride_of = |side: usize, level: usize| match stride(pair, side, level) {
@@ -177,12 +178,12 @@ fn gather(pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
     Ok((Parameters::Strided(params), [(vectors + 2).div_ceil(THREADS), 1]))
 }
 
-/// The stride of a side along a loop; 0 for a number.
+/// Returns the stride of an operand along a loop, or 0 for a number.
 fn stride(pair: &Pair<'_>, side: usize, level: usize) -> isize {
     pair.sides[side].slot().map_or(0, |slot| pair.plan.slots[slot].strides[level])
 }
 
-/// Loops as dimensions with steps (see `params.h`).
+/// Converts loops to dimensions with steps instead of strides (see `params.h`).
 fn dims(
     levels: std::ops::Range<usize>,
     size_of: impl Fn(usize) -> usize,
@@ -196,7 +197,7 @@ fn dims(
                 _ if level == first => 0,
                 _ => (size_of(level - 1) as isize).wrapping_mul(stride_of(side, level - 1)),
             };
-            // Steps wrap, as the kernels' sums do; the offsets that come out fit.
+            // Steps wrap, as do the kernels' partial sums; the final offsets fit.
             stride_of(side, level).wrapping_sub(inner) as i32
         };
         *dim =
@@ -205,12 +206,13 @@ fn dims(
     Ok(dims)
 }
 
-/// Queues a kernel whose only parameter is the struct at `parameters`, by value.
+/// Queues a kernel whose only parameter is the struct at `parameters`, passed by value.
 ///
 /// # Safety
 ///
-/// The struct is the one that the kernel takes, and what it says keeps the kernel inside memory that is alive, in order
-/// for this stream, and locked until this returns. The stream's context is current.
+/// The struct must be the one that the kernel takes. With its values and this grid, the kernel must access only memory
+/// that is alive, whose earlier work this stream waits for, and whose storage is locked until this returns. The
+/// stream's context must be current.
 pub(super) unsafe fn launch(
     stream: &Stream,
     function: Function,
@@ -218,7 +220,7 @@ pub(super) unsafe fn launch(
     parameters: *const c_void,
 ) -> Result<()> {
     let mut arguments = [parameters.cast_mut()];
-    // SAFETY: the caller's promise; the driver copies the parameters before it returns, and writes to none of them.
+    // SAFETY: guaranteed by the caller; the driver copies the parameters before it returns, and does not write to them.
     unsafe {
         driver!(cuLaunchKernel(
             function.raw(),
@@ -236,7 +238,7 @@ pub(super) unsafe fn launch(
     }
 }
 
-/// A count as the kernels take it. Shapes are chosen so that it fits.
+/// Converts a count to the type that the kernels take. Kernels are chosen so that it fits.
 #[inline]
 pub(super) fn count(count: usize) -> Result<u32> {
     u32::try_from(count).map_err(|_| Error::InvalidArgument {
@@ -245,7 +247,7 @@ pub(super) fn count(count: usize) -> Result<u32> {
     })
 }
 
-/// Numbers with which the kernels divide by a size below 2^31 (see `params.h`).
+/// Returns the constants with which the kernels divide by a size below 2^31 (see `params.h`).
 #[inline]
 pub(super) fn divisor(size: usize) -> Result<BlDivisor> {
     let size = u64::from(count(size)?);

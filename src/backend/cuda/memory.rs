@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 /// A block of a device's memory.
 pub(crate) struct CudaMemory {
-    /// The block; its address is null if it is empty or has been given up.
+    /// The block; its address is 0 if it is empty or its ownership was given up.
     block: Block,
     bytes: usize,
     ownership: Ownership,
@@ -25,18 +25,18 @@ pub(crate) struct CudaMemory {
 pub(super) enum Ownership {
     /// It is freed with this value.
     Owned,
-    /// It is somebody else's, who lets it be read.
+    /// It belongs to someone else and may only be read.
     LentForReading,
-    /// It is somebody else's, who lets it be read and written.
+    /// It belongs to someone else and may be read and written.
     LentForWriting,
-    /// It has gone back to its owner, and nothing may touch it.
+    /// It has been returned to its owner and must not be accessed.
     Returned,
 }
 
 impl CudaMemory {
-    /// A block with undefined contents, allocated in the order of the stream's work.
+    /// Allocates a block with undefined contents, in stream order where the device has memory pools.
     ///
-    /// Fails with `OutOfMemory` if the device has no room.
+    /// Fails with `OutOfMemory` if the device is out of memory.
     pub(super) fn allocate(stream: &Arc<Stream>, bytes: usize) -> Result<CudaMemory> {
         reclaim::retry();
         let context = stream.context();
@@ -44,7 +44,7 @@ impl CudaMemory {
         if bytes != 0 {
             context.bind()?;
             let allocated = if context.has_pools() {
-                // SAFETY: the driver writes one address; stream and current context belong together.
+                // SAFETY: the driver writes one address; the stream belongs to the current context.
                 unsafe { driver!(cuMemAllocAsync(&mut address, bytes, stream.raw())) }
             } else {
                 // SAFETY: the driver writes one address.
@@ -58,24 +58,25 @@ impl CudaMemory {
                 }
             })?;
         }
-        // SAFETY: the block was just allocated on this stream and belongs to nobody yet.
+        // SAFETY: the block was just allocated on this stream, and nothing else refers to it.
         Ok(unsafe { CudaMemory::from_raw(stream, address, bytes, Ownership::Owned) })
     }
 
-    /// Whether the block is freed with this value, and not somebody else's.
+    /// Whether the block is owned by this value rather than borrowed.
     #[cfg(feature = "dlpack")]
     pub(crate) fn is_owned(&self) -> bool {
         self.ownership == Ownership::Owned
     }
 
-    /// A block that comes from elsewhere.
+    /// Wraps a block that was allocated elsewhere.
     ///
     /// # Safety
     ///
-    /// The block must have so many bytes in the stream's context, all work on it must be in the order
-    /// of the stream, and its elements must be initialised before anything else sees them. If it is
-    /// owned, it must be allocated as [`CudaMemory::allocate`] would, and nobody else may use or
-    /// free it from now on; if it is lent, that holds until [`CudaMemory::give_back`].
+    /// `address` must be the start of `bytes` bytes in the stream's context, or `bytes` must be 0. All earlier work on
+    /// the block must be ordered before later work on the stream, and its elements must be initialised before they are
+    /// read. If the block is owned, it must have been allocated as [`CudaMemory::allocate`] does it, and nothing else
+    /// may use or free it from now on. If it is lent, the latter must hold until [`CudaMemory::give_back`], except that
+    /// others may read a block that is lent for reading.
     pub(super) unsafe fn from_raw(
         stream: &Arc<Stream>,
         address: CUdeviceptr,
@@ -86,7 +87,7 @@ impl CudaMemory {
         CudaMemory { block, bytes, ownership }
     }
 
-    /// Puts all work on an owned block in the order of its stream, so that it can be given up.
+    /// Orders all work on an owned block before later work on its home stream, so that ownership can be given up.
     pub(super) fn before_giving_up(&self) -> Result<()> {
         if self.ownership != Ownership::Owned {
             return Err(not_ours("the memory is somebody else's"));
@@ -94,32 +95,32 @@ impl CudaMemory {
         self.block.usage.before_write(self.home())
     }
 
-    /// Gives an owned block up to whoever has its address by now.
+    /// Gives up ownership of the block without freeing it. Its new owner has already taken the address.
     pub(super) fn give_up(mut self) {
         self.block.address = 0;
     }
 
-    /// Ends a loan, with all work on the block in the order of its stream.
+    /// Ends a loan: orders all work on the block before later work on its home stream.
     pub(super) fn give_back(&mut self) {
         self.ownership = Ownership::Returned;
         let usage = &self.block.usage;
-        // The order is all that the owner relies on; if it cannot be had, there is the wait. If
-        // that fails too the contexts are broken, and no work goes on in them.
+        // The owner relies on this order; if it cannot be established by events, wait for the work. If that fails too,
+        // the contexts are broken and no work continues in them.
         let _ = usage.before_write(self.home()).or_else(|_| usage.wait());
     }
 
-    /// The stream on which the block will be freed.
+    /// Returns the stream on which the block was allocated and is freed.
     pub(super) fn home(&self) -> &Arc<Stream> {
         &self.block.home
     }
 
-    /// The address of the first byte.
+    /// Returns the address of the first byte.
     pub(super) fn address(&self) -> CUdeviceptr {
         self.block.address
     }
 
-    /// Puts a read that is about to be queued on a stream in order. The caller holds the storage's
-    /// lock until it is.
+    /// Makes a read that is about to be queued on a stream wait for the last write. The caller must hold the storage's
+    /// lock until the read is queued.
     #[inline]
     pub(super) fn before_read(&self, stream: &Arc<Stream>) -> Result<()> {
         if self.ownership == Ownership::Returned {
@@ -128,8 +129,8 @@ impl CudaMemory {
         self.block.usage.before_read(stream)
     }
 
-    /// Puts a write that is about to be queued on a stream in order. The caller holds the storage's
-    /// lock, for writing, until it is.
+    /// Makes a write that is about to be queued on a stream wait for all earlier work on the block. The caller must
+    /// hold the storage's lock for writing until the write is queued.
     #[inline]
     pub(super) fn before_write(&self, stream: &Arc<Stream>) -> Result<()> {
         match self.ownership {
@@ -141,7 +142,7 @@ impl CudaMemory {
         }
     }
 
-    /// Copies bytes of the host to the front of the block.
+    /// Copies bytes from the host to the start of the block, and waits for the copy.
     pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<()> {
         let bytes = &bytes[..bytes.len().min(self.bytes)];
         if bytes.is_empty() {
@@ -149,17 +150,17 @@ impl CudaMemory {
         }
         self.before_write(self.home())?;
         self.home().context().bind()?;
-        // SAFETY: the block has room for as many bytes as are copied, and `&mut self` keeps every
-        // other user away; the bytes stay where they are until the wait below is over.
+        // SAFETY: the block has room for the bytes copied, `&mut self` excludes every other user, and the source stays
+        // borrowed until the wait below has finished.
         let copied = unsafe {
             let source = bytes.as_ptr().cast();
             driver!(cuMemcpyHtoDAsync_v2(self.address(), source, bytes.len(), self.home().raw()))
         };
-        // Pageable memory is staged by the driver, but pinned memory is read while the copy runs.
+        // The driver stages pageable memory before it returns, but reads pinned memory while the copy runs.
         let waited = self.home().synchronize();
         if waited.is_err() {
-            // The bytes are the caller's again when this returns. If this wait fails too the context
-            // is broken, and no copy goes on in it.
+            // The caller may reuse the bytes when this function returns, so the copy must have stopped by then. If this
+            // wait fails too, the context is broken and no copy continues in it.
             let _ = self.home().context().synchronize();
         }
         copied.and(waited)
@@ -171,7 +172,7 @@ impl CudaMemory {
         self.clear_range(0..self.bytes, self.home())
     }
 
-    /// Sets a range of bytes to zero, on a stream that was put in order for writing.
+    /// Sets a range of bytes to zero, on a stream that was passed to [`CudaMemory::before_write`].
     pub(super) fn clear_range(&self, range: Range<usize>, stream: &Stream) -> Result<()> {
         debug_assert!(range.end <= self.bytes);
         if range.is_empty() {
@@ -179,11 +180,11 @@ impl CudaMemory {
         }
         self.home().context().bind()?;
         let start = self.address() + range.start as CUdeviceptr;
-        // SAFETY: the range lies inside the block, which the caller may write.
+        // SAFETY: the range lies inside the block, which the caller may write on this stream.
         unsafe { driver!(cuMemsetD8Async(start, 0, range.len(), stream.raw())) }
     }
 
-    /// Copies a range of bytes to the host, waiting for the device.
+    /// Copies a range of bytes to the host, and waits for the copy.
     pub(crate) fn download<B: AnyBitPattern>(&self, range: Range<usize>) -> Result<Vec<B>> {
         debug_assert!(range.end <= self.bytes && range.len().is_multiple_of(size_of::<B>()));
         let mut copy = Vec::<B>::new();
@@ -196,26 +197,26 @@ impl CudaMemory {
         self.before_read(&stream)?;
         self.home().context().bind()?;
         let start = self.address() + range.start as CUdeviceptr;
-        // SAFETY: the range lies inside the block, and the vector has room for it and is
-        // kept until the copy is known to be over.
+        // SAFETY: the range lies inside the block, and the vector has capacity for it and is not freed until the copy
+        // is known to have finished.
         let copied = unsafe {
             let target = copy.as_mut_ptr().cast();
             driver!(cuMemcpyDtoHAsync_v2(target, start, range.len(), stream.raw()))
         };
         if let Err(error) = stream.synchronize() {
             if stream.context().synchronize().is_err() {
-                // Nothing is known of the copy any more; it may still be writing.
+                // The copy may still be writing to the vector, which is therefore leaked.
                 mem::forget(copy);
             }
             return Err(error);
         }
         copied?;
-        // SAFETY: both succeeded, so all of the range has been written; any bits are a `B`.
+        // SAFETY: the copy and the wait succeeded, so the whole range has been written; any bit pattern is a valid `B`.
         unsafe { copy.set_len(range.len() / size_of::<B>()) };
         Ok(copy)
     }
 
-    /// Copies a range of bytes of a block on another device to the front of this one.
+    /// Copies a range of bytes of a block on another device to the start of this one.
     pub(crate) fn copy_from_peer(
         &mut self,
         source: &CudaMemory,
@@ -229,8 +230,8 @@ impl CudaMemory {
         self.before_write(self.home())?;
         self.home().context().bind()?;
         let start = source.address() + range.start as CUdeviceptr;
-        // SAFETY: both ranges lie inside their blocks, which are in order for this stream: the
-        // source's owner will wait for it before writing or freeing.
+        // SAFETY: both ranges lie inside their blocks, whose earlier work this stream waits for. The stream is recorded
+        // as a reader of the source, so writing to the source or freeing it will wait for the copy.
         unsafe {
             driver!(cuMemcpyPeerAsync(
                 self.address(),

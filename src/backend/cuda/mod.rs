@@ -1,16 +1,18 @@
-//! The CUDA backend: kernels compiled by NVRTC at their first use, run through cudarc.
+//! The CUDA backend: kernels are compiled by NVRTC on first use and launched through the driver API.
 //!
-//! | File | What it knows |
+//! | File | Responsibility |
 //! |---|---|
-//! | `probe` | which libraries, functions and devices are there |
-//! | `driver` | how a call of the driver fails |
-//! | `context`, `stream`, `memory` | what a device owns, and in which order it is used |
-//! | `reclaim` | how memory is freed, also by a driver that refuses |
-//! | `foreign` | how memory changes hands with cudarc's users |
-//! | `nvrtc`, `cache`, `kernels`, `statistics` | how kernels are compiled, kept, found and counted |
-//! | `shapes`, `launch`, `params` | the hand-written kernels: which there are, when, with which parameters |
-//! | `generate` | the kernels for everything else, made on demand |
-//! | `force` | how tests reach a kernel that would not be taken |
+//! | `probe` | finds the driver library, its functions and the devices |
+//! | `driver` | declares the driver functions and converts their error codes |
+//! | `context`, `stream`, `memory` | own the resources of a device and order the work on them |
+//! | `reclaim` | frees memory, and retries later when the driver refuses |
+//! | `foreign` | transfers memory to and from cudarc |
+//! | `run` | turns a request into launches |
+//! | `nvrtc`, `cache`, `kernels`, `statistics` | compile, store, look up and count kernels |
+//! | `shapes`, `launch`, `params` | hand-written kernels: when each applies, and its parameters |
+//! | `generate` | generates the kernels for all other requests on demand |
+//! | `force` | overrides kernel selection in tests |
+//! | `trace` | events for `tracing` |
 
 mod cache;
 mod context;
@@ -22,7 +24,7 @@ mod kernels;
 mod launch;
 mod memory;
 mod nvrtc;
-#[allow(non_camel_case_types, dead_code, missing_docs, reason = "generated, as the header has it")]
+#[allow(non_camel_case_types, dead_code, missing_docs, reason = "generated from the C header")]
 mod params;
 mod probe;
 mod reclaim;
@@ -50,25 +52,25 @@ pub(crate) use self::statistics::read as cache_statistics;
 use self::stream::Stream;
 use crate::Result;
 
-/// A device as seen through one of its streams.
+/// A device together with the stream on which its work is queued.
 #[derive(Clone)]
 pub(crate) struct CudaDevice {
     stream: Arc<Stream>,
 }
 
-/// Devices are equal if memory and kernels are shared, whichever the stream.
+/// Devices are equal if they share a context, and so memory and kernels, even if their streams differ.
 impl PartialEq for CudaDevice {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(self.stream.context(), other.stream.context())
     }
 }
 
-/// How many devices there are; none where CUDA cannot be used.
+/// Returns the number of devices, or 0 if CUDA cannot be used.
 pub(crate) fn device_count() -> usize {
     if nvrtc::library().is_err() { 0 } else { probe::device_count().unwrap_or(0) }
 }
 
-/// The PTX of a source for an architecture such as 80.
+/// Compiles a source to PTX for an architecture such as 80.
 pub(crate) fn ptx(
     name: &str,
     source: &str,
@@ -80,14 +82,14 @@ pub(crate) fn ptx(
     Ok(String::from_utf8_lossy(&code).trim_end_matches('\0').to_owned())
 }
 
-/// Whether there is no device to speak of: no driver, or one that finds none.
+/// Whether the machine has no driver, or a driver that finds no device.
 #[cfg(feature = "cpu")]
 pub(crate) fn is_absent() -> bool {
     probe::is_absent()
 }
 
 impl CudaDevice {
-    /// The device of this number, on a stream of its own.
+    /// Opens the device with this ordinal. Every call for an ordinal returns the same stream.
     pub(crate) fn new(ordinal: usize) -> Result<CudaDevice> {
         Ok(CudaDevice { stream: context::open(ordinal)? })
     }
@@ -96,22 +98,22 @@ impl CudaDevice {
         self.stream.context().ordinal()
     }
 
-    /// The device of a stream that somebody else has made.
+    /// Returns the device of a stream that a user of cudarc created.
     pub(crate) fn on_stream(stream: &Arc<CudaStream>) -> Result<CudaDevice> {
         Ok(CudaDevice { stream: Context::of(stream.context())?.stream(stream)? })
     }
 
-    /// The same device with a new stream.
+    /// Returns the same device on a new stream.
     pub(crate) fn with_new_stream(&self) -> Result<CudaDevice> {
         Ok(CudaDevice { stream: self.stream.context().new_stream()? })
     }
 
-    /// The stream for cudarc's users, which may have to be made.
+    /// Returns cudarc's wrapper of the stream, creating it on the first call.
     pub(crate) fn stream(&self) -> Result<&Arc<CudaStream>> {
         self.stream.cudarc()
     }
 
-    /// Blocks until all work on the device is done, on whatever stream.
+    /// Blocks until all work in the device's context is done, on every stream.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.stream.context().synchronize()
     }
@@ -131,7 +133,7 @@ impl CudaDevice {
         Ok(())
     }
 
-    /// Memory with undefined contents.
+    /// Allocates memory with undefined contents.
     pub(crate) fn allocate(&self, bytes: usize) -> Result<CudaMemory> {
         CudaMemory::allocate(&self.stream, bytes)
     }

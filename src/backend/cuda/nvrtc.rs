@@ -1,7 +1,6 @@
-//! NVRTC, the compiler that turns the kernels' source into PTX or machine code.
+//! NVRTC, the runtime compiler that turns kernel sources into PTX or machine code.
 //!
-//! The library is loaded here and not through cudarc, which panics where it is missing and cannot
-//! be told where it is.
+//! The library is loaded here rather than through cudarc, which panics if it is missing and cannot be given its path.
 
 use std::env;
 use std::ffi::{CStr, CString, OsString, c_char, c_int, c_void};
@@ -14,18 +13,18 @@ use once_cell::sync::OnceCell;
 use super::probe::{OLDEST, open, open_any, unavailable};
 use crate::{Error, Result};
 
-/// The one source of all hand-written kernels, put together by the build script.
+/// The single source of all hand-written kernels, concatenated by the build script.
 pub(crate) const SOURCE: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.cu"));
 
-/// Names the library to load, instead of the one that the loader finds.
+/// The environment variable that names the library to load instead of the one that the loader finds.
 const PATH_VARIABLE: &str = "BITLANE_NVRTC";
 
-/// What to compile for.
+/// The output format and architecture to compile for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// PTX, which the driver of any later device finishes.
+    /// PTX, which the driver compiles for this or any later architecture.
     Ptx(u32),
-    /// Machine code, for drivers that do not know this NVRTC's PTX.
+    /// Machine code, for drivers that are too old for the PTX version of this NVRTC.
     Cubin(u32),
 }
 
@@ -38,7 +37,8 @@ impl fmt::Display for Target {
     }
 }
 
-/// The options under which a source is compiled: what is said here and nothing that a default could change.
+/// Returns the options for compiling a source. Those that affect results are explicit, so that no default can change
+/// them.
 pub(crate) fn options(target: Target, defines: &[String]) -> Vec<String> {
     let mut options = vec![
         format!("--gpu-architecture={target}"),
@@ -47,7 +47,7 @@ pub(crate) fn options(target: Target, defines: &[String]) -> Vec<String> {
         "--ftz=false".into(),
         "--prec-div=true".into(),
         "--prec-sqrt=true".into(),
-        // Of the functions without a word on where they run, all are for the device.
+        // Functions without an execution space specifier are `__device__` functions.
         "--device-as-default-execution-space".into(),
         "-default-device".into(),
     ];
@@ -60,22 +60,22 @@ type Code = c_int;
 
 macro_rules! define_nvrtc {
     ($($name:ident: fn($($argument:ty),*) -> $result:ty;)*) => {
-        /// The loaded library.
-        #[allow(non_snake_case, reason = "the functions keep their names")]
+        /// The functions of the loaded library.
+        #[allow(non_snake_case, reason = "the fields are named after the C functions")]
         pub(super) struct Nvrtc {
             $($name: unsafe extern "C" fn($($argument),*) -> $result,)*
         }
 
         impl Nvrtc {
-            /// Looks up every function; a missing one is named.
-            #[allow(non_snake_case, reason = "the functions keep their names")]
+            /// Looks up every function. The error names the first one that is missing.
+            #[allow(non_snake_case, reason = "the variables are named after the C functions")]
             fn of(library: Library) -> Result<Nvrtc> {
                 $(
-                    // SAFETY: the name belongs to a function of NVRTC with this signature.
+                    // SAFETY: the NVRTC function of this name has this signature.
                     let $name = unsafe { library.get(stringify!($name).as_bytes()) };
                     let $name = *$name.map_err(|_| too_old(stringify!($name)))?;
                 )*
-                // The functions must stay for as long as they may be called, which is for ever.
+                // The functions may be called until the process exits, so the library is never unloaded.
                 std::mem::forget(library);
                 Ok(Nvrtc { $($name,)* })
             }
@@ -108,28 +108,28 @@ fn too_old(symbol: &str) -> Error {
     )
 }
 
-/// The version of the library, as (major, minor).
+/// Returns the version of the library as (major, minor).
 ///
 /// # Errors
 ///
-/// [`Error::CudaUnavailable`] if it is missing or too old.
+/// [`Error::CudaUnavailable`] if the library is missing or too old.
 pub(crate) fn version() -> Result<(i32, i32)> {
     library().map(|compiler| compiler.version)
 }
 
-/// The library, loaded at the first call that succeeds, with what it can compile for.
+/// Returns the compiler. The library is loaded by the first call that succeeds; a failure is not remembered.
 pub(super) fn library() -> Result<&'static Compiler> {
     static COMPILER: OnceCell<Compiler> = OnceCell::new();
     let path = || env::var_os(PATH_VARIABLE).filter(|path| !path.is_empty());
     COMPILER.get_or_try_init(|| Compiler::load(path()))
 }
 
-/// NVRTC, and what it says of itself.
+/// The loaded NVRTC, its version and the architectures it supports.
 pub(super) struct Compiler {
     nvrtc: Nvrtc,
-    /// Major and minor.
+    /// The version, as (major, minor).
     pub(super) version: (c_int, c_int),
-    /// The architectures it compiles for, as 80 for 8.0.
+    /// The architectures it compiles for, such as 80 for 8.0.
     architectures: Vec<u32>,
 }
 
@@ -169,8 +169,8 @@ impl Compiler {
             )),
         };
         let (mut major, mut minor, mut count) = (0, 0, 0);
-        // SAFETY: each function writes the ints that it is given, the last one as many as the one
-        // before it has counted.
+        // SAFETY: each function writes only to the ints it is passed; the last one writes as many as the one before it
+        // has counted, and the vector has that length.
         let architectures = unsafe {
             expect((nvrtc.nvrtcVersion)(&mut major, &mut minor), "nvrtcVersion")?;
             expect((nvrtc.nvrtcGetNumSupportedArchs)(&mut count), "nvrtcGetNumSupportedArchs")?;
@@ -183,7 +183,7 @@ impl Compiler {
         Ok(Compiler { architectures: architectures.collect(), version: (major, minor), nvrtc })
     }
 
-    /// The best target for a device of this capability.
+    /// Returns the best target for a device of this compute capability.
     pub(super) fn target(&self, capability: u32, cubin: bool) -> Result<Target> {
         choose_target(&self.architectures, capability, cubin).ok_or_else(|| {
             let (major, minor) = self.version;
@@ -199,7 +199,7 @@ impl Compiler {
         })
     }
 
-    /// Compiles the kernels of one source, which is called so in messages.
+    /// Compiles a source. `module` is its name in error messages.
     pub(super) fn compile(
         &self,
         module: &str,
@@ -225,8 +225,8 @@ impl Compiler {
             0 => Ok(()),
             _ => Err(failed(nvrtc.describe(code))),
         };
-        // SAFETY: source, name and options are strings that outlive the program, which is destroyed
-        // with its handle; there are no headers.
+        // SAFETY: source, name and options are NUL-terminated strings that outlive the program, which is destroyed with
+        // its handle; `count` is the number of options, and there are no headers.
         let compiled = unsafe {
             let (raw, source, name) = (&mut program.raw, source.as_ptr(), name.as_ptr());
             expect((nvrtc.nvrtcCreateProgram)(raw, source, name, 0, ptr::null(), ptr::null()))?;
@@ -251,8 +251,8 @@ impl Compiler {
     }
 }
 
-/// The highest architecture that such a device can run. PTX runs on every later device, machine
-/// code only on later ones of the same generation.
+/// Returns the highest architecture whose code a device of this capability can run. PTX runs on every later
+/// architecture, machine code only on later ones with the same major version.
 fn choose_target(architectures: &[u32], capability: u32, cubin: bool) -> Option<Target> {
     let runs = |&arch: &u32| {
         (OLDEST..=capability).contains(&arch) && (!cubin || arch / 10 == capability / 10)
@@ -263,39 +263,39 @@ fn choose_target(architectures: &[u32], capability: u32, cubin: bool) -> Option<
 
 impl Nvrtc {
     fn describe(&self, code: Code) -> String {
-        // SAFETY: any code is fine, and the answer is a string that is never freed, or null.
+        // SAFETY: the function accepts any code, and returns null or a NUL-terminated string that is never freed.
         unsafe {
             let text = (self.nvrtcGetErrorString)(code);
             if text.is_null() {
                 return format!("NVRTC error {code}");
             }
-            // NVRTC has one text for all codes that it does not know, so the number is added.
+            // NVRTC returns the same text for all codes that it does not know, so the number is added.
             format!("{} ({code})", CStr::from_ptr(text).to_string_lossy())
         }
     }
 }
 
-/// A program, destroyed when it is dropped.
+/// An NVRTC program, destroyed on drop.
 struct Handle<'a> {
     nvrtc: &'a Nvrtc,
     raw: Program,
 }
 
 impl Handle<'_> {
-    /// Reads one of the program's products: its size, then its bytes.
+    /// Reads one of the program's outputs (log, PTX or machine code): first its size, then its bytes.
     fn read(
         &self,
         size: unsafe extern "C" fn(Program, *mut usize) -> Code,
         bytes: unsafe extern "C" fn(Program, *mut c_char) -> Code,
     ) -> std::result::Result<Vec<u8>, Code> {
         let mut len = 0;
-        // SAFETY: the program is alive, and the size is written.
+        // SAFETY: the program is alive, and the function writes one size.
         match unsafe { size(self.raw, &mut len) } {
             0 => {}
             code => return Err(code),
         }
         let mut product = vec![0; len];
-        // SAFETY: the product has the size that NVRTC has just given.
+        // SAFETY: the program is alive, and the buffer has the size that NVRTC has just returned.
         match unsafe { bytes(self.raw, product.as_mut_ptr().cast()) } {
             0 => Ok(product),
             code => Err(code),

@@ -1,5 +1,6 @@
-//! What of CUDA is there. Asked before the first call: cudarc panics where a library or a function is
-//! missing, and every function that it calls for this crate is one that this crate calls too.
+//! Finds the CUDA driver, its functions and the devices. This comes before the first driver call, because cudarc panics
+//! if a library or function is missing. Every driver function that cudarc calls on this crate's behalf is one that this
+//! crate calls too, and so has looked up.
 
 use std::error::Error as _;
 use std::ffi::OsStr;
@@ -18,16 +19,16 @@ pub(super) fn unavailable(reason: impl Into<String>, remedy: impl Into<String>) 
     Error::CudaUnavailable { reason: reason.into(), remedy: remedy.into() }
 }
 
-/// Opens a library, or says why it cannot be.
+/// Opens a library. The error is the loader's reason.
 pub(super) fn open(name: impl AsRef<OsStr>) -> std::result::Result<Library, String> {
-    // SAFETY: loading NVIDIA's libraries runs their initialisers, which any CUDA program runs.
+    // SAFETY: the libraries are NVIDIA's, whose initialisers run in every CUDA program.
     unsafe { Library::new(name.as_ref()) }.map_err(|error| match error.source() {
         Some(cause) => cause.to_string(),
         None => error.to_string(),
     })
 }
 
-/// Opens the first of some libraries that the loader finds, or says why not the last one.
+/// Opens the first of several libraries that the loader finds. The error is the loader's reason for the last one.
 pub(super) fn open_any(names: &[&str]) -> std::result::Result<Library, String> {
     let mut reason = String::new();
     for name in names {
@@ -39,7 +40,7 @@ pub(super) fn open_any(names: &[&str]) -> std::result::Result<Library, String> {
     Err(reason)
 }
 
-/// The names of the driver, of those that cudarc will try.
+/// The file names of the driver library, a subset of those that cudarc tries.
 const DRIVER: [&str; 2] =
     if cfg!(windows) { ["nvcuda.dll"; 2] } else { ["libcuda.so", "libcuda.so.1"] };
 
@@ -57,8 +58,7 @@ pub(super) fn is_absent() -> bool {
 
 const NO_DEVICE: &str = "the driver finds no CUDA device";
 
-/// Makes sure that the driver can be called and is initialised. What is found is remembered; what
-/// is missing is looked for again at the next call.
+/// Loads and initialises the driver. Success is remembered; after a failure the next call tries again.
 pub(super) fn driver_ready() -> Result<()> {
     static READY: OnceCell<()> = OnceCell::new();
     READY.get_or_try_init(find_driver).copied()
@@ -66,7 +66,7 @@ pub(super) fn driver_ready() -> Result<()> {
 
 fn find_driver() -> Result<()> {
     API.get_or_try_init(load_driver)?;
-    // SAFETY: takes no pointers.
+    // SAFETY: the function takes no pointers.
     unsafe { driver!(cuInit(0)) }.map_err(|error| {
         let none = code_of(&error) == Some(CUresult::CUDA_ERROR_NO_DEVICE as u32);
         if none {
@@ -80,7 +80,7 @@ fn find_driver() -> Result<()> {
     })
 }
 
-/// Opens the driver's library and looks its functions up.
+/// Opens the driver library and looks up its functions.
 fn load_driver() -> Result<Api> {
     let library = open_any(&DRIVER).map_err(|error| {
         unavailable(
@@ -94,12 +94,12 @@ fn load_driver() -> Result<Api> {
             "update NVIDIA's driver to one for CUDA 11.4 or later",
         )
     })?;
-    // The functions must stay for as long as they may be called, which is for ever.
+    // The functions may be called until the process exits, so the library is never unloaded.
     std::mem::forget(library);
     Ok(api)
 }
 
-/// How many devices the driver has.
+/// Returns the number of devices that the driver finds.
 pub(super) fn device_count() -> Result<usize> {
     driver_ready()?;
     let mut count = 0;

@@ -1,8 +1,7 @@
-//! Freeing memory, now or later.
+//! Freeing memory, immediately or later.
 //!
-//! A drop cannot report that the driver has refused a call, and must not lose the memory over it. A
-//! block that could not be freed waits here, and is tried again when memory is next allocated or a
-//! device is waited for.
+//! `Drop` cannot report that the driver refused a call, and must not leak the memory because of it. A block that could
+//! not be freed is queued here, and freeing it is retried on the next allocation or context synchronisation.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -16,23 +15,23 @@ use super::stream::{Stream, Usage};
 use super::trace::trace_warning;
 use crate::Result;
 
-/// A block of memory that nobody uses any more.
+/// A block of device memory and the work that uses it.
 pub(super) struct Block {
     /// The stream on which the block was allocated.
     pub(super) home: Arc<Stream>,
     pub(super) address: CUdeviceptr,
-    /// The work on the block that may not be done yet.
+    /// The streams whose work on the block may be unfinished.
     pub(super) usage: Usage,
 }
 
-/// The blocks that are still to be freed.
+/// The blocks that could not be freed yet.
 static WAITING: Mutex<VecDeque<Block>> = Mutex::new(VecDeque::new());
 
-/// How many they are, so that there is no lock to take while there are none.
+/// The length of [`WAITING`], so that the usual empty queue is detected without taking the lock.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 impl Block {
-    /// Frees the block now, or later if the driver refuses. The block is gone for the caller.
+    /// Frees the block, or queues it to be freed later if the driver refuses. The caller must not use the block again.
     pub(super) fn free(&mut self) {
         if let Err(error) = self.try_to_free() {
             trace_warning!(%error, "memory could not be freed yet");
@@ -44,14 +43,14 @@ impl Block {
         }
     }
 
-    /// Frees the block after all work on it. If this fails the block is as it was.
+    /// Frees the block after all work on it. On an error the block is still allocated.
     fn try_to_free(&self) -> Result<()> {
-        // The order costs no time; where it cannot be had, the wait takes its place.
+        // Ordering by events does not block the host; if it fails, wait for the work instead.
         self.usage.before_write(&self.home).or_else(|_| self.usage.wait())?;
         let context = self.home.context();
         context.bind()?;
         if context.has_pools() {
-            // SAFETY: the block was allocated from a pool and is freed once, after all work on it.
+            // SAFETY: the block was allocated from a pool and is freed once, ordered after all work on it.
             return unsafe { driver!(cuMemFreeAsync(self.address, self.home.raw())) };
         }
         self.home.synchronize()?;
@@ -60,7 +59,7 @@ impl Block {
     }
 }
 
-/// Tries again to free what could not be freed, up to the first block that still cannot be.
+/// Retries freeing the queued blocks, up to the first one that fails again.
 #[inline]
 pub(super) fn retry() {
     if COUNT.load(Ordering::Relaxed) != 0 {
@@ -70,8 +69,8 @@ pub(super) fn retry() {
 
 #[cold]
 fn retry_all() {
-    // The lock is not held while the driver is called. Each block is tried once: those that fail
-    // again go to the end, behind all that were there when this began.
+    // The lock is not held while the driver is called, so other threads may push blocks meanwhile; `left` bounds the
+    // loop to those present at its start. A block that fails again goes to the back of the queue.
     let mut left = waiting().len();
     while left > 0
         && let Some(block) = { waiting().pop_front() }

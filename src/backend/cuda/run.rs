@@ -1,4 +1,4 @@
-//! From a request to launches.
+//! Turns a request into launches.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,13 +20,14 @@ use crate::program::{Input, Request};
 use crate::storage::Access;
 use crate::{DType, Result};
 
-/// The loaded kernels of some launches, with their grids.
+/// The loaded kernels of a request's launches, with their grids.
 type Loaded = SmallVec<[(Function, [u32; 2]); 2]>;
 
 impl CudaDevice {
-    /// Queues what a request asks for. Everything that can be refused is asked for before the first launch, and
-    /// there is but one launch unless the request is a sum, so an error leaves the destination as it was. The last
-    /// launch of a sum is the one that writes it.
+    /// Queues the launches of a request.
+    ///
+    /// An error leaves the destination unchanged: every other call that can fail comes before the first launch, and
+    /// only a reduction has more than one launch, of which only the last writes the destination.
     pub(crate) fn run(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         let operands = operands(request, access)?;
         let context = self.stream.context();
@@ -41,8 +42,9 @@ impl CudaDevice {
             let function = context.kernels().shape(context, pair.module, shape)?;
             note(|| written_by_hand(&pair, shape));
             trace_launch!(kernel = %pair.module.kernel(shape), ?grid, plan = ?request.plan, "launch");
-            // SAFETY: the parameters were made for this shape from the plan, whose places are all inside the memory of
-            // the access; that is locked, was put in order above, and is alive until the launch is queued.
+            // SAFETY: the parameters were made for this shape from the plan, all of whose elements lie inside the
+            // memory of the access. That memory is locked and alive until the launch is queued, and `order` has made
+            // the stream wait for earlier work on it and its context current.
             return unsafe { launch(&self.stream, function, grid, parameters.address()) };
         }
         context.bind()?;
@@ -53,15 +55,16 @@ impl CudaDevice {
         for (job, &(function, grid)) in jobs.iter().zip(&ready) {
             note(|| generated(job));
             trace_launch!(kernel = %job.form.name(), ?grid, plan = ?request.plan, "launch");
-            // SAFETY: the words are the parameters of this form, in the order of its `Params`, made from the plan,
-            // whose places are all inside the memory of the access and of the workspace; that is locked or this call's
-            // own, was put in order above, and is alive until the launch is queued.
+            // SAFETY: the words are the parameters of this form, in the order of its `Params`, made from the plan, all
+            // of whose elements lie inside the memory of the access or of the workspace. The former is locked, and
+            // `order` has made the stream wait for earlier work on it; the latter was allocated by this call on this
+            // stream. Both are alive until the launch is queued, and `order` has made the context current.
             unsafe { launch(&self.stream, function, grid, job.words.as_ptr().cast()) }?;
         }
         Ok(())
     }
 
-    /// Compiles and loads what a request will need, and runs nothing.
+    /// Compiles and loads the kernels that a request needs, without launching them.
     pub(crate) fn prepare(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         let operands = operands(request, access)?;
         let context = self.stream.context();
@@ -81,7 +84,8 @@ impl CudaDevice {
         self.ready(&jobs).map(drop)
     }
 
-    /// The launches of generated kernels for a request. Memory that they need besides goes into `workspace`.
+    /// Returns the launches of generated kernels for a request. Temporary memory that they need is added to
+    /// `workspace`.
     fn jobs<'a>(
         &self,
         request: &Request<'a>,
@@ -100,7 +104,7 @@ impl CudaDevice {
         })
     }
 
-    /// The kernels of jobs, compiled and loaded, and their grids. The context is current.
+    /// Compiles and loads the kernels of jobs, and returns them with their grids. The context must be current.
     fn ready(&self, jobs: &[Job<'_>]) -> Result<Loaded> {
         let context = self.stream.context();
         let ready = |job: &Job<'_>| {
@@ -110,7 +114,7 @@ impl CudaDevice {
         jobs.iter().map(ready).collect()
     }
 
-    /// Puts the memory of every slot in order for this stream, and makes its context current.
+    /// Makes this stream wait for earlier work on the memory of every slot, and makes its context current.
     fn order(&self, access: &Access<'_>) -> Result<()> {
         for slot in 0..access.slots() {
             match access.memory(slot) {
@@ -125,7 +129,7 @@ impl CudaDevice {
     }
 }
 
-/// The kernels that a request would launch if its memory began at aligned addresses.
+/// Returns the kernels that a request would launch if its memory began at aligned addresses.
 pub(crate) fn kernels_for(request: &Request<'_>) -> Result<Vec<Generated>> {
     let operands = imagined(request);
     if let Some(pair) = Pair::of(request, &operands)
@@ -136,7 +140,7 @@ pub(crate) fn kernels_for(request: &Request<'_>) -> Result<Vec<Generated>> {
     generate_for(request)
 }
 
-/// The kernels that would be generated for a request whose memory begins at aligned addresses.
+/// Returns the kernels that would be generated for a request whose memory began at aligned addresses.
 pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Generated>> {
     let operands = imagined(request);
     let jobs = match &request.reduction {
@@ -148,7 +152,7 @@ pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Generated>> {
     Ok(jobs.iter().map(generated).collect())
 }
 
-/// Operands at aligned addresses, where nothing is.
+/// Returns operands at aligned addresses that are not backed by memory.
 fn imagined(request: &Request<'_>) -> Vec<Operand> {
     let dtypes = request.program.inputs().iter().filter_map(|input| match input {
         Input::Memory(dtype, _) => Some(*dtype),
@@ -159,7 +163,7 @@ fn imagined(request: &Request<'_>) -> Vec<Operand> {
     dtypes.map(|dtype| Operand { address: 1 << 32, size: dtype.size() }).collect()
 }
 
-/// Where each slot begins, and how large its elements are.
+/// Returns the address of the first element and the element size of each slot.
 #[inline]
 fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Operand; 8]>> {
     let mut operands = SmallVec::new();
@@ -201,21 +205,21 @@ fn generated(job: &Job<'_>) -> Generated {
 }
 
 thread_local! {
-    /// What this thread has launched since it began to note that.
+    /// The kernels that this thread has launched or prepared since it called [`record`].
     static RECORD: RefCell<Option<Vec<Generated>>> = const { RefCell::new(None) };
 }
 
-/// How many threads note what they launch: none, unless tests or tools run.
+/// The number of threads that record their launches; 0 except in tests and tools.
 static RECORDING: AtomicUsize = AtomicUsize::new(0);
 
-/// Begins to note what this thread launches.
+/// Starts recording the kernels that this thread launches or prepares.
 pub(crate) fn record() {
     if RECORD.replace(Some(Vec::new())).is_none() {
         RECORDING.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Ends that, and gives what was noted.
+/// Stops recording, and returns the recorded kernels.
 pub(crate) fn recorded() -> Vec<Generated> {
     let record = RECORD.take();
     if record.is_some() {
@@ -224,7 +228,7 @@ pub(crate) fn recorded() -> Vec<Generated> {
     record.unwrap_or_default()
 }
 
-/// Notes a launch, if that is wanted.
+/// Records a kernel if this thread is recording.
 #[inline]
 fn note(kernel: impl FnOnce() -> Generated) {
     if RECORDING.load(Ordering::Relaxed) != 0 {

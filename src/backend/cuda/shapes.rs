@@ -1,8 +1,8 @@
-//! The hand-written kernels: which of them, if any, runs a request.
+//! Selection of hand-written kernels: which of them, if any, runs a request.
 //!
-//! They are for programs of one binary step, whose operands have the dtype of the computation, into a destination
-//! without gaps, of the dtype of the result. Packed forms of narrow lanes and kernels per broadcast make them better
-//! there than what is generated; everything else is generated.
+//! They cover programs of one binary step whose operands have the dtype of the computation and whose destination is
+//! contiguous and has the dtype of the result. There they are faster than generated kernels, because they pack narrow
+//! lanes into words and are specialised by broadcast. All other requests run on generated kernels.
 
 use super::force::Force;
 use super::generate::{NARROW, Operand, is_large, is_near};
@@ -13,7 +13,7 @@ use crate::program::{Action, Input, Request, Value};
 
 macro_rules! define_shape {
     ($($shape:ident $name:literal $doc:literal;)*) => {
-        /// The shapes in which there are hand-written kernels.
+        /// The hand-written kernels of a module, by the layout of their operands.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Shape {
             $(#[doc = $doc] $shape,)*
@@ -23,7 +23,7 @@ macro_rules! define_shape {
             /// Every shape.
             pub(crate) const ALL: &'static [Shape] = &[$(Shape::$shape),*];
 
-            /// The front of a kernel's name.
+            /// Returns the prefix of the kernel's name.
             pub(crate) const fn name(self) -> &'static str {
                 match self {
                     $(Shape::$shape => $name,)*
@@ -34,41 +34,41 @@ macro_rules! define_shape {
 }
 
 define_shape! {
-    Contig "contig" "Everything is one run of elements.";
-    Scalar "scalar" "One run, and a right operand that stays the same.";
-    Lscalar "lscalar" "One run, and a left operand that stays the same.";
-    Row "row" "A matrix, and a right operand that is one row of it.";
-    Lrow "lrow" "A matrix, and a left operand that is one row of it.";
-    Col "col" "A matrix, and a right operand that is one column of it.";
-    Lcol "lcol" "A matrix, and a left operand that is one column of it.";
-    Gen2 "gen2" "Up to 2 loops; operands run or stand still along the inner one.";
-    Gen4 "gen4" "The same for up to 4 loops.";
-    Gen8 "gen8" "The same for up to 8 loops.";
-    Gath2 "gath2" "Up to 2 loops; operands of any strides.";
-    Gath4 "gath4" "The same for up to 4 loops.";
-    Gath8 "gath8" "The same for up to 8 loops.";
+    Contig "contig" "Contiguous operands.";
+    Scalar "scalar" "A contiguous left operand and one right element.";
+    Lscalar "lscalar" "One left element and a contiguous right operand.";
+    Row "row" "A contiguous matrix on the left and one row, broadcast, on the right.";
+    Lrow "lrow" "One row, broadcast, on the left and a contiguous matrix on the right.";
+    Col "col" "A contiguous matrix on the left and one column, broadcast, on the right.";
+    Lcol "lcol" "One column, broadcast, on the left and a contiguous matrix on the right.";
+    Gen2 "gen2" "Up to 2 loops; along the inner one each operand has stride 1 or 0.";
+    Gen4 "gen4" "Up to 4 loops, otherwise like `gen2`.";
+    Gen8 "gen8" "Up to 8 loops, otherwise like `gen2`.";
+    Gath2 "gath2" "Up to 2 loops; operands with any strides.";
+    Gath4 "gath4" "Up to 4 loops, otherwise like `gath2`.";
+    Gath8 "gath8" "Up to 8 loops, otherwise like `gath2`.";
 }
 
-/// The largest second dimension of a grid.
+/// The largest y dimension of a grid.
 const GRID_Y: usize = 65535;
 
-/// Vectors of a row that one block of the column kernels takes.
+/// Vectors of a row that one block of a column kernel computes.
 const COLUMN_BLOCK: usize = (BL_THREADS * BL_COL_VECTORS) as usize;
 
-/// Vectors that the linear kernels can count, with room for the rest of a block.
+/// Bound on the vectors of the linear kernels, which count them in 32 bits.
 const LINEAR_VECTORS: usize = 1 << 31;
 
 /// One side of a binary step.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Side {
-    /// In this slot.
+    /// The operand in memory in this slot.
     Memory(usize),
     /// A number.
     Number(BlValue),
 }
 
 impl Side {
-    /// The slot, for a side in memory.
+    /// Returns the slot of an operand in memory, or `None` for a number.
     pub(super) fn slot(&self) -> Option<usize> {
         match self {
             Side::Memory(slot) => Some(*slot),
@@ -77,20 +77,20 @@ impl Side {
     }
 }
 
-/// A request that hand-written kernels could run, and all that the choice depends on.
+/// A request of one plain binary step, with everything that the choice of a hand-written kernel depends on.
 pub(super) struct Pair<'a> {
     pub(super) module: Module,
     pub(super) plan: &'a Plan,
     pub(super) operands: &'a [Operand],
     pub(super) sides: [Side; 2],
-    /// The size of the operands' elements.
+    /// The size of an operand's element in bytes.
     pub(super) element_size: usize,
-    /// How many of them make a vector.
+    /// The number of such elements in a vector.
     pub(super) lanes: usize,
 }
 
 impl<'a> Pair<'a> {
-    /// The request as a binary step, if that is what it is.
+    /// Returns the request as a pair, or `None` if it is anything but one plain binary step.
     #[inline]
     pub(super) fn of(request: &Request<'a>, operands: &'a [Operand]) -> Option<Pair<'a>> {
         let [step] = request.program.steps() else { return None };
@@ -120,7 +120,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// The kernel for it. `None`: there is none.
+    /// Returns the hand-written kernel for the pair, or `None` if there is none.
     #[inline]
     pub(super) fn shape(&self, force: Force) -> Option<Shape> {
         if force.has(Force::GATHER) && self.sides.iter().all(|side| side.slot().is_some()) {
@@ -135,32 +135,34 @@ impl<'a> Pair<'a> {
             [Side::Number(_), Side::Number(_)] => return None,
         };
         let runs = slots.map(|slot| self.runs(slot));
-        let stands = slots.map(|slot| self.plan.is_constant(slot));
+        let constant = slots.map(|slot| self.plan.is_constant(slot));
         if runs == [true, true] {
             return Some(Shape::Contig);
         }
-        if runs[0] && stands[1] {
+        if runs[0] && constant[1] {
             return Some(Shape::Scalar);
         }
-        if stands[0] && runs[1] {
+        if constant[0] && runs[1] {
             return Some(Shape::Lscalar);
         }
         self.matrix(slots).or_else(|| self.general(slots)).or_else(|| self.gather())
     }
 
-    /// Where in a vector the first element of a slot lies. Results have vectors of their own size.
+    /// Returns the lane of a vector in which the first element of a slot lies. A vector of the destination has as many
+    /// elements as one of an operand, whatever their size.
     pub(super) fn place(&self, slot: usize) -> usize {
         let operand = &self.operands[slot];
         (operand.address >> operand.size.trailing_zeros()) as usize & (self.lanes - 1)
     }
 
-    /// Whether a slot is one run that gets to the beginning of a vector together with the destination.
+    /// Whether a slot is contiguous, short enough for a linear kernel, and reaches a vector boundary at the same element
+    /// as the destination.
     fn runs(&self, slot: usize) -> bool {
         let few = self.plan.len / self.lanes < LINEAR_VECTORS;
         few && self.plan.is_dense(slot) && self.place(slot) == self.place(OUT)
     }
 
-    /// A matrix with a row or a column.
+    /// Chooses a kernel for a matrix with a broadcast row or column.
     fn matrix(&self, [lhs, rhs]: [usize; 2]) -> Option<Shape> {
         let plan = self.plan;
         let [columns, rows] = [plan.sizes[0], plan.sizes[1]];
@@ -186,7 +188,7 @@ impl<'a> Pair<'a> {
             return Some(if right { Shape::Row } else { Shape::Lrow });
         }
         let blocks = vectors.div_ceil(COLUMN_BLOCK);
-        // Short rows would leave most of a block idle, and are left to the general kernel.
+        // Short rows would leave much of a block idle, and are left to the general kernel where that can index them.
         let worth_it = vectors * 4 >= blocks * COLUMN_BLOCK * 3 || !self.is_narrow();
         if is_column(kept) && blocks <= GRID_Y && worth_it {
             return Some(if right { Shape::Col } else { Shape::Lcol });
@@ -194,7 +196,7 @@ impl<'a> Pair<'a> {
         None
     }
 
-    /// Operands that run densely along the inner loop, or stand still along it.
+    /// Chooses a kernel for operands with stride 1 or 0 along the inner loop.
     fn general(&self, slots: [usize; 2]) -> Option<Shape> {
         let plan = self.plan;
         let fits = |slot: usize| {
@@ -211,7 +213,7 @@ impl<'a> Pair<'a> {
             && plan.sizes[0].is_multiple_of(self.lanes)
             && self.is_narrow()
             && slots.into_iter().all(fits);
-        // Where the inner loop is one vector long it is no loop any more.
+        // An inner loop of a single vector is dropped.
         let loops = plan.rank - usize::from(possible && plan.sizes[0] == self.lanes);
         possible.then_some(match loops {
             0..=2 => Shape::Gen2,
@@ -220,7 +222,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Operands of any strides and places.
+    /// Chooses a kernel for operands with any strides and alignment.
     fn gather(&self) -> Option<Shape> {
         self.is_narrow().then_some(match self.plan.rank {
             0..=2 => Shape::Gath2,
@@ -229,15 +231,15 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Whether 31 bits count all elements, and all offsets of the operands.
+    /// Whether the number of elements and all offsets of the operands are below 2^31.
     fn is_narrow(&self) -> bool {
         let near = |slot: usize| is_near(self.plan, &self.plan.slots[slot]);
         self.plan.len < NARROW && self.sides.iter().filter_map(Side::slot).all(near)
     }
 }
 
-/// Into how many neighbouring threads a row is best cut by the row kernels: as many as possible, up to a block, without
-/// leaving more than a quarter of them idle.
+/// Returns the binary logarithm of the number of neighbouring threads that share a row in the row kernels: as many as
+/// possible, up to a whole block, without leaving more than a quarter of them idle.
 pub(super) fn tile_log2(row_vectors: usize) -> u32 {
     let threads = |log2: u32| row_vectors.next_multiple_of(1 << log2);
     (0..=BL_THREADS.ilog2()).rev().find(|&log2| threads(log2) * 3 <= row_vectors * 4).unwrap_or(0)
@@ -254,7 +256,8 @@ mod tests {
 
     const LANES: usize = 4;
 
-    /// The kernel that adds two operands of `i32`, whose first elements have these places in a vector, into fresh memory.
+    /// Returns the kernel chosen to add two `i32` operands. The first elements of destination, left and right operand
+    /// lie in the given lanes of a vector.
     fn shape_at(shape: &[usize], lhs: &Layout, rhs: &Layout, places: [u64; 3]) -> Option<Shape> {
         let mut program = Program::new();
         let (x, y) = (program.memory(DType::I32), program.memory(DType::I32));
@@ -280,7 +283,7 @@ mod tests {
     fn one_run_is_contiguous() {
         assert_eq!(dense(&[3, 5], &[3, 5]), Some(Shape::Contig));
         assert_eq!(dense(&[], &[]), Some(Shape::Contig));
-        // Further than one launch of 32-bit vectors counts.
+        // More vectors than the linear kernels count.
         assert_eq!(dense(&[1 << 40], &[1 << 40]), None);
     }
 
@@ -319,7 +322,7 @@ mod tests {
             |kept: &[usize]| shape_at(&[5, 4096], &Layout::row_major(kept), &matrix, [0; 3]);
         assert_eq!(mirrored(&[4096]), Some(Shape::Lrow));
         assert_eq!(mirrored(&[5, 1]), Some(Shape::Lcol));
-        // Too large for narrow indices, but not for columns.
+        // More elements than `gen2` can index, but not than `col` can.
         assert_eq!(dense(&[1 << 30, 4], &[1 << 30, 1]), Some(Shape::Col));
     }
 
@@ -328,7 +331,7 @@ mod tests {
         assert_eq!(dense(&[3, 5, 8], &[3, 1, 8]), Some(Shape::Gen4));
         assert_eq!(dense(&[2, 2, 2, 2, 8], &[2, 1, 2, 1, 8]), Some(Shape::Gen8));
         assert_eq!(dense(&[3, 5, 7], &[3, 1, 7]), Some(Shape::Gath4));
-        // An inner loop of one vector is no loop.
+        // An inner loop of one vector is dropped.
         assert_eq!(dense(&[3, 5, LANES], &[3, 1, LANES]), Some(Shape::Gen2));
         let turned = Layout::row_major(&[8, 6]).permute(&[1, 0]).unwrap();
         let flipped = turned.flip(0).unwrap();

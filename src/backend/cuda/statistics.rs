@@ -1,11 +1,11 @@
-//! How often kernels were found, and where.
+//! Counts of kernels found in memory, found on disk, and compiled.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How kernels were come by in this process, on all devices.
+/// Counts of how kernels were obtained in this process, over all devices.
 ///
-/// A first use of a kernel takes tens to hundreds of milliseconds if it has to be compiled, and a few if it is found
-/// in the cache on the disk; every later use finds it in memory.
+/// The first use of a kernel takes tens to hundreds of milliseconds if it must be compiled, and a few milliseconds if
+/// it is found in the on-disk cache. Every later use finds it in memory.
 ///
 /// # Examples
 ///
@@ -18,15 +18,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStatistics {
-    /// Kernels that were loaded already.
+    /// Lookups of a kernel that was already loaded.
     pub memory_hits: u64,
-    /// Modules that were found in the cache on the disk, and loaded.
+    /// Modules that were found in the on-disk cache.
     pub disk_hits: u64,
     /// Modules that had to be compiled.
     pub compilations: u64,
 }
 
-/// What is counted.
+/// The events that are counted.
 pub(super) enum Event {
     Hit,
     DiskHit,

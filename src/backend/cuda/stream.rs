@@ -1,12 +1,11 @@
-//! Streams, and the order between them.
+//! Streams, and the order of work on different streams.
 //!
-//! Work on one stream runs in order. Memory that is touched from several streams is kept in order
-//! by [`Usage`]: it remembers on which streams the memory was last written and read, and makes a
-//! stream wait for the others where it has to. As long as a single stream is in play there is no
-//! event, no wait and no lock.
+//! Work on one stream runs in order. For memory used on several streams, [`Usage`] tracks the streams on which it was
+//! last written and read, and makes a stream wait for the others where necessary. As long as only one stream uses a
+//! block, no event, wait or lock is needed.
 //!
-//! What is remembered changes only after every call of the driver that it takes has succeeded. A
-//! call that fails leaves at most some waits behind, which are never wrong.
+//! The tracked state changes only after the last driver call that can fail. A call that fails leaves behind at most
+//! some additional waits, which are harmless.
 
 use std::iter;
 use std::ptr;
@@ -22,24 +21,23 @@ use super::driver::driver;
 use super::trace::trace_warning;
 use crate::Result;
 
-/// A stream of a context. There is one value per stream of the driver, so streams are compared by
-/// their address.
+/// A stream of a context. There is one value per driver stream, so streams are compared by address.
 pub(crate) struct Stream {
     context: Arc<Context>,
     raw: sys::CUstream,
-    /// Whether the driver's stream was made here, to be destroyed with this value.
+    /// Whether this value created the driver's stream and destroys it on drop.
     owned: bool,
-    /// The same stream for cudarc's users: theirs, or one that is made when they ask.
+    /// cudarc's wrapper of the stream: the one that its user passed in, or one created on request.
     cudarc: OnceCell<Arc<CudaStream>>,
 }
 
-// SAFETY: a stream is a handle of the driver, which may be used on any thread.
+// SAFETY: a stream is a driver handle, which may be used on any thread.
 unsafe impl Send for Stream {}
-// SAFETY: as above; the driver's calls are thread-safe.
+// SAFETY: as above; driver calls are thread-safe.
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// A new stream that does not wait for the default one.
+    /// Creates a stream that does not synchronise with the default stream.
     pub(super) fn new(context: Arc<Context>) -> Result<Stream> {
         context.bind()?;
         let mut raw = ptr::null_mut();
@@ -49,18 +47,18 @@ impl Stream {
         Ok(Stream { context, raw, owned: true, cudarc: OnceCell::new() })
     }
 
-    /// A stream that cudarc's user has made.
+    /// Wraps a stream that a user of cudarc created.
     pub(super) fn of(context: Arc<Context>, stream: &Arc<CudaStream>) -> Stream {
         let raw = stream.cu_stream();
         Stream { context, raw, owned: false, cudarc: OnceCell::with_value(Arc::clone(stream)) }
     }
 
-    /// This stream as cudarc's.
+    /// Returns cudarc's wrapper of this stream, creating it on the first call.
     pub(super) fn cudarc(&self) -> Result<&Arc<CudaStream>> {
         self.cudarc.get_or_try_init(|| {
             let context = self.context.cudarc()?;
-            // SAFETY: the stream belongs to this context, and is kept for as long as anybody has
-            // the wrapper (see `drop`); this crate orders its own work on it.
+            // SAFETY: the stream belongs to this context, and is not destroyed while any clone of the wrapper exists
+            // (see `drop`); this crate orders its own work on it.
             Ok(unsafe { context.wrap_borrowed_stream(self.raw) })
         })
     }
@@ -73,7 +71,7 @@ impl Stream {
         &self.context
     }
 
-    /// Blocks until the work on this stream is done, and reports what failed.
+    /// Blocks until the work on this stream is done, and reports errors of that work.
     pub(super) fn synchronize(&self) -> Result<()> {
         self.context.bind()?;
         // SAFETY: the stream lives as long as `self`, and its context is current.
@@ -88,15 +86,15 @@ impl Stream {
         unsafe {
             driver!(cuEventCreate(&mut event, CUevent_flags::CU_EVENT_DISABLE_TIMING as u32))
         }?;
-        // SAFETY: event and stream belong to the context that is current.
+        // SAFETY: event and stream belong to the current context.
         let recorded = unsafe { driver!(cuEventRecord(event, other.raw())) };
         let waiting = recorded.and_then(|()| {
             self.context.bind()?;
             let flags = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT as u32;
-            // SAFETY: a stream may wait for an event of another context; both are alive.
+            // SAFETY: a stream may wait for an event of another context; stream and event are alive.
             unsafe { driver!(cuStreamWaitEvent(self.raw(), event, flags)) }
         });
-        // SAFETY: the event was made above and is given up here; what waits for it goes on waiting.
+        // SAFETY: the event was created above and is destroyed once; waits already queued on it are unaffected.
         let destroyed = unsafe { driver!(cuEventDestroy_v2(event)) };
         waiting.and(destroyed)
     }
@@ -107,13 +105,13 @@ impl Drop for Stream {
         if !self.owned {
             return;
         }
-        // A user of cudarc who still has the stream keeps it, for good: cudarc does not destroy
-        // what it has not made.
+        // If a user of cudarc still holds the wrapper, the driver's stream is leaked: cudarc does not destroy a stream
+        // that it did not create, and the stream must stay valid for as long as the wrapper does.
         if self.cudarc.take().is_some_and(|stream| Arc::try_unwrap(stream).is_err()) {
             return;
         }
-        // SAFETY: the stream was made here, nobody else has it, and it is destroyed once; the driver
-        // finishes the work on it first.
+        // SAFETY: the stream was created here, nothing else refers to it, and it is destroyed once; the driver releases
+        // it only after the work on it has finished.
         let destroy = || unsafe { driver!(cuStreamDestroy_v2(self.raw)) };
         if let Err(error) = self.context.bind().and_then(|()| destroy()) {
             trace_warning!(%error, "a stream was not destroyed");
@@ -122,26 +120,27 @@ impl Drop for Stream {
     }
 }
 
-/// Upper bound on tracked reader streams, which are kept alive by that; beyond it they are merged
-/// into the newest one, which waits for them.
-const MOST_READERS: usize = 32;
+/// Upper bound on tracked reader streams, which tracking keeps alive. Beyond it they are merged into the newest reader,
+/// which waits for the others.
+const MAX_READERS: usize = 32;
 
-/// On which streams memory was used since it was last written.
+/// The streams on which a block of memory was last written, and read since.
 pub(super) struct Usage {
-    /// The only stream that has used the memory; null once there are several. Only compared.
+    /// The stream of the last write if no other stream has used the memory since, else null. Only compared, never
+    /// dereferenced.
     sole: AtomicPtr<Stream>,
     users: Mutex<Users>,
 }
 
 struct Users {
-    /// Where the memory was last written, or allocated.
+    /// The stream on which the memory was last written, or allocated.
     writer: Arc<Stream>,
-    /// Where else it has been read since; each of these has waited for the writer.
+    /// The other streams that have read it since; each of them has waited for the writer.
     readers: Vec<Arc<Stream>>,
 }
 
 impl Usage {
-    /// Memory that was last written, or allocated, on this stream.
+    /// Tracks memory that was last written, or allocated, on this stream.
     pub(super) fn new(stream: &Arc<Stream>) -> Usage {
         Usage {
             sole: AtomicPtr::new(Arc::as_ptr(stream).cast_mut()),
@@ -149,13 +148,13 @@ impl Usage {
         }
     }
 
-    /// Puts a read that is about to be queued on a stream after the last write.
+    /// Makes a read that is about to be queued on a stream wait for the last write.
     ///
-    /// The caller holds the storage's lock, for reading at least, until the read is queued.
+    /// The caller must hold the storage's lock, for reading at least, until the read is queued.
     #[inline]
     pub(super) fn before_read(&self, stream: &Arc<Stream>) -> Result<()> {
-        // The storage's lock orders this load; a stream that reads at the same time on another
-        // thread changes nothing for this one, which comes after the same write anyway.
+        // The storage's lock orders this load after the last write. A concurrent read on another thread does not affect
+        // this one: both come after the same write.
         if ptr::eq(self.sole.load(Ordering::Relaxed), Arc::as_ptr(stream)) {
             return Ok(());
         }
@@ -165,7 +164,7 @@ impl Usage {
             return Ok(());
         }
         stream.wait_for(&users.writer)?;
-        if users.readers.len() >= MOST_READERS {
+        if users.readers.len() >= MAX_READERS {
             users.wait_for_readers(stream)?;
             users.readers.clear();
         }
@@ -174,9 +173,9 @@ impl Usage {
         Ok(())
     }
 
-    /// Puts a write that is about to be queued on a stream after everything before it.
+    /// Makes a write that is about to be queued on a stream wait for the last write and all reads since.
     ///
-    /// The caller holds the storage's lock for writing until the write is queued.
+    /// The caller must hold the storage's lock for writing until the write is queued.
     #[inline]
     pub(super) fn before_write(&self, stream: &Arc<Stream>) -> Result<()> {
         if ptr::eq(self.sole.load(Ordering::Relaxed), Arc::as_ptr(stream)) {
@@ -187,20 +186,19 @@ impl Usage {
         if !Arc::ptr_eq(&users.writer, stream) {
             stream.wait_for(&users.writer)?;
         }
-        // From here on nothing fails. Whoever waits for this stream now waits for all of them.
+        // Nothing below can fail. A stream that waits for this one now also waits for all the others.
         users.readers.clear();
         users.writer = Arc::clone(stream);
         self.sole.store(Arc::as_ptr(stream).cast_mut(), Ordering::Relaxed);
         Ok(())
     }
 
-    /// The stream of the last write, on which the memory can be read without waiting.
+    /// Returns the stream of the last write, on which a read needs no event.
     pub(super) fn writer(&self) -> Arc<Stream> {
         Arc::clone(&self.lock().writer)
     }
 
-    /// Blocks until all work on the memory is done, on whatever stream: for callers that could not
-    /// have it in order.
+    /// Blocks until all work on the memory is done, on every stream. Used where ordering by events has failed.
     pub(super) fn wait(&self) -> Result<()> {
         let users = self.lock();
         iter::once(&users.writer).chain(&users.readers).try_for_each(|stream| stream.synchronize())
@@ -212,7 +210,7 @@ impl Usage {
 }
 
 impl Users {
-    /// Makes a stream wait for the readers, so that whoever waits for it waits for them.
+    /// Makes a stream wait for the readers, so that a wait for the stream includes them.
     fn wait_for_readers(&self, stream: &Arc<Stream>) -> Result<()> {
         let others = self.readers.iter().filter(|reader| !Arc::ptr_eq(reader, stream));
         others.into_iter().try_for_each(|reader| stream.wait_for(reader))

@@ -1,6 +1,6 @@
-//! Events for `tracing`. Without that feature they are not even compiled.
+//! Events for `tracing`. Without that feature the macros expand to nothing.
 
-/// Something that happens rarely: a kernel is compiled, or loaded from the disk.
+/// Emits a debug event for something rare, such as compiling a kernel or loading one from disk.
 macro_rules! trace_debug {
     ($($event:tt)*) => {
         #[cfg(feature = "tracing")]
@@ -9,7 +9,7 @@ macro_rules! trace_debug {
 }
 pub(super) use trace_debug;
 
-/// Something that happens at every call.
+/// Emits a trace event for something that happens on every call.
 macro_rules! trace_launch {
     ($($event:tt)*) => {
         #[cfg(feature = "tracing")]
@@ -18,7 +18,7 @@ macro_rules! trace_launch {
 }
 pub(super) use trace_launch;
 
-/// Something that went wrong without being an error for the caller.
+/// Emits a warning about a failure that is not reported to the caller as an error.
 macro_rules! trace_warning {
     ($($event:tt)*) => {
         #[cfg(feature = "tracing")]

@@ -1,9 +1,8 @@
-//! Random programs while calls of the driver fail, and what is left afterwards: every tensor must be
-//! what its twin on the CPU is, the virtual driver must have found nothing wrong, and all memory must
-//! have been freed.
+//! Random programs in which driver calls fail. Afterwards every tensor must equal its counterpart on the CPU, the
+//! virtual driver must have detected no error, and all memory must have been freed.
 //!
-//! The tests take a minute together; `BITLANE_FUZZ_SECONDS` gives each another time. A failure prints the seed of its
-//! program and what that has done; `BITLANE_FUZZ_SEED` starts with a seed.
+//! The tests take a minute together; `BITLANE_FUZZ_SECONDS` sets the duration of each. A failure prints the seed and
+//! the steps of its program; `BITLANE_FUZZ_SEED` sets the first seed.
 
 mod program;
 
@@ -19,7 +18,7 @@ use self::program::{LEN, Pair, Program, elements};
 use crate::model::random::Random;
 use crate::virtual_driver::{Driver, isolated};
 
-/// The functions that operations call, each of which may fail.
+/// The driver functions that operations call, each of which may fail.
 const FUNCTIONS: [&str; 18] = [
     "*",
     "cuCtxGetCurrent",
@@ -41,10 +40,10 @@ const FUNCTIONS: [&str; 18] = [
     "cuStreamWaitEvent",
 ];
 
-/// Refused arguments, no memory, bad handles, no reason, and a code that nobody knows.
+/// Invalid value, out of memory, invalid handle, unknown error, and a code that does not exist.
 const CODES: [u32; 5] = [1, 2, 400, 999, 12345];
 
-/// What fails in a round: a few functions, so that the same few fail again and again.
+/// The functions that fail in a round: only a few, so that the same ones fail repeatedly.
 struct Faults([&'static str; 3]);
 
 impl Faults {
@@ -52,7 +51,7 @@ impl Faults {
         Faults([(); 3].map(|()| FUNCTIONS[random.below(FUNCTIONS.len())]))
     }
 
-    /// A rule for the virtual driver: which call fails, and with which code.
+    /// Returns a rule for the virtual driver: which call fails, and with which code.
     fn next(&self, random: &mut Random) -> String {
         let function = self.0[random.below(self.0.len())];
         let code = CODES[random.below(CODES.len())];
@@ -64,7 +63,7 @@ impl Faults {
     }
 }
 
-/// Runs rounds, each with a seed of its own, until the time is over.
+/// Runs rounds with consecutive seeds until the time is up.
 fn rounds(seconds: u64, mut round: impl FnMut(u64)) {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
     let seconds = number("BITLANE_FUZZ_SECONDS").unwrap_or(seconds);
@@ -80,7 +79,7 @@ fn rounds(seconds: u64, mut round: impl FnMut(u64)) {
     }
 }
 
-/// Three streams on each of two devices, with work that happens when the seed wants it to.
+/// Returns three streams on each of two devices, and sets when the virtual driver executes queued work.
 fn streams(driver: &Driver, random: &mut Random) -> [Vec<Device>; 2] {
     let when = match random.below(8) {
         0 => "eager".into(),
@@ -95,7 +94,7 @@ fn streams(driver: &Driver, random: &mut Random) -> [Vec<Device>; 2] {
     })
 }
 
-/// The end of a round: nothing wrong, nothing left.
+/// Checks after a round that the virtual driver has detected no error and that all memory is freed.
 fn expect_nothing_left(driver: &Driver, seed: u64) {
     driver.set("fail", "");
     for ordinal in 0..2 {
@@ -105,8 +104,8 @@ fn expect_nothing_left(driver: &Driver, seed: u64) {
     assert_eq!(driver.allocations(), 0, "seed {seed}: something was not freed");
 }
 
-/// A program on one thread. Some steps fail, and a few steps later everything is looked at: not at
-/// once, because looking waits for all work, and what a failure has put out of order is then in order.
+/// Runs a program on one thread. Some steps fail, and a few steps later all tensors are compared. They are not compared
+/// at once, because a comparison waits for all work and so would hide a wrong order.
 fn one_thread(driver: &Driver, seed: u64) {
     let mut random = Random::new(seed ^ 0x5eed);
     let (streams, faults) = (streams(driver, &mut random), Faults::new(&mut random));
@@ -153,8 +152,8 @@ pub fn programs_without_pools_whose_calls_fail() {
     });
 }
 
-/// Programs on several threads, which read the same tensors and add to the same ones, while calls fail
-/// at any time.
+/// Runs programs on several threads, which read the same tensors and add to the same ones, while driver calls fail at
+/// any time.
 fn many_threads(driver: &Driver, seed: u64) {
     let mut random = Random::new(seed ^ 0x5eed);
     let (streams, faults) = (streams(driver, &mut random), Faults::new(&mut random));
@@ -164,7 +163,7 @@ fn many_threads(driver: &Driver, seed: u64) {
     let sums =
         [0, 1].map(|ordinal| Tensor::zeros([LEN], DType::I32, &streams[ordinal][1]).unwrap());
     let added = [const { AtomicI32::new(0) }; 2];
-    // Whoever compares reads, and nothing fails meanwhile.
+    // Held for reading during comparisons, so that no call fails meanwhile.
     let calm = RwLock::new(());
     let done = AtomicBool::new(false);
     let run = |seed: u64| {

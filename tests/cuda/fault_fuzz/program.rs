@@ -1,4 +1,4 @@
-//! A random program over tensors of two devices, and its twin on the CPU.
+//! A random program over tensors of two devices, mirrored on the CPU.
 
 use std::fmt::Debug;
 use std::thread;
@@ -7,16 +7,16 @@ use bitlane::{BinaryOp, DType, Device, ErrorKind, Result, Tensor, binary};
 
 use crate::model::random::Random;
 
-/// Elements of every tensor, so that any two can meet.
+/// The number of elements of every tensor, the same for all so that any two can be combined.
 pub const LEN: usize = 300;
 
-/// The kinds of steps that there are.
+/// The number of kinds of steps.
 const KINDS: usize = 16;
 
 const OPS: [BinaryOp; 4] =
     [BinaryOp::Add, BinaryOp::Subtract, BinaryOp::BitwiseXor, BinaryOp::Maximum];
 
-/// A tensor of a device, and what it should be. Pairs share storage on both sides or on neither.
+/// A tensor on a device and its expected counterpart on the CPU. Two pairs share storage on both sides or on neither.
 #[derive(Clone)]
 pub struct Pair {
     ordinal: usize,
@@ -30,7 +30,7 @@ impl Pair {
         Ok(Pair { ordinal, device: Tensor::from_slice(elements, [LEN], stream)?, cpu })
     }
 
-    /// Panics if the two are not the same, or the device's cannot be read.
+    /// Panics if the two differ, or if the device's tensor cannot be read.
     pub fn compare(&self, what: impl Debug) {
         let (found, expected) = (self.device.to_vec::<i32>(), self.cpu.to_vec::<i32>().unwrap());
         let found = found.unwrap_or_else(|error| panic!("{what:?} cannot be read: {error}"));
@@ -40,29 +40,29 @@ impl Pair {
     }
 }
 
-/// What a program works on.
+/// The state of a program.
 pub struct Program {
     pub random: Random,
     /// The streams of each device.
     streams: [Vec<Device>; 2],
-    /// A mask on each device, which nobody writes.
+    /// A mask on each device, which no program writes.
     masks: [Tensor; 2],
     /// Elements that all programs read and none writes.
     shared: Vec<Pair>,
     live: Vec<Pair>,
-    /// The most tensors that are alive at a time.
+    /// The maximum number of live tensors.
     most: usize,
-    /// The kinds of steps that are taken. Every program has a taste of its own: what goes wrong after
-    /// a few steps that follow each other is rare where everything is equally likely.
+    /// The kinds of steps that the program draws from. Every program has a selection of its own, because a fault that
+    /// needs a particular sequence of steps is rare if all kinds are equally likely.
     kinds: Vec<usize>,
     /// The tensor that a failed step was to write: the next steps are likely to use it.
     focus: Option<usize>,
-    /// What was done, for whoever looks for the reason of a failure.
+    /// The steps so far, printed if the program panics.
     log: Vec<String>,
 }
 
 impl Program {
-    /// A program over some tensors of its own and others that it reads. Nothing fails yet.
+    /// Creates a program over tensors of its own and shared ones that it only reads. No driver call may fail meanwhile.
     pub fn new(seed: u64, streams: &[Vec<Device>; 2], shared: &[Pair]) -> Program {
         let mut random = Random::new(seed);
         let masks =
@@ -84,7 +84,7 @@ impl Program {
         streams[self.random.below(streams.len())].clone()
     }
 
-    /// One of the tensors on a device, to be read.
+    /// Returns a random tensor on a device, to be read.
     fn source(&mut self, ordinal: usize) -> Pair {
         let readable = self.live.iter().chain(&self.shared);
         let there: Vec<_> = readable.filter(|pair| pair.ordinal == ordinal).collect();
@@ -95,14 +95,14 @@ impl Program {
         self.live.iter().filter(|pair| pair.ordinal == ordinal).count()
     }
 
-    /// One of the tensors on a device that may be written.
+    /// Returns the index of a random tensor on a device that may be written.
     fn target(&mut self, ordinal: usize) -> usize {
         let there = (0..self.live.len()).filter(|&at| self.live[at].ordinal == ordinal);
         let there: Vec<_> = there.collect();
         there[self.random.below(there.len())]
     }
 
-    /// The device and the tensor of the next step.
+    /// Returns the device and the tensor of the next step.
     fn next_target(&mut self) -> (usize, usize) {
         if let Some(focus) = self.focus.filter(|&focus| focus < self.live.len())
             && self.random.below(4) != 0
@@ -113,12 +113,12 @@ impl Program {
         (ordinal, self.target(ordinal))
     }
 
-    /// Notes a sentence for [`Program::log`].
+    /// Appends a line to the log.
     pub fn note(&mut self, text: String) {
         self.log.push(text);
     }
 
-    /// Does something. If it fails, nothing has changed on either side.
+    /// Runs a random step. If it fails, nothing has changed on either side.
     pub fn step(&mut self) -> Result<()> {
         let (ordinal, target) = self.next_target();
         let stream = self.stream(ordinal);
@@ -153,7 +153,7 @@ impl Program {
     ) -> Result<()> {
         let here = x.device.to_device(stream)?;
         match kind {
-            // A new tensor, from the host or computed.
+            // Creates a tensor, from the host or by computing it.
             0 => {
                 let made = Pair::upload(&elements(&mut self.random), ordinal, stream)?;
                 self.put(made);
@@ -174,19 +174,19 @@ impl Program {
                 let device = here.flip(0)?.contiguous()?;
                 self.put_pair(ordinal, device, x.cpu.flip(0).unwrap().contiguous());
             }
-            // A tensor goes, here or on another thread, perhaps while it is in use elsewhere.
+            // Drops a tensor, here or on another thread, perhaps while it is in use on another stream.
             6 if self.count(ordinal) > 1 => drop(self.live.swap_remove(target)),
             7 if self.count(ordinal) > 1 => {
                 let gone = self.live.swap_remove(target);
                 thread::scope(|scope| scope.spawn(move || drop(gone)).join()).unwrap();
             }
-            // The same memory seen from another stream.
+            // Adds the same memory on another stream.
             8 => {
                 let at = self.target(ordinal);
                 let Pair { device, cpu, .. } = self.live[at].clone();
                 self.put_pair(ordinal, device.to_device(stream)?, Ok(cpu));
             }
-            // To the other device, or through the host.
+            // Copies to the other device, or through the host.
             9 => {
                 let other = self.stream(1 - ordinal);
                 self.put_pair(1 - ordinal, x.device.to_device(&other)?, x.cpu.copy());
@@ -204,7 +204,7 @@ impl Program {
                 let found = x.device.to_vec::<i32>()?;
                 assert_eq!(found, x.cpu.to_vec::<i32>().unwrap());
             }
-            // A destination that overlaps what is read, one with a mask, and plain ones.
+            // Writes to a destination that overlaps an operand, under a mask, or plainly.
             13 => {
                 let narrow = |x: &Tensor, start| x.narrow(0, start, LEN - 1).unwrap();
                 let Pair { device, cpu, .. } = &self.live[target];
@@ -233,7 +233,7 @@ impl Program {
         self.put(Pair { ordinal, device, cpu: cpu.unwrap() });
     }
 
-    /// Adds a tensor, or puts it in the place of one on the same device.
+    /// Adds a tensor, or replaces one on the same device if there are too many.
     fn put(&mut self, pair: Pair) {
         if self.live.len() < self.most {
             self.live.push(pair);
@@ -243,7 +243,7 @@ impl Program {
         }
     }
 
-    /// Compares every tensor with its twin, in any order. Nothing fails meanwhile.
+    /// Compares every tensor with its counterpart, starting at a random one. No driver call may fail meanwhile.
     pub fn compare(&mut self) {
         let first = self.random.below(self.live.len());
         for at in (0..self.live.len()).map(|at| (first + at) % self.live.len()) {

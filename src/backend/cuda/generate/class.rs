@@ -1,75 +1,75 @@
-//! How a loop nest walks each operand, as coarse as kernels tell it apart.
+//! Access patterns of operands, as finely as kernels distinguish them.
 
 use crate::plan::{Plan, Slot};
 
-/// How the elements of one operand lie along the loops. Never a size, a stride or an address.
+/// The access pattern of one operand along the loops. It contains no sizes, strides or addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(in crate::backend::cuda) enum Class {
     /// The same element everywhere.
-    Still,
-    /// One run over all loops, every group of elements aligned.
+    Constant,
+    /// Contiguous over all loops, every group of elements aligned.
     DenseAligned,
-    /// One run over all loops, at any address.
+    /// Contiguous over all loops, at any address.
     Dense,
-    /// A run along the inner loop, every group of elements aligned.
+    /// Contiguous along the inner loop, every group of elements aligned.
     RunAligned,
-    /// A run along the inner loop, at any address.
+    /// Contiguous along the inner loop, at any address.
     Run,
-    /// The same element along the inner loop.
+    /// The same element along the inner loop (stride 0).
     Column,
-    /// Any other step along the inner loop.
+    /// Any other stride along the inner loop.
     Strided,
 }
 
 impl Class {
-    /// Whether the place follows from the position in each loop, not from the number of the element alone.
+    /// Whether the address depends on the position in each loop rather than on the linear index alone.
     pub(super) fn is_located(self) -> bool {
         matches!(self, Class::RunAligned | Class::Run | Class::Column | Class::Strided)
     }
 }
 
-/// How the elements of the whole loop nest are handed out to threads, in groups of some consecutive ones.
+/// How the elements of the loop nest are divided among threads, in groups of consecutive elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(in crate::backend::cuda) enum Walk {
-    /// Every operand is one run or stands still: there is but one loop.
+    /// Every operand is contiguous or constant, so there is only one loop.
     Linear,
-    /// The inner loop is made of whole groups, which the loops then count.
+    /// The inner loop is a multiple of the group size, and the loops count groups.
     Groups,
-    /// The loops count elements, and a group may end in another run of the inner loop than it began.
+    /// The loops count elements, and a group may straddle the end of the inner loop.
     Elements,
 }
 
-/// One operand in memory, as far as its class depends on it.
+/// One operand in memory: what its class depends on besides the plan.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::backend::cuda) struct Operand {
     /// The address of the first element.
     pub(in crate::backend::cuda) address: u64,
-    /// The size of an element.
+    /// The size of an element in bytes.
     pub(in crate::backend::cuda) size: usize,
 }
 
 impl Operand {
-    /// To how many elements a group must be aligned to be read at once: to all of it, or to 16 bytes.
+    /// Returns the alignment, in elements, that vector accesses to a group need: the whole group, or 16 bytes.
     fn grain(&self, group: usize) -> usize {
         group.min((super::VECTOR / self.size).max(1))
     }
 
-    /// Whether a run from some element on can be read group by group.
+    /// Whether contiguous elements from index `first` on can be read with vector accesses, group by group.
     pub(super) fn is_aligned(&self, group: usize, first: usize) -> bool {
         let bytes = (self.grain(group) * self.size) as u64;
         (self.address + (first * self.size) as u64).is_multiple_of(bytes)
     }
 
-    /// How many elements lie before the first whole group.
+    /// Returns the number of elements before the first aligned group.
     pub(super) fn head(&self, group: usize) -> usize {
         let grain = self.grain(group);
         let place = (self.address / self.size as u64) as usize % grain;
         (grain - place) % grain
     }
 
-    /// The class in a nest that is walked by its own loops.
+    /// Returns the class of the operand in `slot` of the plan. `head` is the number of elements before the first group.
     pub(super) fn class(
         &self,
         plan: &Plan,
@@ -82,7 +82,7 @@ impl Operand {
             return if self.is_aligned(group, head) { Class::DenseAligned } else { Class::Dense };
         }
         if plan.is_constant(slot) {
-            return Class::Still;
+            return Class::Constant;
         }
         let strides = &plan.slots[slot].strides[..plan.rank];
         match strides[0] {
@@ -98,17 +98,17 @@ impl Operand {
         }
     }
 
-    /// Whether steps by these strides lead from an aligned element to another.
+    /// Whether these strides lead from an aligned element to other aligned elements.
     pub(super) fn keeps_alignment(&self, strides: &[isize], group: usize) -> bool {
         let grain = self.grain(group);
         strides.iter().all(|stride| stride.unsigned_abs().is_multiple_of(grain))
     }
 }
 
-/// Elements, and offsets of elements, that 32-bit indices can count.
+/// Bound on element counts and offsets for 32-bit indices.
 pub(in crate::backend::cuda) const NARROW: usize = 1 << 31;
 
-/// Whether 31 bits hold every offset of a slot from its first element.
+/// Whether every offset of a slot from its first element is below 2^31 in magnitude.
 pub(in crate::backend::cuda) fn is_near(plan: &Plan, slot: &Slot) -> bool {
     let (mut back, mut forth) = (0usize, 0usize);
     for (&size, &stride) in plan.sizes[..plan.rank].iter().zip(&slot.strides) {
@@ -119,7 +119,7 @@ pub(in crate::backend::cuda) fn is_near(plan: &Plan, slot: &Slot) -> bool {
     back.max(forth) < NARROW
 }
 
-/// The number of loops that a kernel is compiled for, where so many are needed.
+/// Returns the number of loops to compile a kernel for, if it needs at least `rank`.
 pub(super) fn rank_bucket(rank: usize) -> u8 {
     match rank {
         0..=1 => 1,

@@ -1,4 +1,4 @@
-//! What a generated kernel depends on: its key.
+//! Forms: everything that the source of a generated kernel depends on.
 
 use smallvec::SmallVec;
 
@@ -10,33 +10,33 @@ use crate::program::{Accumulator, Action, Combine, Fold, Input, Program, Value};
 /// What a kernel does with the results of its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::backend::cuda) enum Kind {
-    /// It stores them.
+    /// It stores them elementwise.
     Map,
-    /// It combines them.
+    /// It reduces them.
     Sum(Adders, Combine, Finish),
 }
 
-/// Who adds up the terms of one output.
+/// Which threads add up the terms of one output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(in crate::backend::cuda) enum Adders {
-    /// A thread, or one per segment.
+    /// One thread, or one per segment.
     Thread,
-    /// Some neighbouring threads of a warp.
+    /// A power of two of neighbouring threads of a warp.
     Lanes,
-    /// A block, or one per segment.
+    /// One block, or one per segment.
     Block,
 }
 
-/// What becomes of a total.
+/// What a kernel does with a total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(in crate::backend::cuda) enum Finish {
-    /// It is a part of one, and stored as it is.
+    /// Stores it as it is: it is the total of one segment only.
     Part,
-    /// It is rounded.
+    /// Rounds it to the dtype of the destination.
     Whole,
-    /// It is divided by the number of terms and rounded.
+    /// Divides it by the number of terms, then rounds it.
     Mean,
 }
 
@@ -49,8 +49,8 @@ impl From<Fold> for Finish {
     }
 }
 
-/// Everything that the source of a kernel depends on. Numbers, sizes, strides and addresses are not among it: those
-/// are parameters.
+/// Everything that the source of a kernel depends on. The values of numbers, sizes, strides and addresses are not part
+/// of it; they are parameters.
 #[derive(Clone, Debug)]
 pub(in crate::backend::cuda) struct Form<'a> {
     pub(super) program: &'a Program,
@@ -59,26 +59,26 @@ pub(in crate::backend::cuda) struct Form<'a> {
     pub(super) out: DType,
     /// Whether the last slot is a mask.
     pub(super) masked: bool,
-    /// How each slot is walked, the destination first.
+    /// The access pattern of each slot, the destination first.
     pub(super) classes: SmallVec<[Class; 8]>,
     pub(super) walk: Walk,
-    /// How many loops the kernel has room for; 0 for [`Walk::Linear`].
+    /// The number of loops that the kernel is compiled for; 0 if no slot needs its position in each loop.
     pub(super) rank: u8,
-    /// The same for the loops over the outputs of a sum.
+    /// The number of loops over the outputs of a sum that the kernel is compiled for.
     pub(super) outer_rank: u8,
     /// Whether indices have 64 bits.
     pub(super) wide: bool,
-    /// The elements that a thread takes at once.
+    /// The number of elements per group.
     pub(super) group: u8,
-    /// The groups that a thread takes, all of their loads under way at once.
+    /// The number of groups per thread, all of whose loads are issued before the first is used.
     pub(super) depth: u8,
 }
 
-/// A form as bytes, to look its kernel up.
+/// A form as bytes, under which its kernel is looked up.
 pub(in crate::backend::cuda) type Key = SmallVec<[u8; 64]>;
 
 impl Form<'_> {
-    /// The form as bytes: equal for equal sources, and for those alone.
+    /// Returns the form as bytes. Keys are equal if and only if the sources are.
     pub(in crate::backend::cuda) fn key(&self) -> Key {
         let (kind, finish) = match self.kind {
             Kind::Map => (0, 0),
@@ -120,17 +120,17 @@ impl Form<'_> {
         key
     }
 
-    /// The dtype in which the program's results are combined.
+    /// Returns the dtype in which the program's results are combined.
     pub(super) fn total_dtype(&self, combine: Combine) -> DType {
         total_dtype(combine, self.program.dtype(self.program.result()))
     }
 
-    /// The slot of the mask.
+    /// Returns the slot of the mask, if there is one.
     pub(super) fn mask(&self) -> Option<usize> {
         self.masked.then(|| self.classes.len() - 1)
     }
 
-    /// What the kernel is called: how it walks, what it computes and in which dtype, cut short where that is long.
+    /// Returns the name of the kernel: its kind, its first few operations and the dtype of the destination.
     pub(in crate::backend::cuda) fn name(&self) -> String {
         let mut name = String::from(match self.kind {
             Kind::Map => match self.walk {
@@ -177,10 +177,10 @@ impl Form<'_> {
     }
 }
 
-/// As many steps are named in the name of a kernel.
+/// The number of steps that the name of a kernel lists.
 const NAMED_STEPS: usize = 4;
 
-/// The dtype in which terms of this one are combined.
+/// Returns the dtype in which terms of the given dtype are combined.
 pub(super) fn total_dtype(combine: Combine, terms: DType) -> DType {
     match Accumulator::of(combine, terms) {
         Accumulator::Integer => DType::U64,
@@ -191,7 +191,7 @@ pub(super) fn total_dtype(combine: Combine, terms: DType) -> DType {
 }
 
 fn value_bytes(value: Value) -> [u8; 2] {
-    // Bit 15 tells inputs from steps; there are far fewer than 2^15 of either.
+    // Bit 15 distinguishes inputs from steps; there are far fewer than 2^15 of either.
     let bits = match value {
         Value::Input(index) => index,
         Value::Step(index) => index | 1 << 15,
@@ -199,8 +199,9 @@ fn value_bytes(value: Value) -> [u8; 2] {
     bits.to_le_bytes()
 }
 
-/// Whether a function is so large that copies of it should be few, and so slow that memory does not matter: such
-/// operations have no hand-written kernels, and generated ones compute few elements per thread.
+/// Whether an operation is so large that it should be inlined only a few times, and so slow that memory bandwidth does
+/// not matter. Such operations have no hand-written kernels, and their generated kernels compute few elements per
+/// thread.
 pub(in crate::backend::cuda) const fn is_large(op: ElementOp) -> bool {
     use ElementOp::{Atan2, Exp, FloorDivide, Log, LogAddExp, Pow, Remainder};
     matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2 | Exp | Log)

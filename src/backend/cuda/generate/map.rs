@@ -1,4 +1,4 @@
-//! Elementwise requests.
+//! Forms, parameters and grids of elementwise requests.
 
 use smallvec::SmallVec;
 
@@ -10,13 +10,13 @@ use crate::plan::{OUT, Plan};
 use crate::program::Request;
 use crate::{Error, Result};
 
-/// The bytes of a group's operands that registers have room for.
+/// The register budget for the operands of a group, in bytes.
 const GROUP_BYTES: usize = 208;
 
-/// The bytes that a thread should have under way.
+/// The number of bytes that a thread should have in flight.
 const IN_FLIGHT: usize = 64;
 
-/// The form, parameters and grid for an elementwise request. Operands are given by slot.
+/// Returns the form, parameters and grid for an elementwise request. `operands` is indexed by slot.
 pub(in crate::backend::cuda) fn map<'a>(
     request: &Request<'a>,
     operands: &[Operand],
@@ -32,9 +32,9 @@ pub(in crate::backend::cuda) fn map<'a>(
         && slots.clone().all(|slot| plan.is_dense(slot) || plan.is_constant(slot))
         && !force.has(Force::ELEMENTS);
     let sizes = || slots.clone().filter(|&slot| moves(slot)).map(|slot| operands[slot].size);
-    // A single loop has no runs that groups could straddle, and whatever its length is, one kernel serves.
+    // With a single loop there is no inner loop whose end a group could straddle, and one kernel serves every length.
     let inner = (!is_linear && plan.rank > 1).then_some(plan.sizes[0]);
-    // Where loops have to be found first, each time is for twice as many elements.
+    // Larger groups amortise the cost of decomposing positions into loops.
     let vector = if inner.is_some() { 2 * VECTOR } else { VECTOR };
     let group = group_size(sizes(), vector, GROUP_BYTES, slow, inner);
     let walk = match inner {
@@ -128,8 +128,8 @@ pub(in crate::backend::cuda) fn map<'a>(
     Job { form, words, grid: [blocks, 1] }.checked(request.op)
 }
 
-/// How many elements to leave to single threads, so that the destination is aligned and as many operands with it as
-/// can be.
+/// Returns the number of leading elements to compute one by one, so that the destination is aligned from there on and
+/// as many operands as possible are aligned with it.
 fn best_head(plan: &Plan, operands: &[Operand], group: usize) -> usize {
     let runs = |slot: usize| plan.is_dense(slot);
     let aligned = |head: usize| {
@@ -146,8 +146,8 @@ fn best_head(plan: &Plan, operands: &[Operand], group: usize) -> usize {
     best.min(plan.len)
 }
 
-/// How many groups a thread takes: enough bytes under way, while registers last. Without inputs there is but the number to
-/// store, as often as pays for finding out where.
+/// Returns the number of groups per thread: enough to have `in_flight` bytes in flight, as far as registers allow. A
+/// fill, which has no inputs, stores enough groups per thread to amortise the computation of addresses.
 fn depth(group: usize, inputs: usize, out: usize, in_flight: usize) -> usize {
     if inputs == 0 {
         return (2 * out).clamp(4, 16);

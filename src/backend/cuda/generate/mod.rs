@@ -1,11 +1,11 @@
-//! Kernels made on demand: from a request to the source of a kernel that does just that, and to its parameters.
+//! Kernels generated on demand: the source of a kernel for a request, and the parameters of its launch.
 //!
-//! | File | What it knows |
+//! | File | Responsibility |
 //! |---|---|
-//! | `class` | how a loop nest walks an operand, as coarse as kernels tell it apart |
-//! | `form` | everything that a kernel's source depends on, which is its key |
-//! | `source` | from a form to CUDA C++ |
-//! | `map`, `sum` | from a request to a form, parameters and a grid |
+//! | `class` | classifies the access pattern of an operand, as finely as kernels distinguish it |
+//! | `form` | holds everything that a kernel's source depends on, and derives the lookup key from it |
+//! | `source` | writes the CUDA C++ of a form |
+//! | `map`, `sum` | turn a request into a form, parameters and a grid |
 
 mod class;
 mod form;
@@ -26,20 +26,20 @@ use crate::plan::Plan;
 use crate::program::{Action, Input, Program};
 use crate::{Error, Result};
 
-/// The size of the largest access, in bytes.
+/// The size of the largest memory access, in bytes.
 const VECTOR: usize = BL_VECTOR_BYTES as usize;
 
-/// The threads of a block.
+/// The number of threads of a block.
 const THREADS: usize = BL_THREADS as usize;
 
-/// The largest first dimension of a grid.
+/// The largest x dimension of a grid.
 const GRID_X: usize = i32::MAX as usize;
 
-/// The parameters of a generated kernel, which are all 64 bits wide, in the order of its `Params`.
+/// The parameters of a generated kernel, in the order of its `Params`. All of them are 64 bits wide.
 pub(super) type Words = SmallVec<[u64; 64]>;
 
-/// The most that a kernel takes as parameters, in words.
-const MOST_WORDS: usize = 4096 / 8;
+/// The limit on the parameters of a kernel, in words.
+const MAX_WORDS: usize = 4096 / 8;
 
 /// A launch of a generated kernel.
 pub(super) struct Job<'a> {
@@ -49,9 +49,9 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The job, if a kernel can take so many parameters.
+    /// Returns the job, or an error if it has more parameters than a kernel can take.
     fn checked(self, op: &'static str) -> Result<Self> {
-        if self.words.len() <= MOST_WORDS {
+        if self.words.len() <= MAX_WORDS {
             return Ok(self);
         }
         let reason = "it has too many inputs and numbers for the parameters of one kernel".into();
@@ -59,12 +59,12 @@ impl Job<'_> {
     }
 }
 
-/// Whether a program calls one of the larger functions.
+/// Whether a program calls one of the large functions.
 fn is_slow(program: &Program) -> bool {
     program.steps().iter().any(|step| matches!(step.action, Action::Apply(op) if is_large(op)))
 }
 
-/// Appends the numbers of a program.
+/// Appends the scalar operands of a program.
 fn push_numbers(words: &mut Words, program: &Program) {
     for input in program.inputs() {
         if let Input::Number(_, bytes) = input {
@@ -73,14 +73,14 @@ fn push_numbers(words: &mut Words, program: &Program) {
     }
 }
 
-/// The loops that a kernel walks, as positions are divided down them (see `params.h`).
+/// The loops of a kernel, in the form in which it decomposes positions (see `params.h`).
 struct Loops<'a> {
     plan: &'a Plan,
-    /// The elements of a group that the inner loop counts as one; 1 where it counts elements.
+    /// The number of elements that the inner loop counts as one: the group size, or 1 if it counts elements.
     unit: usize,
-    /// The first loop: the second of the plan where the inner one is a single group.
+    /// The plan's loop that becomes the kernel's innermost: 1 if the plan's inner loop is a single unit, else 0.
     first: usize,
-    /// How many loops the kernel has room for.
+    /// The number of loops that the kernel was compiled for.
     room: u8,
     wide: bool,
 }
@@ -99,7 +99,7 @@ impl<'a> Loops<'a> {
         if level == 0 { stride.wrapping_mul(self.unit as isize) } else { stride }
     }
 
-    /// Appends the sizes, and the steps of these slots.
+    /// Appends the sizes of the loops, and the steps of these slots.
     fn push(&self, words: &mut Words, slots: &[usize]) -> Result<()> {
         let levels = self.first..self.plan.rank;
         for level in self.first..self.first + usize::from(self.room) {
@@ -109,7 +109,7 @@ impl<'a> Loops<'a> {
                     let BlDivisor { magic, shift } = divisor(self.size(level))?;
                     u64::from(magic) | u64::from(shift) << 32
                 }
-                // Positions are 0 by then.
+                // An unused loop: the position is 0 there, so a divisor of 0 or a size of 1 gives 0.
                 (false, wide) => wide.into(),
             });
         }
@@ -119,7 +119,7 @@ impl<'a> Loops<'a> {
                     _ if level == self.first => 0,
                     _ => (self.size(level - 1) as isize).wrapping_mul(self.stride(slot, level - 1)),
                 };
-                // Steps wrap, as the kernels' sums do; the offsets that come out fit.
+                // Steps wrap, as do the kernels' partial sums; the final offsets fit.
                 words.push(self.stride(slot, level).wrapping_sub(inner) as u64);
             }
         }
@@ -129,8 +129,9 @@ impl<'a> Loops<'a> {
     }
 }
 
-/// The elements that a thread takes at once: a vector of the narrowest operand, but of the others no more than registers
-/// can hold; and of an inner loop that is no multiple of that, less.
+/// Returns the number of elements that a thread loads at once: `vector` bytes of the narrowest operand, halved while
+/// the operands of a group take more than `most_bytes` of registers, and halved further if it then divides the size of
+/// the inner loop. It never falls below 16 bytes of the widest operand. In programs with large functions it is 1 or 2.
 fn group_size(
     sizes: impl Iterator<Item = usize>,
     vector: usize,

@@ -1,5 +1,5 @@
-//! From a form to the CUDA C++ of its kernel: a struct that says how this kernel differs from others, for the skeletons
-//! in `cuda/map.cuh` and `cuda/reduce.cuh`.
+//! Writes the CUDA C++ of a form: a struct with everything that is specific to the kernel, for the skeletons in
+//! `cuda/map.cuh` and `cuda/reduce.cuh`.
 
 use std::fmt::Write;
 
@@ -10,26 +10,27 @@ use crate::op::ElementOp;
 use crate::plan::OUT;
 use crate::program::{Action, Combine, Input, Value};
 
-/// What all generated kernels build on.
-const GROUND: &str = include_str!(concat!(env!("OUT_DIR"), "/generated.cuh"));
-/// What those need besides that call one of the larger functions.
+/// The parts that all generated kernels include.
+const COMMON: &str = include_str!(concat!(env!("OUT_DIR"), "/generated.cuh"));
+/// Further parts of kernels that call one of the large functions.
 const FUNCTIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/functions.cuh"));
-/// The skeletons.
+/// The skeletons of elementwise kernels.
 const MAP: &str = include_str!(concat!(env!("OUT_DIR"), "/map.cuh"));
+/// The skeletons of reductions.
 const REDUCE: &str = include_str!(concat!(env!("OUT_DIR"), "/reduce.cuh"));
 
-/// The whole source that NVRTC is given.
+/// Returns the complete source that NVRTC compiles.
 pub(in crate::backend::cuda) fn source(form: &Form<'_>) -> String {
     let functions = if calls_functions(form) { FUNCTIONS } else { "" };
     let skeleton = if form.kind == Kind::Map { MAP } else { REDUCE };
-    [GROUND, functions, skeleton, "#line 1 \"generated\"\n", &kernel(form)].concat()
+    [COMMON, functions, skeleton, "#line 1 \"generated\"\n", &kernel(form)].concat()
 }
 
 fn calls_functions(form: &Form<'_>) -> bool {
     form.program.steps().iter().any(|step| matches!(step.action, Action::Apply(op) if is_large(op)))
 }
 
-/// The part of the source that is this kernel's own.
+/// Returns the part of the source that is specific to this kernel.
 pub(in crate::backend::cuda) fn kernel(form: &Form<'_>) -> String {
     let mut text = Text { form, out: String::new() };
     for line in form.program.to_string().lines() {
@@ -62,14 +63,16 @@ pub(in crate::backend::cuda) fn kernel(form: &Form<'_>) -> String {
     text.out
 }
 
-/// What is rounded last: a conversion, after which a NaN has the sign it had, or the result of arithmetic, which may have
-/// any.
+/// The kind of the last rounding, which is left to the store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rounding {
+    /// Of a conversion, which preserves the sign of a NaN.
     OfCast,
+    /// Of an arithmetic result, where a NaN may have either sign.
     OfArithmetic,
 }
 
+/// The source of a kernel as it is being written.
 struct Text<'a> {
     form: &'a Form<'a>,
     out: String,
@@ -86,7 +89,7 @@ impl Text<'_> {
         let _ = writeln!(self.out, "    {line}");
     }
 
-    /// The dtype of a slot.
+    /// Returns the dtype of a slot; `Bool` for the mask.
     fn dtype(&self, slot: usize) -> DType {
         if slot == OUT {
             return self.form.out;
@@ -95,7 +98,7 @@ impl Text<'_> {
         self.form.program.inputs().iter().find(in_slot).map_or(DType::Bool, Input::dtype)
     }
 
-    /// The inputs in memory, as (their number, their slot), and their class.
+    /// Iterates over the inputs in memory, as (index, slot, class).
     fn in_memory(&self) -> impl Iterator<Item = (usize, usize, Class)> {
         let inputs = self.form.program.inputs().iter().enumerate();
         let places = inputs.filter_map(|(index, input)| match input {
@@ -105,7 +108,7 @@ impl Text<'_> {
         places.collect::<Vec<_>>().into_iter()
     }
 
-    /// The operands that groups hold, as (what they are called, their dtype, slot and class): all that do not stand still.
+    /// Returns the operands that a group holds, which are all that are not constant, as (name, dtype, slot, class).
     fn grouped(&self) -> Vec<(String, DType, usize, Class)> {
         let inputs = self
             .in_memory()
@@ -114,7 +117,7 @@ impl Text<'_> {
             .form
             .mask()
             .map(|slot| ("mask".into(), DType::Bool, slot, self.form.classes[slot]));
-        inputs.chain(mask).filter(|(.., class)| *class != Class::Still).collect()
+        inputs.chain(mask).filter(|(.., class)| *class != Class::Constant).collect()
     }
 
     fn constants(&mut self) {
@@ -145,7 +148,7 @@ impl Text<'_> {
         }
     }
 
-    /// The parameters, in the order in which [`super::Words`] holds them.
+    /// Writes the parameters, in the order in which [`super::Words`] holds them.
     fn params(&mut self) {
         let form = self.form;
         self.member("struct Params {");
@@ -181,6 +184,7 @@ impl Text<'_> {
         );
     }
 
+    /// Writes the values that are the same for all elements: numbers and constant operands.
     fn kept(&mut self) {
         let form = self.form;
         let (mut fields, mut values) = (Vec::new(), Vec::new());
@@ -192,14 +196,14 @@ impl Text<'_> {
                     values.push(format!("immediate<dtype_{dtype}>(p.number[{numbers}])"));
                     numbers += 1;
                 }
-                Input::Memory(_, slot) if form.classes[*slot] == Class::Still => {
+                Input::Memory(_, slot) if form.classes[*slot] == Class::Constant => {
                     values.push(format!("bl::load<dtype_{dtype}>(at[{slot}])"));
                 }
                 Input::Memory(..) => continue,
             }
             fields.push(format!("dtype_{dtype} x{index};"));
         }
-        if let Some(slot) = form.mask().filter(|&slot| form.classes[slot] == Class::Still) {
+        if let Some(slot) = form.mask().filter(|&slot| form.classes[slot] == Class::Constant) {
             fields.push("One<boolean> mask;".into());
             values.push(format!("One<boolean>::load(at[{slot}])"));
         }
@@ -209,7 +213,7 @@ impl Text<'_> {
         self.member("}");
     }
 
-    /// Where the operands of a group, or of an element, are.
+    /// Writes the function that computes the addresses of the operands of a group or of a single element.
     fn places(&mut self) {
         let form = self.form;
         self.member("struct Places { u64 address[SLOTS]; Index outer; };");
@@ -231,8 +235,8 @@ impl Text<'_> {
                 Walk::Elements => format!("{size}"),
             };
             let address = match class {
-                // Nobody asks.
-                Class::Still => "at[".to_owned() + &slot.to_string() + "]",
+                // Not used: constant operands are loaded by `keep`.
+                Class::Constant => "at[".to_owned() + &slot.to_string() + "]",
                 Class::DenseAligned | Class::Dense => format!("advance<{run}>(at[{slot}], n)"),
                 Class::RunAligned | Class::Run | Class::Column | Class::Strided => {
                     next += 1;
@@ -247,7 +251,8 @@ impl Text<'_> {
         }
     }
 
-    /// Where the groups are that a thread takes after its first one: runs go on at a distance that is known beforehand.
+    /// Writes the function that computes the addresses of the further groups of a thread, which for contiguous operands
+    /// lie at a constant distance from the first.
     fn later(&mut self) {
         let form = self.form;
         self.member(
@@ -269,12 +274,13 @@ impl Text<'_> {
         self.member("    return places;\n    }");
     }
 
-    /// Which of the steps along the inner loop is a slot's.
+    /// Returns the parameter that holds the stride in bytes of a slot along the inner loop.
     fn inner_step(&self, slot: usize) -> String {
         let before = self.form.classes[..slot].iter().filter(|&&class| class == Class::Strided);
         format!("p.inner[{}]", before.count())
     }
 
+    /// Writes the struct of a group's operands and the function that loads it.
     fn group(&mut self) {
         let (mut fields, mut loads) = (String::new(), Vec::new());
         for (name, dtype, slot, class) in self.grouped() {
@@ -282,7 +288,7 @@ impl Text<'_> {
                 Class::DenseAligned | Class::RunAligned => (format!("Run<dtype_{dtype}, N>"), None),
                 Class::Dense | Class::Run => (format!("Each<dtype_{dtype}, N>"), None),
                 Class::Strided => (format!("Each<dtype_{dtype}, N>"), Some(self.inner_step(slot))),
-                Class::Still | Class::Column => (format!("One<dtype_{dtype}>"), None),
+                Class::Constant | Class::Column => (format!("One<dtype_{dtype}>"), None),
             };
             let step = step.map_or(String::new(), |step| format!(", {step}"));
             let _ = write!(fields, "{held} {name}; ");
@@ -296,12 +302,12 @@ impl Text<'_> {
         self.member("}");
     }
 
-    /// A value inside `compute`.
+    /// Returns the expression for a value inside `compute`.
     fn value(&self, value: Value) -> String {
         match value {
             Value::Step(index) => format!("t{index}"),
             Value::Input(index) => match self.form.program.inputs()[usize::from(index)] {
-                Input::Memory(_, slot) if self.form.classes[slot] != Class::Still => {
+                Input::Memory(_, slot) if self.form.classes[slot] != Class::Constant => {
                     format!("group.x{index}.get(k)")
                 }
                 Input::Memory(..) | Input::Number(..) => format!("kept.x{index}"),
@@ -309,8 +315,8 @@ impl Text<'_> {
         }
     }
 
-    /// How the last step ends, if that is left to the store, which rounds two elements with one instruction: the steps
-    /// of f16 and bf16 that are computed in f32.
+    /// Returns the rounding of the last step if it is left to the store, which rounds two elements with one
+    /// instruction. This applies to steps whose result is f16 or bf16 and which are computed in f32.
     fn last_rounding(&self) -> Option<Rounding> {
         use ElementOp::{Add, Divide, Multiply, Subtract};
         let form = self.form;
@@ -329,6 +335,7 @@ impl Text<'_> {
         }
     }
 
+    /// Writes the function that computes one element of a group.
     fn compute(&mut self) {
         self.member("template <int N> static BL_FN Result compute(const Kept& kept, const Group<N>& group, int k) {");
         let steps = self.form.program.steps();
@@ -357,6 +364,7 @@ impl Text<'_> {
         self.member("}");
     }
 
+    /// Writes the function that stores the results of a group.
     fn store(&mut self) {
         let form = self.form;
         let rounded = format!(
@@ -368,11 +376,11 @@ impl Text<'_> {
             _ if self.last_rounding().is_some() => (rounded.as_str(), None),
             Class::DenseAligned | Class::RunAligned => ("store_run", None),
             Class::Strided => ("store_each", Some(self.inner_step(OUT))),
-            Class::Still | Class::Dense | Class::Run | Class::Column => ("store_each", None),
+            Class::Constant | Class::Dense | Class::Run | Class::Column => ("store_each", None),
         };
         let (function, mask) = match form.mask().map(|slot| form.classes[slot]) {
             None => (function.to_owned(), ""),
-            Some(Class::Still) => (format!("{function}_where"), ", kept.mask"),
+            Some(Class::Constant) => (format!("{function}_where"), ", kept.mask"),
             Some(_) => (format!("{function}_where"), ", group.mask"),
         };
         let step = step.map_or(String::new(), |step| format!(", {step}"));
@@ -384,6 +392,7 @@ impl Text<'_> {
         self.member("}");
     }
 
+    /// Writes the functions that locate an output of a sum and store its total.
     fn finish(&mut self, combine: Combine, finish: Finish) {
         let form = self.form;
         self.member("static BL_FN Places output_places(const Params& p, Index output) {");

@@ -1,5 +1,5 @@
-//! Sums and extremes: one launch that combines the terms, and further ones for the parts where many blocks share one
-//! output.
+//! Sums and extremes: one launch combines the terms, and further launches combine the parts where several blocks or
+//! threads share one output.
 
 use std::sync::OnceLock;
 
@@ -15,19 +15,19 @@ use crate::plan::{OUT, Plan, Slot};
 use crate::program::{Combine, Program, Reduction, Request};
 use crate::{DType, Error, Result};
 
-/// The bytes of a group's operands, and of its terms as sums, that registers have room for.
+/// The register budget for the operands of a group, and for its terms converted to the accumulator's dtype, in bytes.
 const GROUP_BYTES: usize = 128;
 
-/// Elements that one thread takes at once where it adds up all by itself: loads under way.
+/// The largest group where one thread adds up an output or segment alone: the number of its loads in flight.
 const THREAD_GROUP: usize = 4;
 
-/// As many threads should have something to do, if there is so much.
+/// The number of threads that should be busy, if there is enough work.
 const MANY_THREADS: usize = 1 << 16;
-/// As many blocks should have something to do.
+/// The number of blocks that should be busy, if there is enough work.
 const MANY_BLOCKS: usize = 1 << 10;
 
-/// The jobs of a sum, in order. `allocate` gives the address of memory for so many bytes that lasts until the jobs
-/// are queued.
+/// Returns the jobs of a sum, in order. `allocate` returns the address of temporary memory of the given size, which
+/// must stay valid until the jobs are queued.
 pub(in crate::backend::cuda) fn sum<'a>(
     request: &Request<'a>,
     reduction: &Reduction<'_>,
@@ -91,7 +91,7 @@ pub(in crate::backend::cuda) fn sum<'a>(
     }
 }
 
-/// The memory that the parts of all sums take.
+/// Returns the size of the memory for the parts of all sums, in bytes.
 fn bytes_of(request: &Request<'_>, outputs: usize, segments: usize, sums: DType) -> Result<usize> {
     let parts = outputs.checked_mul(segments).and_then(|parts| parts.checked_mul(sums.size()));
     parts.ok_or_else(|| Error::InvalidArgument {
@@ -108,7 +108,7 @@ struct Stage<'p, 's> {
     plan: &'s Plan,
     terms: &'s Plan,
     operands: &'s [Operand],
-    /// The number of terms of the whole sum, by which a mean is divided.
+    /// The number of terms of the whole sum, which is the divisor of a mean.
     count: usize,
 }
 
@@ -117,8 +117,9 @@ struct Choice {
     adders: Adders,
     group: usize,
     walk: Walk,
-    /// Groups of terms per output, and those of them that one thread or block adds up.
+    /// Groups of terms per output.
     groups: usize,
+    /// Groups that one thread or block adds up.
     segment_groups: usize,
     segments: usize,
     lanes_log2: u32,
@@ -128,15 +129,16 @@ impl<'p> Stage<'p, '_> {
     fn choose(&self, force: Force) -> Choice {
         let (terms, slow) = (self.terms, is_slow(self.program));
         let slots = 1..self.operands.len();
-        let is_still = |slot: usize| terms.rank > 0 && terms.is_constant(slot);
-        let is_linear = slots.clone().all(|slot| terms.is_dense(slot) || is_still(slot));
+        let is_constant = |slot: usize| terms.rank > 0 && terms.is_constant(slot);
+        let is_linear = slots.clone().all(|slot| terms.is_dense(slot) || is_constant(slot));
         let inner = (!is_linear && terms.rank > 1).then_some(terms.sizes[0]);
         let moving = slots.filter(|&slot| {
-            !is_still(slot) && (terms.rank == 0 || terms.slots[slot].strides[0] != 0)
+            !is_constant(slot) && (terms.rank == 0 || terms.slots[slot].strides[0] != 0)
         });
         let terms_dtype = self.program.dtype(self.program.result());
         let sums = total_dtype(self.combine, terms_dtype).size();
-        // The terms as sums take registers, too, but need not be aligned: their size is not one of an operand.
+        // The terms in the accumulator's dtype take registers too, so the budget is scaled down. Their size is not
+        // passed to `group_size` as an operand's, because they are not accessed in memory.
         let most = GROUP_BYTES.min(
             GROUP_BYTES / sums * moving.clone().map(|slot| self.operands[slot].size).sum::<usize>(),
         );
@@ -174,7 +176,8 @@ impl<'p> Stage<'p, '_> {
             lanes_log2: 0,
         };
         if by_threads {
-            // One would leave as many parts as there were terms, without end.
+            // At least 2, since segments of one group might leave as many parts as terms, and the stages would never
+            // end.
             let least = if small { 2 } else { 16 };
             let few =
                 |segment: usize| outputs.saturating_mul(groups.div_ceil(segment)) < MANY_THREADS;
@@ -196,8 +199,8 @@ impl<'p> Stage<'p, '_> {
         choice
     }
 
-    /// Whether neighbouring threads should take neighbouring outputs: where those lie side by side and the terms do not,
-    /// and where terms are too few to share.
+    /// Whether neighbouring threads should compute neighbouring outputs: if the outputs are contiguous in memory and
+    /// the terms are not, or if there are too few terms to share.
     fn suits_threads(&self, moving: impl Iterator<Item = usize>) -> bool {
         const FEW_TERMS: usize = 4;
         let (mut outputs, mut terms) = (0, 0);
@@ -216,7 +219,7 @@ impl<'p> Stage<'p, '_> {
         let (plan, terms, group, walk) = (self.plan, self.terms, choice.group, choice.walk);
         let slots = 0..self.operands.len();
         let class = |slot: usize| match slot {
-            OUT => Class::Still,
+            OUT => Class::Constant,
             slot => self.class(slot, walk, group),
         };
         let classes: SmallVec<[Class; 8]> = slots.clone().map(class).collect();
@@ -274,7 +277,7 @@ impl<'p> Stage<'p, '_> {
         job.checked(self.op)
     }
 
-    /// How the terms of each output walk an operand.
+    /// Returns the access pattern of the terms of each output in an operand.
     fn class(&self, slot: usize, walk: Walk, group: usize) -> Class {
         let operand = &self.operands[slot];
         let class = operand.class(self.terms, slot, walk, group, 0);
@@ -287,7 +290,7 @@ impl<'p> Stage<'p, '_> {
     }
 }
 
-/// Halves a power of two, down to the least, for as long as the result is still wanted smaller.
+/// Halves a power of two while `smaller` holds for it, but not below `least`.
 fn halve(from: usize, least: usize, smaller: impl Fn(usize) -> bool) -> usize {
     let mut value = from;
     while value > least && smaller(value) {
@@ -296,7 +299,7 @@ fn halve(from: usize, least: usize, smaller: impl Fn(usize) -> bool) -> usize {
     value
 }
 
-/// The outputs, with the parts of each sum side by side.
+/// Returns the plan of the outputs for a stage that sums parts, which are contiguous for each output.
 fn plan_of_parts(plan: &Plan, segments: usize) -> Plan {
     let mut strides = [0; MAX_RANK];
     let mut stride = segments as isize;
@@ -307,15 +310,15 @@ fn plan_of_parts(plan: &Plan, segments: usize) -> Plan {
     Plan { slots: smallvec![plan.slots[OUT], Slot { offset: 0, strides }], ..plan.clone() }
 }
 
-/// The parts of one sum.
+/// Returns the plan of the parts of one sum.
 fn terms_of_parts(segments: usize) -> Plan {
     let (mut sizes, mut strides) = ([1; MAX_RANK], [0; MAX_RANK]);
     (sizes[0], strides[0]) = (segments, 1);
-    let still = Slot { offset: 0, strides: [0; MAX_RANK] };
-    Plan { len: segments, rank: 1, sizes, slots: smallvec![still, Slot { offset: 0, strides }] }
+    let constant = Slot { offset: 0, strides: [0; MAX_RANK] };
+    Plan { len: segments, rank: 1, sizes, slots: smallvec![constant, Slot { offset: 0, strides }] }
 }
 
-/// The program whose only step is to be read.
+/// Returns the program without steps, whose result is its only input.
 fn sum_of_parts(sums: DType) -> &'static Program {
     static PROGRAMS: [OnceLock<Program>; 4] = [const { OnceLock::new() }; 4];
     let program = match sums {
