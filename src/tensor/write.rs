@@ -60,7 +60,7 @@ impl Tensor {
 
     /// Sets the elements where the mask is true to `value`, as `x[mask] = value` does in NumPy.
     ///
-    /// The mask is a `bool` tensor, which is broadcast to the shape of this tensor.
+    /// The mask is a `bool` tensor, which is broadcast to the shape of this tensor and may share its storage.
     ///
     /// # Examples
     ///
