@@ -160,7 +160,7 @@ impl Device {
     /// those on the device's other streams.
     ///
     /// Devices that differ only in their streams compare equal. An operation may combine their tensors; it runs on the
-    /// stream of its first tensor, and is ordered after work on other streams that uses the same storage.
+    /// stream of its first tensor, and waits for the work on other streams that it depends on.
     /// [`Tensor::to_device`](crate::Tensor::to_device) moves a tensor to another stream without copying it. The CPU has no
     /// streams and returns itself.
     ///
