@@ -4,7 +4,7 @@
 //!
 //! An operation that moves 512 KiB or more is shared among threads, which the first such operation starts. A thread that has
 //! run out of work spins for 50 microseconds, which keeps a core busy, and then sleeps. While a thread is spinning,
-//! operations that move 128 KiB or more are shared, too. [`set_threads`] sets the number of threads.
+//! operations that move 256 KiB or more are shared, too. [`set_threads`] sets the number of threads.
 //!
 //! # Memory pool
 //!
