@@ -297,8 +297,8 @@ impl<M: Managed> Drop for Owner<M> {
 ///
 /// # Safety
 ///
-/// `start` must point to this many bytes on the device. Until the returned memory is dropped, nobody may free them, write
-/// them while bitlane uses them, or use them while bitlane writes them.
+/// `start` must point to this many bytes on the device, in which the elements are initialised. Until the returned memory is
+/// dropped, nobody may free them, write them while bitlane uses them, or use them while bitlane writes them.
 unsafe fn borrowed(device: &Device, start: *mut u8, bytes: usize) -> Result<Memory> {
     match device.kind() {
         #[cfg(feature = "cpu")]
