@@ -1,7 +1,7 @@
 //! Conversion of one value to another dtype. Every conversion on the host uses these definitions.
 //!
-//! Integers wrap, floats truncate and saturate to integers (NaN gives 0), everything but zero is `true`, complex numbers
-//! lose their imaginary part, and a value that has to be rounded is rounded once, to nearest even.
+//! Integers wrap, floats truncate and saturate to integers (NaN gives 0), everything but zero is `true`, complex
+//! numbers lose their imaginary part, and a value that has to be rounded is rounded once, to nearest even.
 
 use half::{bf16, f16};
 use num_complex::Complex;

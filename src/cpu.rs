@@ -2,22 +2,22 @@
 //!
 //! # Threads
 //!
-//! An operation that moves 512 KiB or more is shared among threads, which the first such operation starts. A thread that has
-//! run out of work spins for 50 microseconds, which keeps a core busy, and then sleeps. While a thread is spinning,
-//! operations that move 256 KiB or more are shared, too. [`set_threads`] sets the number of threads.
+//! An operation that moves 512 KiB or more is shared among threads, which the first such operation starts. A thread
+//! that has run out of work spins for 50 microseconds, which keeps a core busy, and then sleeps. While a thread is
+//! spinning, operations that move 256 KiB or more are shared, too. [`set_threads`] sets the number of threads.
 //!
 //! # Memory pool
 //!
-//! The memory of dropped tensors is kept for reuse. Allocating a new large block costs several times as much as an operation
-//! on it, because the operating system maps and clears every page on first use.
+//! The memory of dropped tensors is kept for reuse. Allocating a new large block costs several times as much as an
+//! operation on it, because the operating system maps and clears every page on first use.
 //!
-//! - Large blocks, those of more than 32 KiB, are kept up to a limit: a quarter of the memory of the machine or container,
-//!   but at most 4 GiB. The environment variable `BITLANE_POOL_LIMIT` (in bytes, or as `512M`, `2G` and so on) and
-//!   [`set_pool_limit`] change it; 0 disables the pool. Blocks are returned to the system when the limit is exceeded,
-//!   starting with those kept for longest, and after five seconds without use.
+//! - Large blocks, those of more than 32 KiB, are kept up to a limit: a quarter of the memory of the machine or
+//!   container, but at most 4 GiB. The environment variable `BITLANE_POOL_LIMIT` (in bytes, or as `512M`, `2G` and so
+//!   on) and [`set_pool_limit`] change it; 0 disables the pool. Blocks are returned to the system when the limit is
+//!   exceeded, starting with those kept for longest, and after five seconds without use.
 //! - Small blocks are kept by the thread that freed them, up to 256 KiB per thread, until the thread ends.
-//! - Sizes are rounded up, by at most an eighth above 512 bytes, so that blocks can be reused; blocks are never split. Blocks
-//!   of 2 MiB or more are aligned to huge pages, and on Linux the system is advised to use them.
+//! - Sizes are rounded up, by at most an eighth above 512 bytes, so that blocks can be reused; blocks are never split.
+//!   Blocks of 2 MiB or more are aligned to huge pages, and on Linux the system is advised to use them.
 //!
 //! # Examples
 //!
@@ -90,8 +90,8 @@ pub fn set_pool_limit(bytes: usize) {
     pool::set_limit(bytes);
 }
 
-/// Returns all memory that the pool keeps to the system. Other threads return their small blocks when they next allocate or
-/// free one.
+/// Returns all memory that the pool keeps to the system. Other threads return their small blocks when they next
+/// allocate or free one.
 ///
 /// # Examples
 ///
@@ -119,11 +119,12 @@ pub fn threads() -> usize {
     threads::count()
 }
 
-/// Sets the number of threads that share a large operation, including the calling one. 0 stands for the number of cores.
+/// Sets the number of threads that share a large operation, including the calling one. 0 stands for the number of
+/// cores.
 ///
 /// Operations that are already running are not affected. The threads are started by the first operation that is large
-/// enough to be shared. A number above that of the cores must be set before that; afterwards, the number is limited to the
-/// threads that were started. The result of an operation never depends on the number of threads.
+/// enough to be shared. A number above that of the cores must be set before that; afterwards, the number is limited to
+/// the threads that were started. The result of an operation never depends on the number of threads.
 ///
 /// # Examples
 ///

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 /// The CPU or a CUDA device, which holds tensors and runs operations on them.
 ///
-/// Cloning is cheap. No method panics if CUDA is missing; the error says which part of it is.
+/// Cloning is cheap. No method panics if CUDA is missing; the error says what is missing and what to do about it.
 ///
 /// # Examples
 ///
@@ -60,8 +60,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::CudaUnavailable`] if the crate feature, the driver, NVRTC or the device is missing or too old; the error
-    /// says which. [`Error::Driver`] if the driver fails otherwise.
+    /// [`Error::CudaUnavailable`] if the crate feature, the driver, NVRTC or the device is missing or too old; the
+    /// error says which. [`Error::Driver`] if the driver fails otherwise.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         #[cfg(feature = "cuda")]
         return cuda::CudaDevice::new(ordinal).map(|device| Device(Kind::Cuda(device)));
@@ -74,8 +74,8 @@ impl Device {
 
     /// Returns the number of CUDA devices, and 0 if the driver or NVRTC is missing.
     ///
-    /// [`Device::cuda`] takes the ordinals below this number. A device that is too old is counted, since it has an ordinal,
-    /// but [`Device::cuda`] rejects it.
+    /// [`Device::cuda`] takes the ordinals below this number. A device that is too old is counted, since it has an
+    /// ordinal, but [`Device::cuda`] rejects it.
     ///
     /// # Examples
     ///
@@ -94,8 +94,8 @@ impl Device {
 
     /// Returns the first CUDA device, or the CPU if there is no NVIDIA driver or the driver finds no device.
     ///
-    /// A CUDA device that exists but cannot be used is an error, so that a program never falls back to the CPU silently.
-    /// Such a fallback has to be explicit, as in the example.
+    /// A CUDA device that exists but cannot be used is an error, so that a program never falls back to the CPU
+    /// silently. Such a fallback has to be explicit, as in the example.
     ///
     /// # Examples
     ///
@@ -111,8 +111,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::CudaUnavailable`] or [`Error::Driver`] if there is a CUDA device that cannot be used, for example because
-    /// it is too old or NVRTC is missing. In a build without the feature `cpu`, as for [`Device::cuda`].
+    /// [`Error::CudaUnavailable`] or [`Error::Driver`] if there is a CUDA device that cannot be used, for example
+    /// because it is too old or NVRTC is missing. In a build without the feature `cpu`, as for [`Device::cuda`].
     pub fn best() -> Result<Device> {
         #[cfg(all(feature = "cpu", feature = "cuda"))]
         return match Device::cuda(0) {
@@ -156,13 +156,13 @@ impl Device {
         }
     }
 
-    /// Returns the same device with a new CUDA stream. Operations on tensors of the returned device run concurrently with
-    /// those on the device's other streams.
+    /// Returns the same device with a new CUDA stream. Operations on tensors of the returned device run concurrently
+    /// with those on the device's other streams.
     ///
     /// Devices that differ only in their streams compare equal. An operation may combine their tensors; it runs on the
     /// stream of its first tensor, and waits for the work on other streams that it depends on.
-    /// [`Tensor::to_device`](crate::Tensor::to_device) moves a tensor to another stream without copying it. The CPU has no
-    /// streams and returns itself.
+    /// [`Tensor::to_device`](crate::Tensor::to_device) moves a tensor to another stream without copying it. The CPU has
+    /// no streams and returns itself.
     ///
     /// # Examples
     ///

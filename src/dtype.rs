@@ -81,8 +81,8 @@ macro_rules! define_dtype {
     ($($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
         /// The type of a tensor's elements.
         ///
-        /// A dtype is printed and parsed as the name of its Rust type; `Complex<f32>` and `Complex<f64>` are `"c64"` and
-        /// `"c128"`.
+        /// A dtype is printed and parsed as the name of its Rust type; `Complex<f32>` and `Complex<f64>` are `"c64"`
+        /// and `"c128"`.
         ///
         /// # Examples
         ///

@@ -10,8 +10,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of any call of this crate. The fields hold the arguments that caused it.
 ///
-/// The message is a single line that names, as far as they apply, the operation, the arguments at fault, what is allowed,
-/// and a remedy. A call that fails leaves its operands and its destination unchanged.
+/// The message is a single line that names, as far as they apply, the operation, the arguments at fault, what is
+/// allowed, and a remedy. A call that fails leaves its operands and its destination unchanged.
 ///
 /// # Examples
 ///
@@ -94,9 +94,9 @@ pub enum Error {
     },
     /// Two elements of the destination share memory, or the check for that was given up.
     ///
-    /// The check is exact for every view made by slicing, permuting, reshaping and broadcasting. It can only be given up for
-    /// strides of other origin, such as [`as_strided`](crate::Tensor::as_strided), with at least three dimensions and more
-    /// than 65536 elements.
+    /// The check is exact for every view made by slicing, permuting, reshaping and broadcasting. It can only be given
+    /// up for strides of other origin, such as [`as_strided`](crate::Tensor::as_strided), with at least three
+    /// dimensions and more than 65536 elements.
     #[error(
         "{op}: elements of the destination share memory (shape {shape:?}, strides {strides:?}); \
          write to a tensor whose elements are distinct"

@@ -11,8 +11,8 @@ pub const MAX_RANK: usize = 8;
 
 /// The positions of a tensor's elements in its storage, in units of elements.
 ///
-/// Invariant: every element that a layout reaches is inside the storage that it describes. The functions that create layouts
-/// check or preserve this, so that users of a layout need not check it again.
+/// Invariant: every element that a layout reaches is inside the storage that it describes. The functions that create
+/// layouts check or preserve this, so that users of a layout need not check it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     rank: usize,
@@ -158,8 +158,8 @@ impl Layout {
         true
     }
 
-    /// Returns `true` if both layouts have the same shape and the same positions: they are equal except for the strides of
-    /// dimensions of size 1.
+    /// Returns `true` if both layouts have the same shape and the same positions: they are equal except for the strides
+    /// of dimensions of size 1.
     pub(crate) fn is_same_view(&self, other: &Layout) -> bool {
         self.shape() == other.shape()
             && (self.is_empty()

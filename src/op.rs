@@ -42,8 +42,8 @@ pub enum Shift {
 /// - its description, which becomes the documentation of the methods and the variant;
 /// - an example for a documentation test: two elements, the right operand, and the result with its type.
 ///
-/// `shifts` are binary operations with a parameter, `functions` are steps of the losses that have no method of their own,
-/// and `losses` consist of several steps (`ops::loss`).
+/// `shifts` are binary operations with a parameter, `functions` are steps of the losses that have no method of their
+/// own, and `losses` consist of several steps (`ops::loss`).
 macro_rules! for_each_op {
     ($callback:ident $($argument:tt)*) => {
         $callback! {
@@ -194,8 +194,9 @@ macro_rules! define_ops {
     ) => {
         /// A binary operation.
         ///
-        /// Each has a method of [`Tensor`](crate::Tensor), an in-place method whose name ends in `_assign`, and a method
-        /// of [`Expr`](crate::Expr). [`binary`](crate::binary) runs any of them with a rulebook, a destination and a mask.
+        /// Each has a method of [`Tensor`](crate::Tensor), an in-place method whose name ends in `_assign`, and a
+        /// method of [`Expr`](crate::Expr). [`binary`](crate::binary) runs any of them with a rulebook, a destination
+        /// and a mask.
         ///
         /// An operation is printed and parsed as the name of its method, to which a logical shift appends `_logical`.
         ///

@@ -8,8 +8,8 @@ use crate::{DType, Device, Result, Scalar, Tensor};
 /// An operand of an operation: a tensor, a number or, with the feature `ndarray`, a host array.
 ///
 /// Methods take `impl Into<Operand>`, so the type is rarely named. Tensors, references to tensors, all Rust numbers,
-/// [`Scalar`] and `ndarray` arrays convert into it. A number adopts the dtype of the tensor if its category allows that; an
-/// array is copied to the device of the tensor.
+/// [`Scalar`] and `ndarray` arrays convert into it. A number adopts the dtype of the tensor if its category allows
+/// that; an array is copied to the device of the tensor.
 ///
 /// # Examples
 ///

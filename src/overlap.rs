@@ -13,8 +13,8 @@ pub(crate) enum Alias {
     Overlapping,
 }
 
-/// Determines the relation between a destination and an operand in the same storage. Interleaved views that share no memory
-/// count as overlapping, which is correct and only costs a temporary.
+/// Determines the relation between a destination and an operand in the same storage. Interleaved views that share no
+/// memory count as overlapping, which is correct and only costs a temporary.
 pub(crate) fn alias(destination: &Layout, operand: &Layout) -> Alias {
     let (written, read) = (destination.reach(), operand.reach());
     if written.end <= read.start || read.end <= written.start {
@@ -29,8 +29,8 @@ pub(crate) fn alias(destination: &Layout, operand: &Layout) -> Alias {
 impl Layout {
     /// Returns `true` if two elements share memory, or if that cannot be decided within a fixed number of steps.
     ///
-    /// The time is bounded for every layout, whatever its length and span; [`solve`] says when the answer is exact. When it
-    /// is not, a destination without overlap may be rejected, but one with overlap is never accepted.
+    /// The time is bounded for every layout, whatever its length and span; [`solve`] says when the answer is exact.
+    /// When it is not, a destination without overlap may be rejected, but one with overlap is never accepted.
     pub(crate) fn overlaps_itself(&self) -> bool {
         if self.is_empty() {
             return false;
@@ -95,11 +95,11 @@ impl Axes {
 
 /// Decides whether two of `len` elements share memory. Also returns the number of steps taken.
 ///
-/// Two elements share memory if the difference `d` of their indices is not zero and the sum of `d * stride` over all axes
-/// is zero, where `d` is within `-last..=last` on every axis. The answer is exact if
+/// Two elements share memory if the difference `d` of their indices is not zero and the sum of `d * stride` over all
+/// axes is zero, where `d` is within `-last..=last` on every axis. The answer is exact if
 ///
-/// - at most two axes remain after removing those that cannot contribute to such a sum, as in every view made by slicing,
-///   transposing and windows (no search is needed);
+/// - at most two axes remain after removing those that cannot contribute to such a sum, as in every view made by
+///   slicing, transposing and windows (no search is needed);
 /// - or a search over the differences of all but two axes ends within the limit;
 /// - or there are at most as many elements as the limit.
 fn solve(mut axes: Axes, len: usize, limit: usize) -> (Answer, usize) {
@@ -127,8 +127,8 @@ fn solve(mut axes: Axes, len: usize, limit: usize) -> (Answer, usize) {
     }
 }
 
-/// Removes the axes whose difference must be zero in every sum that is zero, and multiplies the strides of the others by the
-/// smallest difference that is possible. The set of sums that are zero does not change.
+/// Removes the axes whose difference must be zero in every sum that is zero, and multiplies the strides of the others
+/// by the smallest difference that is possible. The set of sums that are zero does not change.
 fn simplify(axes: &mut Axes) {
     let mut index = 0;
     while index < axes.len {
@@ -173,8 +173,8 @@ impl Search<'_> {
         Search { axes, rest, steps: 0, limit }
     }
 
-    /// Decides whether the axes from `first` on can add up to `target`. `moved` says whether an earlier difference is not
-    /// zero. Of a difference and its negative only one is tried.
+    /// Decides whether the axes from `first` on can add up to `target`. `moved` says whether an earlier difference is
+    /// not zero. Of a difference and its negative only one is tried.
     fn run(&mut self, first: usize, target: i128, moved: bool) -> Answer {
         if let [x, y] = self.axes[first..] {
             self.steps += 1;

@@ -1,7 +1,7 @@
 //! Plans: the loop nest for given layouts, that is, which loops remain and in which order.
 //!
-//! A plan is a value that can be printed and tested. Both backends execute plans, and neither ever broadcasts a shape or
-//! promotes a dtype.
+//! A plan is a value that can be printed and tested. Both backends execute plans, and neither ever broadcasts a shape
+//! or promotes a dtype.
 
 use smallvec::SmallVec;
 
@@ -42,10 +42,11 @@ enum Order {
 }
 
 impl Plan {
-    /// Plans the loops over `shape`, to which all layouts must have been broadcast. The first is that of the destination.
+    /// Plans the loops over `shape`, to which all layouts must have been broadcast. The first is that of the
+    /// destination.
     ///
-    /// The loops are ordered by the strides of the destination, smallest innermost, and a negative stride of the destination
-    /// is reversed. A destination without gaps is therefore written from front to back.
+    /// The loops are ordered by the strides of the destination, smallest innermost, and a negative stride of the
+    /// destination is reversed. A destination without gaps is therefore written from front to back.
     pub(crate) fn new<'a>(shape: &[usize], layouts: impl IntoIterator<Item = &'a Layout>) -> Plan {
         Plan::build(shape, layouts, Order::Destination)
     }

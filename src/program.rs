@@ -1,8 +1,9 @@
 //! Programs and requests: what a backend has to compute.
 //!
-//! A [`Program`] is a list of steps that compute one element of the result from the inputs. Shapes and memory are not part of
-//! it; they are in the [`Plan`]. All decisions have been made: the dtype of each step, the conversions, and the value of
-//! every number. An ordinary call is a program of one or two steps, an expression one of many. Programs can be printed:
+//! A [`Program`] is a list of steps that compute one element of the result from the inputs. Shapes and memory are not
+//! part of it; they are in the [`Plan`]. All decisions have been made: the dtype of each step, the conversions, and the
+//! value of every number. An ordinary call is a program of one or two steps, an expression one of many. Programs can be
+//! printed:
 //!
 //! ```text
 //! x0: f16, x1: f32
@@ -157,8 +158,8 @@ impl Program {
         self.result
     }
 
-    /// Adds steps that compare `u64` with a signed integer exactly, although no integer dtype holds both: a negative number
-    /// is less than every `u64`, and any other number is compared as `u64`.
+    /// Adds steps that compare `u64` with a signed integer exactly, although no integer dtype holds both: a negative
+    /// number is less than every `u64`, and any other number is compared as `u64`.
     pub(crate) fn compare_integers(&mut self, op: ElementOp, lhs: Value, rhs: Value) -> Value {
         use ElementOp::{GreaterEqual, GreaterThan, LogicalAnd, LogicalOr, NotEqual};
         let signed_is_left = self.dtype(lhs).is_signed_int();
@@ -318,22 +319,22 @@ impl Accumulator {
 /// A reduction over some loops of the results of a program: their sum, mean, maximum or minimum.
 ///
 /// The order of the additions is fixed: the terms, in row-major order of the summed dimensions, are the leaves of a
-/// perfect binary tree, and every node is the sum of its two children, the left one first. Leaves beyond the last
-/// term count as −0, the neutral element of addition. The order depends only on the number of terms, and any aligned run
-/// of 2^k terms is a subtree, so that vectors, threads and blocks can each compute one. Floats are added in `f64` and
+/// perfect binary tree, and every node is the sum of its two children, the left one first. Leaves beyond the last term
+/// count as −0, the neutral element of addition. The order depends only on the number of terms, and any aligned run of
+/// 2^k terms is a subtree, so that vectors, threads and blocks can each compute one. Floats are added in `f64` and
 /// rounded once. Maxima and minima use the same tree, although for them any order would do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduction<'a> {
     pub(crate) fold: Fold,
-    /// The loops over the terms of one result, in row-major order. The destination has stride 0 in all of them. There is at
-    /// least one term.
+    /// The loops over the terms of one result, in row-major order. The destination has stride 0 in all of them. There
+    /// is at least one term.
     pub(crate) terms: &'a Plan,
 }
 
 /// Everything that a backend needs to know about a computation except the memory itself.
 ///
-/// The slots of the plan and of the access are: the destination, the inputs in memory in the order of the program,
-/// and the mask if there is one. The destination has the dtype `out` and at least one element, and no two of its elements
+/// The slots of the plan and of the access are: the destination, the inputs in memory in the order of the program, and
+/// the mask if there is one. The destination has the dtype `out` and at least one element, and no two of its elements
 /// share memory. An input that shares the storage of the destination is either the same view or does not overlap it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {

@@ -11,8 +11,9 @@ use crate::{Category, DType, Error, Result};
 
 /// A number as an operand.
 ///
-/// A scalar is weakly typed: beside a tensor it adopts the dtype of the tensor, unless its [`Category`] is higher. Every
-/// primitive number type except `i128` and `u128`, and [`f16`], [`bf16`] and [`Complex`] numbers convert into it.
+/// A scalar is weakly typed: combined with a tensor it adopts the dtype of the tensor, unless its [`Category`] is
+/// higher. Every primitive number type except `i128` and `u128`, and [`f16`], [`bf16`] and [`Complex`] numbers convert
+/// into it.
 ///
 /// # Examples
 ///
@@ -59,8 +60,8 @@ impl Scalar {
         }
     }
 
-    /// Returns the dtype of the scalar where no tensor determines it: `bool`, `i64` (`u64` above [`i64::MAX`]), `f32` or
-    /// `c64`.
+    /// Returns the dtype of the scalar where no tensor determines it: `bool`, `i64` (`u64` above [`i64::MAX`]), `f32`
+    /// or `c64`.
     ///
     /// # Examples
     ///

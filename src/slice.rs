@@ -4,7 +4,8 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 
 use crate::{Error, Result};
 
-/// A selection of elements along an axis: a Rust range with a step, as [`Tensor::slice`](crate::Tensor::slice) takes it.
+/// A selection of elements along an axis: a Rust range with a step, as [`Tensor::slice`](crate::Tensor::slice) takes
+/// it.
 ///
 /// Negative bounds count from the end, and the step may be negative. Bounds beyond the axis are clamped, as in Python.
 ///

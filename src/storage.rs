@@ -15,8 +15,9 @@ pub(crate) struct Storage {
     device: Device,
     bytes: usize,
     memory: RwLock<Memory>,
-    /// The owner of borrowed memory. It is never accessed, only dropped, and that after `memory`, since fields drop in the
-    /// order of their declaration. Because it is never accessed, it cannot be observed in a broken state after a panic.
+    /// The owner of borrowed memory. It is dropped after `memory`, since fields drop in the order of their declaration.
+    /// `AssertUnwindSafe` is justified because the owner is never accessed before that, so that nobody can observe it
+    /// in a broken state after a panic.
     #[cfg(feature = "dlpack")]
     _owner: Option<AssertUnwindSafe<Box<dyn Send + Sync>>>,
 }

@@ -31,8 +31,8 @@ pub(super) fn open(op: &'static str, path: &Path) -> Result<(File, u64)> {
 
 /// Reads exactly this many bytes.
 ///
-/// Up to `promised` bytes are allocated in advance; that number must come from a trusted source, such as the file system. A
-/// number from the file itself is not trusted, since a malformed file could cause a huge allocation.
+/// Up to `promised` bytes are allocated in advance; that number must come from a trusted source, such as the file
+/// system. A number from the file itself is not trusted, since a malformed file could cause a huge allocation.
 pub(super) fn read_exactly(
     op: &'static str,
     reader: impl Read,
@@ -52,8 +52,8 @@ pub(super) fn read_exactly(
     Ok(content)
 }
 
-/// Writes a file atomically: to a temporary file in the same folder, which then replaces it. A reader never sees a partially
-/// written file.
+/// Writes a file atomically: to a temporary file in the same folder, which then replaces it. A reader never sees a
+/// partially written file.
 pub(super) fn replace(
     op: &'static str,
     path: &Path,

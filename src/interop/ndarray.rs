@@ -149,7 +149,8 @@ impl Tensor {
 
     /// Copies the elements to an array. Waits for the device.
     ///
-    /// A tensor without gaps keeps its strides, whatever the order of its dimensions. Any other becomes a row-major array.
+    /// A tensor without gaps keeps its strides, whatever the order of its dimensions. Any other becomes a row-major
+    /// array.
     ///
     /// # Examples
     ///

@@ -1,8 +1,9 @@
 //! Safetensors: files of named tensors, the format in which many models are published.
 //!
 //! All dtypes except `c128`, which the format lacks, can be saved. Floats of 8 bits or fewer, which the format has and
-//! bitlane lacks, are rejected with an error that names the tensor. Untrusted files are safe to open: the header is checked
-//! against the file before tensors are allocated. Saving is atomic: a reader never sees a partially written file.
+//! bitlane lacks, are rejected with an error that names the tensor. Untrusted files are safe to open: the header is
+//! checked against the file before tensors are allocated. Saving is atomic: a reader never sees a partially written
+//! file.
 //!
 //! # Examples
 //!
@@ -62,8 +63,8 @@ const DTYPES: [(DType, Dtype); 14] = [
 ///
 /// # Errors
 ///
-/// [`Error::File`](crate::Error::File) if the file cannot be read, is malformed or contains a dtype that bitlane lacks, and
-/// as for [`Tensor::from_bytes`].
+/// [`Error::File`](crate::Error::File) if the file cannot be read, is malformed or contains a dtype that bitlane lacks,
+/// and as for [`Tensor::from_bytes`].
 pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<BTreeMap<String, Tensor>> {
     let path = path.as_ref();
     let loaded = open(OP, path).and_then(|(file, len)| {
@@ -89,8 +90,8 @@ pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<BTreeMap<String, 
 ///
 /// # Errors
 ///
-/// [`Error::File`](crate::Error::File) if the file cannot be written, if a tensor is `c128`, or if two tensors have the same
-/// name, and as for [`Tensor::to_bytes`]. On error an existing file is unchanged.
+/// [`Error::File`](crate::Error::File) if the file cannot be written, if a tensor is `c128`, or if two tensors have the
+/// same name, and as for [`Tensor::to_bytes`]. On error an existing file is unchanged.
 pub fn save<N: AsRef<str>, T: Borrow<Tensor>>(
     path: impl AsRef<Path>,
     tensors: impl IntoIterator<Item = (N, T)>,

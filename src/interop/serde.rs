@@ -1,8 +1,8 @@
 //! serde: lossless serialisation of tensors, dtypes and rulebooks.
 //!
-//! A tensor is serialised as its dtype, its shape and its elements in row-major order. The elements are little-endian bytes;
-//! human-readable formats such as JSON hold them as hexadecimal digits, because their numbers cannot represent infinities,
-//! NaNs and all digits.
+//! A tensor is serialised as its dtype, its shape and its elements in row-major order. The elements are little-endian
+//! bytes; human-readable formats such as JSON hold them as hexadecimal digits, because their numbers cannot represent
+//! infinities, NaNs and all digits.
 
 use std::borrow::Cow;
 use std::fmt;

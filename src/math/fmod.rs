@@ -1,7 +1,7 @@
 //! The remainder of a division truncated towards zero, with the sign of the dividend. It is exact.
 //!
-//! While the quotient is small, a single step without branches suffices. A loop over numbers for which [`is_far_f32`] or
-//! [`is_far_f64`] is false can use that step alone, and is vectorised.
+//! While the quotient is small, a single step without branches suffices. A loop over numbers for which [`is_far_f32`]
+//! or [`is_far_f64`] is false can use that step alone, and is vectorised.
 
 use super::parts::{ROUND, flip, select, upper};
 
@@ -67,7 +67,8 @@ fn is_far(x: f64, y: f64, limit: f64) -> bool {
     (x.abs() < f64::INFINITY) & (y != 0.0) & (x.abs() >= y.abs() * limit)
 }
 
-/// Long division: the divisor is multiplied by `place` as long as it does not exceed `x`, then divided again step by step.
+/// Long division: the divisor is multiplied by `place` as long as it does not exceed `x`, then divided again step by
+/// step.
 #[inline(always)]
 fn long_division(x: f64, y: f64, place: f64, step: impl Fn(f64, f64) -> f64) -> f64 {
     let mut divisor = y;

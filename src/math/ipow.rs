@@ -4,16 +4,16 @@ use super::parts::select;
 
 /// Integer types with a power function.
 pub(crate) trait Power: Copy {
-    /// Returns `self`^`exponent` modulo 2^bits. If the exponent is negative, the result is the reciprocal truncated towards
-    /// zero: 1 for base 1, 1 or -1 for base -1, and 0 otherwise.
+    /// Returns `self`^`exponent` modulo 2^bits. If the exponent is negative, the result is the reciprocal truncated
+    /// towards zero: 1 for base 1, 1 or -1 for base -1, and 0 otherwise.
     fn power(self, exponent: Self) -> Self;
 }
 
 macro_rules! powers {
     ($($signed:ty, $unsigned:ty;)*) => {$(
         impl Power for $unsigned {
-            /// Computes the power by repeated squaring, with one step per bit of the exponent whether it is set or not. All
-            /// elements take the same steps, so that a loop over them is vectorised.
+            /// Computes the power by repeated squaring, with one step per bit of the exponent whether it is set or not.
+            /// All elements take the same steps, so that a loop over them is vectorised.
             #[inline(always)]
             fn power(self, exponent: Self) -> Self {
                 let (mut result, mut square) = (1, self);

@@ -1,8 +1,8 @@
 //! The crate's own exp, log, pow, atan2, logaddexp and fmod, and integer powers.
 //!
-//! Each algorithm is implemented twice, here and in `cuda/math.cuh`, with the same IEEE operations in the same order and
-//! without fused multiply-add or library functions. The results therefore have the same bits on every device. There are no
-//! branches except in the slow path of fmod, so that loops over these functions are vectorised.
+//! Each algorithm is implemented twice, here and in `cuda/math.cuh`, with the same IEEE operations in the same order
+//! and without fused multiply-add or library functions. The results therefore have the same bits on every device. There
+//! are no branches except in the slow path of fmod, so that loops over these functions are vectorised.
 //!
 //! - `*_f32` and `*_f64` take and return numbers of that dtype.
 //! - [`narrow`] is for results that are rounded once to f16, bf16 or f32. Its functions take numbers that an f32 can
@@ -10,8 +10,8 @@
 //!
 //! # Errors
 //!
-//! The table shows the largest errors found, in units in the last place of the result (for logaddexp, of the largest of the
-//! result and the operands). Correct rounding has an error of at most 0.5.
+//! The table shows the largest errors found, in units in the last place of the result (for logaddexp, of the largest of
+//! the result and the operands). Correct rounding has an error of at most 0.5.
 //!
 //! | | f16 | bf16 | f32 | f64 |
 //! |---|---|---|---|---|
@@ -24,21 +24,21 @@
 //! They were measured by `cargo xtask exhaustive`, which runs `tests/math/`, on these arguments:
 //!
 //! - exp and log of every f16 and bf16, rounded to their own dtype and to f32.
-//! - pow, atan2 and logaddexp of all 2^32 pairs of f16, and pow and atan2 of all pairs of bf16, through the operations on
-//!   tensors (`tests/exhaustive16`). Every result is the nearest number, or the even one if the exact result is a tie or
-//!   less than 2^-76 ulp from one.
+//! - pow, atan2 and logaddexp of all 2^32 pairs of f16, and pow and atan2 of all pairs of bf16, through the operations
+//!   on tensors (`tests/exhaustive16`). Every result is the nearest number, or the even one if the exact result is a
+//!   tie or less than 2^-76 ulp from one.
 //! - f32: 10^8 random arguments, 10^5 hard ones (near 1, subnormal, huge, with results that are exact or
 //!   halfway between two numbers), and 10^5 whose results are within 2^-11 of halfway.
 //! - f64: 10^7 random arguments and 10^5 hard ones.
 //!
-//! The reference is an independent double-double implementation. It was compared with 10^5 values of mpmath, and its error
-//! is at most 2^-94; the test includes 2500 of these values. fmod and integer powers are exact.
+//! The reference is an independent double-double implementation. It was compared with 10^5 values of mpmath, and its
+//! error is at most 2^-94; the test includes 2500 of these values. fmod and integer powers are exact.
 //!
 //! # Cost
 //!
-//! On CUDA, compiled for sm_80 by NVRTC 12.9, no function uses local memory, and none spills. The table shows the number of
-//! instructions of the f64 pipe, including conversions, per result, and the number of registers of a kernel around the
-//! function.
+//! On CUDA, compiled for sm_80 by NVRTC 12.9, no function uses local memory, and none spills. The table shows the
+//! number of instructions of the f64 pipe, including conversions, per result, and the number of registers of a kernel
+//! around the function.
 //!
 //! | | f32: instructions | registers | f64: instructions | registers |
 //! |---|---|---|---|---|

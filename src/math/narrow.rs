@@ -1,8 +1,8 @@
 //! exp, log, pow, atan2 and logaddexp for results that are rounded to f32, f16 or bf16.
 //!
-//! The arguments are f64 values that an f32 can represent. The caller rounds the result, an f64, once. Its relative error is
-//! far below that of this rounding, and a result that is too large or too small for the narrow format still rounds to
-//! infinity or 0.
+//! The arguments are f64 values that an f32 can represent. The caller rounds the result, an f64, once. Its relative
+//! error is far below that of this rounding, and a result that is too large or too small for the narrow format still
+//! rounds to infinity or 0.
 
 use super::parts::{
     Parity, ROUND, Split, Triangle, flip, limited, log_cases, logaddexp_cases, pow_cases, select,
@@ -72,8 +72,8 @@ pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     flip(triangle.axis(HALF_PI_HI, PI_HI) + triangle.turn(angle), y)
 }
 
-/// 2^t, with t clamped to ±[`LIMIT`], so that a result out of range is still out of range of the narrow formats. NaN stays
-/// NaN.
+/// 2^t, with t clamped to ±[`LIMIT`], so that a result out of range is still out of range of the narrow formats. NaN
+/// stays NaN.
 #[inline(always)]
 fn exp2(t: f64) -> f64 {
     let t = limited(t, LIMIT);
@@ -98,8 +98,8 @@ fn log2(x: f64) -> f64 {
 
 /// Rounds to the nearest number of 29 bits if that is so close that it may be the exact power.
 ///
-/// A power that is halfway between two numbers of a narrow format has no more than 29 bits. It must be exact, or rounding
-/// would not choose the even number.
+/// A power that is halfway between two numbers of a narrow format has no more than 29 bits. It must be exact, or
+/// rounding would not choose the even number.
 #[inline(always)]
 fn settle(power: f64) -> f64 {
     const BELOW: u64 = (1 << 24) - 1;

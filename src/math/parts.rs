@@ -1,20 +1,20 @@
-//! Building blocks shared by the functions for narrow formats and those for f64: bit manipulation of an f64, and the special
-//! cases.
+//! Building blocks shared by the functions for narrow formats and those for f64: bit manipulation of an f64, and the
+//! special cases.
 //!
-//! Conditions are combined with `&` and `|`, and [`select`] chooses between two values that have both been computed. There
-//! are therefore no branches, and loops over these functions are vectorised.
+//! Conditions are combined with `&` and `|`, and [`select`] chooses between two values that have both been computed.
+//! There are therefore no branches, and loops over these functions are vectorised.
 
 /// Chooses between two values without a branch.
 pub(super) use std::hint::select_unpredictable as select;
 
 use super::tables::{LOG, LOG_START};
 
-/// Adding this to a number of magnitude below 2^50 rounds the number to an integer, which ends up in the lowest bits of the
-/// sum.
+/// Adding this to a number of magnitude below 2^50 rounds the number to an integer, which ends up in the lowest bits of
+/// the sum.
 pub(super) const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
 
-/// Returns `x` with only the upper 26 bits of its significand; the remainder has 27 bits. The product of two upper parts is
-/// exact, and so is that of an upper part and a number of at most 27 bits.
+/// Returns `x` with only the upper 26 bits of its significand; the remainder has 27 bits. The product of two upper
+/// parts is exact, and so is that of an upper part and a number of at most 27 bits.
 #[inline(always)]
 pub(super) fn upper(x: f64) -> f64 {
     f64::from_bits(x.to_bits() & !((1 << 27) - 1))
@@ -26,7 +26,8 @@ pub(super) fn flip(x: f64, sign: f64) -> f64 {
     f64::from_bits(x.to_bits() ^ (sign.to_bits() & (1 << 63)))
 }
 
-/// The decomposition `x` = `significand` * 2^`exponent`, with the significand in [0.7044, 1.4088), and its row of [`LOG`].
+/// The decomposition `x` = `significand` * 2^`exponent`, with the significand in [0.7044, 1.4088), and its row of
+/// [`LOG`].
 pub(super) struct Split {
     pub(super) significand: f64,
     pub(super) exponent: f64,
@@ -40,8 +41,8 @@ impl Split {
         let offset = x.to_bits().wrapping_sub(LOG_START);
         let row = &LOG[(offset >> 45) as usize & 127];
         let significand = f64::from_bits(x.to_bits().wrapping_sub(offset & (0xfff << 52)));
-        // The exponent plus 2048 becomes the low bits of the significand of 2^52, which converts it to a float without a
-        // conversion instruction.
+        // The exponent plus 2048 becomes the low bits of the significand of 2^52, which converts it to a float without
+        // a conversion instruction.
         let biased = offset.wrapping_add(2048 << 52) >> 52;
         let exponent = f64::from_bits(0x4330_0000_0000_0000 | biased) - 4_503_599_627_372_544.0; // 2^52 + 2048
         Split { significand, exponent, row }
@@ -76,7 +77,8 @@ pub(super) fn log_cases(x: f64, log: f64) -> f64 {
     select((x < 0.0) | x.is_nan(), f64::NAN, log)
 }
 
-/// Handles the special cases of log(e^x + e^y). `sum` is correct for finite x and y, and if exactly one of them is -inf.
+/// Handles the special cases of log(e^x + e^y). `sum` is correct for finite x and y, and if exactly one of them is
+/// -inf.
 #[inline(always)]
 pub(super) fn logaddexp_cases(x: f64, y: f64, sum: f64) -> f64 {
     let sum = select((x == y) & (x == f64::NEG_INFINITY), x, sum);

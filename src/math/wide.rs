@@ -1,7 +1,7 @@
 //! exp, log, pow, atan2 and logaddexp of f64.
 //!
-//! Intermediate values need more precision than an f64 has, so they are kept as unevaluated sums of two f64. Exact products
-//! need no fused multiply-add, because their factors are truncated to few enough bits.
+//! Intermediate values need more precision than an f64 has, so they are kept as unevaluated sums of two f64. Exact
+//! products need no fused multiply-add, because their factors are truncated to few enough bits.
 
 use super::parts::{
     Parity, ROUND, Split, Triangle, flip, limited, log_cases, logaddexp_cases, pow_cases, select,

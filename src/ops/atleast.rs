@@ -82,9 +82,9 @@ macro_rules! atleast_of_many {
         ///
         /// # Errors
         ///
-        /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the tensor for a number or an array cannot be allocated,
-        /// [`Error::InvalidShape`](crate::Error::InvalidShape) if an array has a rank above 8, and the errors of
-        /// [`Device::best`].
+        /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the tensor for a number or an array cannot be
+        /// allocated, [`Error::InvalidShape`](crate::Error::InvalidShape) if an array has a rank above 8, and the errors
+        /// of [`Device::best`].
         pub fn $name<'a, O: Into<Operand<'a>>>(
             operands: impl IntoIterator<Item = O>,
         ) -> Result<Vec<Tensor>> {

@@ -86,8 +86,8 @@ impl<'a> Binary<'a> {
     /// The destination keeps its dtype and shape: the result must have that shape, and a dtype of the same or a lower
     /// category. The destination may be a view, and may share storage with the operands.
     ///
-    /// The result is computed in its own dtype and then converted as [`Tensor::cast`] converts it. In a destination of a
-    /// narrower dtype of the same category, integers therefore wrap and floats are rounded.
+    /// The result is computed in its own dtype and then converted as [`Tensor::cast`] converts it. In a destination of
+    /// a narrower dtype of the same category, integers therefore wrap and floats are rounded.
     ///
     /// # Examples
     ///
@@ -149,8 +149,8 @@ impl<'a> Binary<'a> {
     /// - [`Error::Broadcast`] if the shapes of the operands, or of the mask and the result, do not broadcast.
     /// - [`Error::ScalarOverflow`] if an integer operand does not fit the integer dtype of the computation.
     /// - [`Error::DeviceMismatch`] if the operands, the destination and the mask are not on the same device.
-    /// - [`Error::InplaceShape`], [`Error::InplaceDtype`] or [`Error::OverlappingDestination`] if the destination cannot
-    ///   hold the result.
+    /// - [`Error::InplaceShape`], [`Error::InplaceDtype`] or [`Error::OverlappingDestination`] if the destination
+    ///   cannot hold the result.
     /// - [`Error::InvalidArgument`] if both operands are numbers, or if a mask is not `bool` or has no destination.
     /// - [`Error::InvalidShape`] or [`Error::OutOfMemory`] if the result is too large.
     /// - On CUDA, [`Error::Compile`] or [`Error::Driver`].

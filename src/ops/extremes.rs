@@ -7,13 +7,13 @@ use crate::{Result, Tensor};
 
 /// # Maximum, minimum, any and all
 ///
-/// These methods reduce the given dimensions, which the result no longer has. An empty list of axes means all of them. The
-/// result has the same bits on every device, except that the sign and payload of a NaN are unspecified.
+/// These methods reduce the given dimensions, which the result no longer has. An empty list of axes means all of them.
+/// The result has the same bits on every device, except that the sign and payload of a NaN are unspecified.
 impl Tensor {
     /// Returns the largest elements over the given dimensions.
     ///
-    /// Elements compare as in [`Tensor::maximum`]: the result is NaN if any element is, and −0 is less than +0. The dtype
-    /// is unchanged.
+    /// Elements compare as in [`Tensor::maximum`]: the result is NaN if any element is, and −0 is less than +0. The
+    /// dtype is unchanged.
     ///
     /// # Examples
     ///
@@ -35,8 +35,8 @@ impl Tensor {
 
     /// Returns the smallest elements over the given dimensions.
     ///
-    /// Elements compare as in [`Tensor::minimum`]: the result is NaN if any element is, and −0 is less than +0. The dtype
-    /// is unchanged.
+    /// Elements compare as in [`Tensor::minimum`]: the result is NaN if any element is, and −0 is less than +0. The
+    /// dtype is unchanged.
     ///
     /// # Examples
     ///

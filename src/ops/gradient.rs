@@ -13,10 +13,10 @@ const OP: &str = "copysign_grad";
 impl Tensor {
     /// Returns the gradients of `self.copysign(y)` with respect to `self` and `y`, given the gradient of its result.
     ///
-    /// The first is the incoming gradient, negated where `copysign` changed the sign of `self`, and 0 where `self` is ±0.
-    /// The second is 0. Each has the dtype and shape of its operand: over dimensions in which the operand was broadcast,
-    /// the gradient is summed as by [`Tensor::sum`], in `f64` and rounded once to the dtype of the operand. If `y` is a
-    /// number, its gradient is a tensor without dimensions, of the dtype of the result.
+    /// The first is the incoming gradient, negated where `copysign` changed the sign of `self`, and 0 where `self` is
+    /// ±0. The second is 0. Each has the dtype and shape of its operand: over dimensions in which the operand was
+    /// broadcast, the gradient is summed as by [`Tensor::sum`], in `f64` and rounded once to the dtype of the operand.
+    /// If `y` is a number, its gradient is a tensor without dimensions, of the dtype of the result.
     ///
     /// # Examples
     ///
@@ -36,8 +36,8 @@ impl Tensor {
     ///
     /// - [`Error::UnsupportedDType`] if an operand or the result of `copysign` is not a float.
     /// - [`Error::Promotion`] or [`Error::Broadcast`] if `self.copysign(y)` fails with it.
-    /// - [`Error::InvalidArgument`] or [`Error::InvalidShape`] if the gradient does not have the dtype or the shape of the
-    ///   result.
+    /// - [`Error::InvalidArgument`] or [`Error::InvalidShape`] if the gradient does not have the dtype or the shape of
+    ///   the result.
     /// - [`Error::DeviceMismatch`] if the tensors are not on the same device.
     /// - [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`].
     pub fn copysign_grad<'a>(

@@ -1,9 +1,9 @@
 //! Loss functions: the distance between predictions `x` and targets `y`, per element, summed or averaged.
 //!
-//! Each function makes one pass over memory. The formulas below use `z = x − y`; products and sums are evaluated from left
-//! to right. They are computed in the dtype to which `x` and `y` promote, except that `f16` and `bf16` are computed in
-//! `f32`, and parameters are rounded to the dtype of the computation. The result is rounded once, after the sum if there
-//! is one. Sums are computed as by [`Tensor::sum`].
+//! Each function makes one pass over memory. The formulas below use `z = x − y`; products and sums are evaluated from
+//! left to right. They are computed in the dtype to which `x` and `y` promote, except that `f16` and `bf16` are
+//! computed in `f32`, and parameters are rounded to the dtype of the computation. The result is rounded once, after the
+//! sum if there is one. Sums are computed as by [`Tensor::sum`].
 //!
 //! # Examples
 //!
@@ -182,8 +182,8 @@ pub fn smooth_l1(x: &Tensor, y: &Tensor, beta: f64, reduction: Reduction) -> Res
 
 /// Computes the negative log-likelihood of targets `y` under Poisson distributions whose rates are given by `x`.
 ///
-/// The loss is `exp(x) − y·x` if [`log_input`](PoissonNll::log_input) is set, and `x − y·log(x + epsilon)` otherwise. If
-/// [`full`](PoissonNll::full) is set, `y·log(y) − y + 0.5·log(2π·y)` is added where `y > 1`.
+/// The loss is `exp(x) − y·x` if [`log_input`](PoissonNll::log_input) is set, and `x − y·log(x + epsilon)` otherwise.
+/// If [`full`](PoissonNll::full) is set, `y·log(y) − y + 0.5·log(2π·y)` is added where `y > 1`.
 ///
 /// # Examples
 ///

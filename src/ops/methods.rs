@@ -1,4 +1,5 @@
-//! The methods generated from the op table: one per unary operation, and two, one of them in place, per binary operation.
+//! The methods generated from the op table: one per unary operation, and two, one of them in place, per binary
+//! operation.
 
 use super::binary;
 use crate::call::{Call, Target};
@@ -36,8 +37,8 @@ impl Tensor {
         binary(BinaryOp::LeftShift(kind), self, amount).run()
     }
 
-    /// Shifts the bits to the right by `amount`, filling as [`Shift`] says. An amount out of range gives 0, or −1 for an
-    /// arithmetic shift of a negative value.
+    /// Shifts the bits to the right by `amount` and fills according to `kind`. An amount out of range gives 0, or −1
+    /// for an arithmetic shift of a negative value.
     ///
     /// # Examples
     ///
@@ -107,8 +108,8 @@ impl Tensor {
     }
 }
 
-/// The conversion with which an example reads the result of an in-place operation: the tensor keeps its own dtype even if
-/// the result is `bool`.
+/// The conversion with which an example reads the result of an in-place operation: the tensor keeps its own dtype even
+/// if the result is `bool`.
 macro_rules! as_result {
     (Same) => {
         ""

@@ -1,8 +1,8 @@
-//! The operators `+ - * / % & | ^ << >>` on tensors, with any operand on the right or a number on the left, and the prefix
-//! operators `-x` and `!x`.
+//! The operators `+ - * / % & | ^ << >>` on tensors, with any operand on the right or a number on the left, and the
+//! prefix operators `-x` and `!x`.
 //!
-//! They return a `Result`, since shapes and dtypes may be incompatible. For that reason there are no compound assignment
-//! operators such as `+=`.
+//! They return a `Result`, since shapes and dtypes may be incompatible. For that reason there are no compound
+//! assignment operators such as `+=`.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
@@ -53,8 +53,8 @@ for_each_operator!(with_operand_on_the_right);
 
 /// The right operand of an operator whose left operand is an owned tensor, as in `(&x + &y)? * 2`.
 ///
-/// Implemented for everything that converts to an [`Operand`]. Unlike `Into<Operand<'_>>` it has no lifetime parameter, so
-/// one implementation per operator accepts all of them and the type of a literal can be inferred.
+/// Implemented for everything that converts to an [`Operand`]. Unlike `Into<Operand<'_>>` it has no lifetime parameter,
+/// so one implementation per operator accepts all of them and the type of a literal can be inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand beside a tensor",
     note = "an operand is a `Tensor`, `&Tensor`, number or `Scalar`; a `Result<Tensor>` needs `?` first, and an `Expr` \

@@ -7,8 +7,8 @@ use crate::{Operand, Result, Tensor};
 
 /// Selects the elements of `x` where the condition is true and those of `y` elsewhere. NumPy calls this `where`.
 ///
-/// The condition is a `bool` tensor, and all three operands are broadcast. `x` and `y` are promoted by the default rules;
-/// if both are numbers, they count as tensors without dimensions, of the dtypes that
+/// The condition is a `bool` tensor, and all three operands are broadcast. `x` and `y` are promoted by the default
+/// rules; if both are numbers, they count as tensors without dimensions, of the dtypes that
 /// [`Scalar::dtype`](crate::Scalar::dtype) returns. Elements are copied bit for bit: a NaN keeps its payload unless its
 /// dtype changes. For other rules, a destination or a mask see [`Expr::select`](crate::Expr::select).
 ///

@@ -97,15 +97,15 @@ impl Reduce {
 ///
 /// These methods reduce the given dimensions, which the result no longer has. An empty list of axes means all of them.
 ///
-/// Floats are added in `f64` and rounded once. The order of the additions depends only on the number of terms: the terms,
-/// in row-major order, are the leaves of a perfect binary tree. The result therefore has the same bits on every device,
-/// with any number of threads and for every layout. Its error before rounding is at most 2⁻⁵³ times the depth of the tree
-/// (the binary logarithm of the number of terms, rounded up) times the sum of the magnitudes of the terms.
+/// Floats are added in `f64` and rounded once. The order of the additions depends only on the number of terms: the
+/// terms, in row-major order, are the leaves of a perfect binary tree. The result therefore has the same bits on every
+/// device, with any number of threads and for every layout. Its error before rounding is at most 2⁻⁵³ times the depth
+/// of the tree (the binary logarithm of the number of terms, rounded up) times the sum of the magnitudes of the terms.
 impl Tensor {
     /// Sums the elements over the given dimensions.
     ///
-    /// Sums of floats and complex numbers keep the dtype. Sums of bools and signed integers are `i64`, those of unsigned
-    /// integers are `u64`; both wrap on overflow.
+    /// Sums of floats and complex numbers keep the dtype. Sums of bools and signed integers are `i64`, those of
+    /// unsigned integers are `u64`; both wrap on overflow.
     ///
     /// # Examples
     ///

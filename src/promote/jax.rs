@@ -1,5 +1,5 @@
-//! JAX's rules with 64-bit types enabled: a lattice in which every float is above every integer. The rank does not matter,
-//! and a Python number yields to any array.
+//! JAX's rules with 64-bit types enabled: a lattice in which every float is above every integer. The rank does not
+//! matter, and a Python number yields to any array.
 
 use super::numpy::with_scalar;
 use super::{Family, Kind, Matrix, look_up, matrix};

@@ -1,7 +1,7 @@
 //! Type promotion: the dtype of an operation's result, determined without computing anything.
 //!
-//! There are four rulebooks ([`Rules`]), each named after the library whose promotion it follows. Every operation of the
-//! crate uses the same code as [`result_type`], so the answers here always match.
+//! There are four rulebooks ([`Rules`]), each named after the library whose promotion it follows. Every operation of
+//! the crate uses the same code as [`result_type`], so the answers here always match.
 //!
 //! # Examples
 //!
@@ -184,7 +184,8 @@ impl fmt::Display for Kind {
 
 /// Returns the dtype of the result of `op` under `rules`.
 ///
-/// This is the dtype that running the operation gives. Shapes are not considered, nor is whether the value of a number fits.
+/// It is the dtype of the tensor that the operation returns. Shapes are not considered, nor is whether the value of a
+/// number fits.
 ///
 /// # Examples
 ///
@@ -200,9 +201,9 @@ impl fmt::Display for Kind {
 ///
 /// # Errors
 ///
-/// The errors with which the operation itself rejects its dtypes: [`Error::Promotion`] if the rules have no common dtype
-/// for the operands, [`Error::UnsupportedDType`] if the operation is not defined for it, and [`Error::InvalidArgument`] if
-/// both operands are numbers, or if an operand of a loss is a number.
+/// The errors with which the operation itself rejects its dtypes: [`Error::Promotion`] if the rules have no common
+/// dtype for the operands, [`Error::UnsupportedDType`] if the operation is not defined for it, and
+/// [`Error::InvalidArgument`] if both operands are numbers, or if an operand of a loss is a number.
 pub fn result_type(
     op: impl Into<Op>,
     lhs: impl Into<Kind>,
@@ -217,8 +218,8 @@ pub fn result_type(
 pub(crate) struct Resolved {
     /// How the operands are converted.
     pub(crate) compute: Compute,
-    /// The dtype of the result: bool for predicates, and the dtype of the computation otherwise, except that Torch rounds
-    /// `huber_loss` to the dtype of its left operand.
+    /// The dtype of the result: bool for predicates, and the dtype of the computation otherwise, except that Torch
+    /// rounds `huber_loss` to the dtype of its left operand.
     pub(crate) result: DType,
 }
 
@@ -296,14 +297,14 @@ fn look_up(matrix: &Matrix, lhs: DType, rhs: DType) -> Option<DType> {
     matrix[lhs as usize][rhs as usize]
 }
 
-/// Returns the narrowest integer dtype that holds every value of two others, or `None` for `u64` with a signed one. This is
-/// NumPy's rule for integers.
+/// Returns the narrowest integer dtype that holds every value of two others, or `None` for `u64` with a signed one.
+/// This is NumPy's rule for integers.
 fn narrowest_integer(lhs: DType, rhs: DType) -> Option<DType> {
     look_up(&numpy::TENSORS, lhs, rhs).filter(|dtype| dtype.is_int())
 }
 
-/// The dtypes that Paddle and Torch give to numbers by default. They never override the dtype of a tensor of the same or a
-/// higher category.
+/// The dtypes that Paddle and Torch give to numbers by default. They never override the dtype of a tensor of the same
+/// or a higher category.
 const fn scalar_dtype(category: Category) -> DType {
     match category {
         Category::Bool => DType::Bool,

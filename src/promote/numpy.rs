@@ -1,5 +1,5 @@
-//! NumPy's rules (NEP 50): the smallest dtype that holds both. The rank does not matter, and a Python number yields to any
-//! array. `bf16` is the extension type of `ml_dtypes`.
+//! NumPy's rules (NEP 50): the smallest dtype that holds both. The rank does not matter, and a Python number yields to
+//! any array. `bf16` is the extension type of `ml_dtypes`.
 
 use super::{Family, Kind, Matrix, look_up, matrix};
 use crate::{Category, DType};
@@ -47,8 +47,8 @@ pub(super) fn compute(family: Family, lhs: Kind, rhs: Kind) -> Option<DType> {
     }
 }
 
-/// The common dtype of an array and a Python number. A number of a higher category than the array counts as `i64`, `f64` or
-/// `c128`, except that a complex one takes its width from a float array. JAX has the same rule.
+/// The common dtype of an array and a Python number. A number of a higher category than the array counts as `i64`,
+/// `f64` or `c128`, except that a complex one takes its width from a float array. JAX has the same rule.
 pub(super) fn with_scalar(array: DType, scalar: Category) -> DType {
     match (array, scalar) {
         _ if scalar <= array.category() => array,
@@ -60,8 +60,8 @@ pub(super) fn with_scalar(array: DType, scalar: Category) -> DType {
     }
 }
 
-/// Returns `true` for pairs that a ufunc accepts but `numpy.where` does not. `numpy.where` uses `numpy.promote_types`, where
-/// `bf16` combines only with dtypes that cast to it safely or that it casts to safely.
+/// Returns `true` for pairs that a ufunc accepts but `numpy.where` does not. `numpy.where` uses `numpy.promote_types`,
+/// where `bf16` combines only with dtypes that cast to it safely or that it casts to safely.
 fn is_beyond_promote_types(lhs: DType, rhs: DType) -> bool {
     let stranger = match (lhs, rhs) {
         (DType::BF16, other) | (other, DType::BF16) => other,

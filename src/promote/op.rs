@@ -134,7 +134,8 @@ impl From<OtherOp> for Op {
 impl FromStr for Op {
     type Err = Error;
 
-    /// Parses a name. `where` and `mod`, the names of `select` and `remainder` in NumPy and Paddle, are accepted as well.
+    /// Parses a name. `where` and `mod`, the names of `select` and `remainder` in NumPy and Paddle, are accepted as
+    /// well.
     fn from_str(text: &str) -> Result<Self> {
         let name = match text {
             "where" => "select",

@@ -65,8 +65,8 @@ fn common(family: Family, lhs: Kind, rhs: Kind) -> Option<DType> {
     }
 }
 
-/// The common dtype if one operand is weak: that of the strong operand, unless the category of the weak one is higher. The
-/// exception is `f64` with `c64`, which gives `c128` so that neither loses precision.
+/// The common dtype if one operand is weak: that of the strong operand, unless the category of the weak one is higher.
+/// The exception is `f64` with `c64`, which gives `c128` so that neither loses precision.
 fn yielding(strong: DType, weak: DType) -> DType {
     match (strong, weak) {
         (DType::F64, DType::C64) | (DType::C64, DType::F64) => DType::C128,
@@ -75,8 +75,8 @@ fn yielding(strong: DType, weak: DType) -> DType {
     }
 }
 
-/// The common dtype of two 0-d tensors that [`TENSORS`] rejects: that of the higher category or, within one category, the
-/// narrowest integer that holds both.
+/// The common dtype of two 0-d tensors that [`TENSORS`] rejects: that of the higher category or, within one category,
+/// the narrowest integer that holds both.
 fn among_zero_d(lhs: DType, rhs: DType) -> Option<DType> {
     match lhs.category().cmp(&rhs.category()) {
         std::cmp::Ordering::Less => Some(rhs),

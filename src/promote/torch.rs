@@ -1,5 +1,5 @@
-//! PyTorch's rules: `torch.promote_types` for two operands of the same kind. A 0-d tensor yields to one with dimensions, and
-//! a Python number yields to both.
+//! PyTorch's rules: `torch.promote_types` for two operands of the same kind. A 0-d tensor yields to one with
+//! dimensions, and a Python number yields to both.
 
 use super::{Family, Kind, Matrix, look_up, matrix, scalar_dtype};
 use crate::{Category, DType};

@@ -8,7 +8,8 @@ use crate::{Category, Complex, DType, Result};
 
 /// # Comparing
 ///
-/// These methods wait for the device and compare whole tensors on the host. [`Tensor::equal`] compares element by element.
+/// These methods wait for the device and compare whole tensors on the host. [`Tensor::equal`] compares element by
+/// element.
 impl Tensor {
     /// Returns `true` if both tensors have the same dtype, the same shape and the same bits.
     ///
@@ -34,10 +35,11 @@ impl Tensor {
         Ok(alike && self.to_bytes()? == other.to_bytes()?)
     }
 
-    /// Returns `true` if all pairs of elements are close: `|x − y| ≤ absolute + relative · |y|`, as in NumPy's `allclose`.
+    /// Returns `true` if all pairs of elements are close: `|x − y| ≤ absolute + relative · |y|`, as in NumPy's
+    /// `allclose`.
     ///
-    /// NaN is not close to anything, not even to itself; an infinity is close only to itself. The dtypes may differ, the
-    /// shapes are broadcast, and the tensors may be on different devices.
+    /// NaN is not close to anything, not even to itself; an infinity is close only to itself. The dtypes may differ,
+    /// the shapes are broadcast, and the tensors may be on different devices.
     ///
     /// # Examples
     ///

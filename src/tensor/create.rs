@@ -54,7 +54,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As for [`Tensor::from_slice`], and [`Error::InvalidArgument`] if `dtype` is `bool` and a byte is neither 0 nor 1.
+    /// As for [`Tensor::from_slice`], and [`Error::InvalidArgument`] if `dtype` is `bool` and a byte is not 0 or 1.
     pub fn from_bytes(
         dtype: DType,
         bytes: &[u8],
@@ -92,8 +92,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidShape`] if the rank is above 8 or the byte count overflows `isize`, [`Error::OutOfMemory`] if the
-    /// device cannot allocate the memory.
+    /// [`Error::InvalidShape`] if the rank is above 8 or the byte count overflows `isize`, [`Error::OutOfMemory`] if
+    /// the device cannot allocate the memory.
     pub fn zeros(shape: impl IntoShape, dtype: DType, device: &Device) -> Result<Tensor> {
         shape.with_shape(|shape| {
             let len = checked_len("zeros", shape, dtype.size())?;

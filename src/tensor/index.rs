@@ -42,8 +42,8 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::OutOfBounds`] if there is no such element or the index does not have one number per dimension,
-    /// [`Error::InvalidArgument`] if `T` is not the element type, or the error of an earlier operation that failed on the
-    /// device.
+    /// [`Error::InvalidArgument`] if `T` is not the element type, or the error of an earlier operation that failed on
+    /// the device.
     pub fn get<T: Element>(&self, index: impl IntoIndex) -> Result<T> {
         let op = "get";
         let index = index.numbers();

@@ -47,19 +47,20 @@ use crate::{DType, Device, Result};
 /// # When it does not compile
 ///
 /// - `x.sum()` lacks an argument. A reduction takes its axes, and an empty list means all of them: `x.sum(&[])?`.
-/// - `&x + &y` is a `Result`, since shapes and dtypes may be incompatible: write `(&x + &y)?`. Longer formulas read better
-///   as [expressions](Tensor::expr), which need a single `?` at the end.
+/// - `&x + &y` is a `Result`, since shapes and dtypes may be incompatible: write `(&x + &y)?`. Longer formulas read
+///   better as [expressions](Tensor::expr), which need a single `?` at the end.
 /// - `(2.0 * &x)?` has "incompatible types", since the type of the literal cannot be inferred: write `2.0f64 * &x` or
 ///   `&x * 2.0`. Either way the number adopts the dtype of the tensor.
 /// - `x.reshape((2, -1))` fails with "`usize: Neg` is not satisfied". The size to infer is written `..`, as in
 ///   `x.reshape((2, ..))?`.
 /// - `x.to_vec()?` needs the element type: `x.to_vec::<f32>()?`.
-/// - `x += 1` does not exist, because it could not report an error: write `x.add_assign(1)?`. `x > 0` and `x == y` do not
-///   exist either, because a comparison returns a tensor: write `x.greater_than(0)?`, or
+/// - `x += 1` does not exist, because it could not report an error: write `x.add_assign(1)?`. `x > 0` and `x == y` do
+///   not exist either, because a comparison returns a tensor: write `x.greater_than(0)?`, or
 ///   [`x.bits_equal(&y)?`](Tensor::bits_equal) to compare whole tensors.
 /// - `for row in x` does not work; [`x.rows()?`](Tensor::rows) iterates over the first dimension.
-/// - `x[[0, 1]]` does not work, because the elements may be in device memory. [`x.get::<f32>([0, 1])?`](Tensor::get) reads
-///   an element; [`x.masked_fill(&mask, 0)?`](Tensor::masked_fill) and [`x.slice(0, 2..4)?.fill(0)?`](Tensor::fill) write.
+/// - `x[[0, 1]]` does not work, because the elements may be in device memory. [`x.get::<f32>([0, 1])?`](Tensor::get)
+///   reads an element; [`x.masked_fill(&mask, 0)?`](Tensor::masked_fill) and
+///   [`x.slice(0, 2..4)?.fill(0)?`](Tensor::fill) write.
 #[derive(Clone)]
 pub struct Tensor {
     storage: Arc<Storage>,

@@ -95,8 +95,8 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], the error of an earlier operation that failed on either device, or
-    /// [`Error::InvalidArgument`] if a `bool` tensor that is copied to the CPU holds a byte other than 0 and 1, which only
-    /// a user's own kernel can have written.
+    /// [`Error::InvalidArgument`] if a `bool` tensor that is copied to the CPU holds a byte other than 0 and 1, which
+    /// only a user's own kernel can have written.
     pub fn to_device(&self, device: &Device) -> Result<Tensor> {
         if self.device() == device {
             return Ok(self.with_device(device));

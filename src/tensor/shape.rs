@@ -30,8 +30,8 @@ pub trait IntoShape {
     fn with_shape<R>(self, function: impl FnOnce(&[usize]) -> R) -> R;
 }
 
-/// The shape argument of [`reshape`](crate::Tensor::reshape): an [`IntoShape`], a tuple with one `..` for a size to infer,
-/// or `..` alone to flatten.
+/// The shape argument of [`reshape`](crate::Tensor::reshape): an [`IntoShape`], a tuple with one `..` for a size to
+/// infer, or `..` alone to flatten.
 ///
 /// # Examples
 ///
@@ -207,7 +207,8 @@ macro_rules! into_axis {
 
 into_axis! { usize isize i32 }
 
-/// A list of axes, or the index of an element: an array, slice or vector of numbers. Negative numbers count from the end.
+/// A list of axes, or the index of an element: an array, slice or vector of numbers. Negative numbers count from the
+/// end.
 ///
 /// # Examples
 ///
@@ -269,7 +270,8 @@ pub(super) fn axis(op: &'static str, number: impl IntoAxis, shape: &[usize]) -> 
     })
 }
 
-/// The range argument of [`arange`](crate::Tensor::arange): a count, which stands for `0..count`, or a range of integers.
+/// The range argument of [`arange`](crate::Tensor::arange): a count, which stands for `0..count`, or a range of
+/// integers.
 ///
 /// # Examples
 ///

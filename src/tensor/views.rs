@@ -10,8 +10,8 @@ use crate::{Error, Result};
 
 /// # Views
 ///
-/// Each of these methods returns a tensor with another shape and other strides over the same storage. None of them copies
-/// elements. A negative axis counts from the last dimension.
+/// Each of these methods returns a tensor with another shape and other strides over the same storage. None of them
+/// copies elements. A negative axis counts from the last dimension.
 impl Tensor {
     /// Returns a view of another shape with the same elements in the same row-major order.
     ///
@@ -207,8 +207,8 @@ impl Tensor {
         })
     }
 
-    /// Returns a view with any shape, strides and offset. Strides and offset are in elements; the offset counts from the
-    /// start of the storage, not of this view.
+    /// Returns a view with any shape, strides and offset. Strides and offset are in elements; the offset counts from
+    /// the start of the storage, not of this view.
     ///
     /// # Examples
     ///

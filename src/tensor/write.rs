@@ -49,11 +49,11 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Broadcast`] if the source does not broadcast to this shape, [`Error::InplaceDtype`] if its dtype is of a
-    /// higher category, [`Error::OverlappingDestination`] if elements of this view share memory,
+    /// [`Error::Broadcast`] if the source does not broadcast to this shape, [`Error::InplaceDtype`] if its dtype is of
+    /// a higher category, [`Error::OverlappingDestination`] if elements of this view share memory,
     /// [`Error::DeviceMismatch`] if the source is on another device, [`Error::ScalarOverflow`] if it is a number that
-    /// does not fit, [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`]. On error the tensor is
-    /// unchanged.
+    /// does not fit, [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`]. On error the tensor
+    /// is unchanged.
     pub fn copy_from<'a>(&mut self, source: impl Into<Operand<'a>>) -> Result<()> {
         self.write("copy_from", source.into(), None)
     }
@@ -75,8 +75,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As for [`Tensor::fill`]; [`Error::InvalidArgument`] if the mask is not `bool`, [`Error::Broadcast`] if it does not
-    /// broadcast to this shape, [`Error::DeviceMismatch`] if it is on another device.
+    /// As for [`Tensor::fill`]; [`Error::InvalidArgument`] if the mask is not `bool`, [`Error::Broadcast`] if it does
+    /// not broadcast to this shape, [`Error::DeviceMismatch`] if it is on another device.
     pub fn masked_fill(&mut self, mask: &Tensor, value: impl Into<Scalar>) -> Result<()> {
         self.write_number("masked_fill", value.into(), Some(mask))
     }

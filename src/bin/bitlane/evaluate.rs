@@ -68,7 +68,8 @@ pub fn run(options: &Options) -> Outcome {
     deliver(&result, options.output.as_ref())
 }
 
-/// Converts a node to an [`Expr`]. The recursion cannot overflow the stack, because the parser limits the depth of the tree.
+/// Converts a node to an [`Expr`]. The recursion cannot overflow the stack, because the parser limits the depth of the
+/// tree.
 pub fn lower<'a>(
     node: &'a Node,
     inputs: &'a BTreeMap<&str, Input>,

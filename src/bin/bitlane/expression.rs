@@ -149,8 +149,8 @@ impl<'a> Parser<'a> {
         if self.take("(") {
             let inner = self.expression(0)?;
             self.expect(")")?;
-            // A comparison in parentheses may be an operand of another one. The cast, which does nothing, hides it from the
-            // check for chained comparisons.
+            // A comparison in parentheses may be an operand of another one. The cast, which does nothing, hides it from
+            // the check for chained comparisons.
             return Ok(match inner {
                 Node::Binary(op, ..) if is_comparison(op) => {
                     Node::Cast(Box::new(inner), DType::Bool)

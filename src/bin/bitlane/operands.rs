@@ -31,8 +31,8 @@ impl Input {
     }
 }
 
-/// Parses a number: decimal, or an integer in hexadecimal (`0x`) or binary (`0b`), all with an optional `-`; `true`, `false`,
-/// `inf`, `-inf` and `nan`.
+/// Parses a number: decimal, or an integer in hexadecimal (`0x`) or binary (`0b`), all with an optional `-`; `true`,
+/// `false`, `inf`, `-inf` and `nan`.
 pub fn number(text: &str) -> Option<Scalar> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),

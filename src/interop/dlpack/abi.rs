@@ -44,8 +44,8 @@ pub struct DLDevice {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DLDataType {
-    /// The type code: 0 for signed integers, 1 for unsigned integers, 2 for floats, 4 for bfloat, 5 for complex numbers, 6
-    /// for bools.
+    /// The type code: 0 for signed integers, 1 for unsigned integers, 2 for floats, 4 for bfloat, 5 for complex
+    /// numbers, 6 for bools.
     pub code: u8,
     /// The number of bits of an element.
     pub bits: u8,
@@ -85,7 +85,8 @@ pub struct DLManagedTensor {
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
 }
 
-/// A tensor with a deleter, a version and flags, which libraries exchange in a Python capsule named `dltensor_versioned`.
+/// A tensor with a deleter, a version and flags, which libraries exchange in a Python capsule named
+/// `dltensor_versioned`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct DLManagedTensorVersioned {

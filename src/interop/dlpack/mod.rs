@@ -1,14 +1,15 @@
 //! DLPack: exchange of tensors with other libraries without copying.
 //!
-//! A [`Capsule`] owns a managed tensor, the structure that libraries exchange: [`DLManagedTensorVersioned`] since version 1
-//! of DLPack, or [`DLManagedTensor`] with older libraries.
+//! A [`Capsule`] owns a managed tensor, the structure that libraries exchange: [`DLManagedTensorVersioned`] since
+//! version 1 of DLPack, or [`DLManagedTensor`] with older libraries.
 //!
-//! - [`export`] creates a capsule from a tensor. The memory lives until the capsule and everything created from it has been
-//!   dropped. On CUDA, work that the consumer queues on the stream of [`Tensor::device`] runs after all earlier operations
-//!   on the tensor. For a consumer with a stream of its own, export `tensor.to_device(&cuda::device_on(&stream)?)`.
-//! - [`import`] creates a tensor from a capsule. The memory is returned to the producer when the last view of the tensor has
-//!   been dropped and, on CUDA, the work on it has finished. The device passed to it determines the stream on which the data
-//!   is ready.
+//! - [`export`] creates a capsule from a tensor. The memory lives until the capsule and everything created from it has
+//!   been dropped. On CUDA, work that the consumer queues on the stream of [`Tensor::device`] runs after all earlier
+//!   operations on the tensor. For a consumer with a stream of its own, export
+//!   `tensor.to_device(&cuda::device_on(&stream)?)`.
+//! - [`import`] creates a tensor from a capsule. The memory is returned to the producer when the last view of the
+//!   tensor has been dropped and, on CUDA, the work on it has finished. The device passed to it determines the stream
+//!   on which the data is ready.
 //!
 //! No lock covers both sides: neither side may write the memory while the other uses it. The caller of
 //! [`Capsule::from_raw`] has to guarantee this. A capsule that never left bitlane is imported as the tensor that was
@@ -79,8 +80,8 @@ impl<M: Managed> Capsule<M> {
     /// - The pointer must be null or point to a managed tensor of this type that is valid according to DLPack and that
     ///   nobody else will delete.
     /// - Its elements must be initialised, and its bools must be 0 or 1.
-    /// - While this capsule or a tensor imported from it exists, nobody may write the elements while bitlane uses them, nor
-    ///   use them while bitlane writes them.
+    /// - While this capsule or a tensor imported from it exists, nobody may write the elements while bitlane uses them,
+    ///   nor use them while bitlane writes them.
     pub unsafe fn from_raw(managed: *mut M) -> Option<Capsule<M>> {
         NonNull::new(managed).map(|managed| Capsule { managed, own: false })
     }
@@ -163,8 +164,8 @@ unsafe extern "C" fn delete<M: Managed>(managed: *mut M) {
 ///
 /// # Errors
 ///
-/// On CUDA, [`Error::Driver`] if the streams cannot be synchronised, and [`Error::InvalidArgument`] if the memory is only
-/// borrowed for the duration of a function (`cuda::with_view`).
+/// On CUDA, [`Error::Driver`] if the streams cannot be synchronised, and [`Error::InvalidArgument`] if the memory is
+/// only borrowed for the duration of a function (`cuda::with_view`).
 pub fn export<M: Managed>(tensor: &Tensor) -> Result<Capsule<M>> {
     let mut exported =
         Box::new(Exported { tensor: tensor.clone(), shape: [1; MAX_RANK], strides: [0; MAX_RANK] });
@@ -228,8 +229,8 @@ fn address(tensor: &Tensor) -> Result<(*mut u8, DLDevice)> {
 ///
 /// # Errors
 ///
-/// - [`Error::InvalidArgument`] if the version, the device type or the element type is not supported, the rank is above 8,
-///   the memory is not aligned to its elements, or the sizes and strides are invalid.
+/// - [`Error::InvalidArgument`] if the version, the device type or the element type is not supported, the rank is above
+///   8, the memory is not aligned to its elements, or the sizes and strides are invalid.
 /// - [`Error::InvalidShape`] if the byte count of the shape overflows `isize`.
 /// - [`Error::DeviceMismatch`] if the memory is on another device.
 /// - [`Error::OutOfMemory`] if read-only memory cannot be copied.
@@ -287,8 +288,8 @@ struct Owner<M: Managed> {
 
 impl<M: Managed> Drop for Owner<M> {
     fn drop(&mut self) {
-        // The producer does not know about work that is still queued. If waiting fails, the context is broken and runs no
-        // more work.
+        // The producer does not know about work that is still queued. If waiting fails, the context is broken and runs
+        // no more work.
         let _ = self.device.synchronize();
     }
 }
@@ -297,8 +298,8 @@ impl<M: Managed> Drop for Owner<M> {
 ///
 /// # Safety
 ///
-/// `start` must point to this many bytes on the device, in which the elements are initialised. Until the returned memory is
-/// dropped, nobody may free them, write them while bitlane uses them, or use them while bitlane writes them.
+/// `start` must point to this many bytes on the device, in which the elements are initialised. Until the returned
+/// memory is dropped, nobody may free them, write them while bitlane uses them, or use them while bitlane writes them.
 unsafe fn borrowed(device: &Device, start: *mut u8, bytes: usize) -> Result<Memory> {
     match device.kind() {
         #[cfg(feature = "cpu")]
@@ -346,7 +347,8 @@ fn sizes(tensor: &DLTensor) -> Result<(Vec<usize>, Vec<isize>)> {
         return Err(invalid("the shape is missing"));
     }
     let list = |start: *mut i64| -> Vec<i64> {
-        // SAFETY: a valid `DLTensor` has `ndim` numbers there, and the creator of the capsule guarantees that it is valid.
+        // SAFETY: a valid `DLTensor` has `ndim` numbers there, and the creator of the capsule guarantees that it is
+        // valid.
         (0..rank).map(|axis| unsafe { start.add(axis).read() }).collect()
     };
     let shape: Result<Vec<usize>, _> =

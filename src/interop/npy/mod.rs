@@ -1,9 +1,9 @@
 //! NumPy's file formats: `.npy` for one array, and `.npz` for several named arrays.
 //!
-//! All fifteen dtypes are supported. NumPy itself has no `bf16`; it is stored as `<V2`, as the package `ml_dtypes` stores its
-//! `bfloat16`, and `numpy.load("x.npy").view(ml_dtypes.bfloat16)` loads it in Python. Big-endian files can be read. Fortran
-//! order is preserved in both directions: an array in Fortran order becomes a view with the corresponding strides, and such
-//! a view is saved in Fortran order.
+//! All fifteen dtypes are supported. NumPy itself has no `bf16`; it is stored as `<V2`, as the package `ml_dtypes`
+//! stores its `bfloat16`, and `numpy.load("x.npy").view(ml_dtypes.bfloat16)` loads it in Python. Big-endian files can
+//! be read. Fortran order is preserved in both directions: an array in Fortran order becomes a view with the
+//! corresponding strides, and such a view is saved in Fortran order.
 //!
 //! Untrusted files are safe to open. No memory is allocated merely because a header asks for it, objects (pickles) are
 //! rejected, and a malformed file is an [`Error::File`](crate::Error::File). Saving is atomic: a reader never sees a
@@ -70,8 +70,8 @@ pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// [`Error::File`](crate::Error::File) if the file cannot be written, and as for [`Tensor::to_bytes`]. On error an existing
-/// file is unchanged.
+/// [`Error::File`](crate::Error::File) if the file cannot be written, and as for [`Tensor::to_bytes`]. On error an
+/// existing file is unchanged.
 pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     let path = path.as_ref();
     in_file(path, replace(OP, path, |writer| write(writer, tensor)))

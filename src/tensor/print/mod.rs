@@ -22,10 +22,11 @@ const DEBUGGED: usize = 8;
 /// The default maximum number of digits after the decimal point.
 const PRECISION: usize = 8;
 
-/// Prints the elements as NumPy does, followed by a line with the shape, the dtype and the device. Waits for the device.
+/// Prints the elements as NumPy does, followed by a line with the shape, the dtype and the device. Waits for the
+/// device.
 ///
-/// Of a tensor with more than 1000 elements, only the first and the last three of every dimension are shown. A precision
-/// limits the digits after the decimal point (`{:.3}`), and the alternate form (`{:#}`) omits the last line.
+/// Of a tensor with more than 1000 elements, only the first and the last three of every dimension are shown. A
+/// precision limits the digits after the decimal point (`{:.3}`), and the alternate form (`{:#}`) omits the last line.
 ///
 /// # Examples
 ///

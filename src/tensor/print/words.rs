@@ -162,8 +162,8 @@ struct Digits {
     exponent: Option<i32>,
 }
 
-/// Formats floats with aligned decimal points. If their magnitudes are too small, too large or too far apart, all of them get
-/// an exponent.
+/// Formats floats with aligned decimal points. If their magnitudes are too small, too large or too far apart, all of
+/// them get an exponent.
 fn real_words<T: Real>(elements: &[T], style: Style, signed: bool) -> Vec<String> {
     let finite = || elements.iter().copied().filter(|x| x.to_f64().is_finite());
     let magnitudes = || finite().map(|x| x.to_f64().abs()).filter(|&x| x != 0.0);
