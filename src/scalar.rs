@@ -12,7 +12,7 @@ use crate::{Category, DType, Error, Result};
 /// A number as an operand.
 ///
 /// A scalar is weakly typed: combined with a tensor it adopts the dtype of the tensor, unless its [`Category`] is
-/// higher. Every primitive number type except `i128` and `u128`, and [`f16`], [`bf16`] and [`Complex`] numbers convert
+/// higher. Every primitive number type except `i128` and `u128`, and `f16`, `bf16` and [`Complex`] numbers convert
 /// into it.
 ///
 /// # Examples

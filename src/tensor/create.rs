@@ -26,8 +26,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// - [`Error::InvalidShape`] if the shape has another number of elements than `elements`, has a rank above 8, or
-    ///   has a byte count that overflows `isize`.
+    /// - [`Error::InvalidShape`] if the shape does not have as many elements as the slice, its rank is above 8, or its
+    ///   byte count overflows `isize`.
     /// - [`Error::OutOfMemory`] if the device cannot allocate the memory.
     pub fn from_slice<T: Element>(
         elements: &[T],
