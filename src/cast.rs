@@ -1,8 +1,7 @@
-//! Converting one value to another dtype: the one definition, used by both backends' hosts.
+//! Conversion of one value to another dtype. Every conversion on the host uses these definitions.
 //!
-//! Integers wrap, floats truncate and saturate into integers (NaN gives 0), everything but zero is
-//! `true`, complex numbers lose their imaginary part, and whatever must round does so once, to
-//! nearest even.
+//! Integers wrap, floats truncate and saturate to integers (NaN gives 0), everything but zero is `true`, complex
+//! numbers lose their imaginary part, and a value that has to be rounded is rounded once, to nearest even.
 
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -14,15 +13,15 @@ pub(crate) trait Cast<T> {
 
 /// Rounds a 32-bit float to 16 bits, to nearest even; a NaN keeps its sign and stays a NaN.
 ///
-/// Written without branches on the value so that loops over it become vector code.
+/// There are no branches on the value, so that loops over this function are vectorised.
 pub(crate) fn f32_to_f16(value: f32) -> f16 {
     let bits = value.to_bits();
     let sign = ((bits >> 16) & 0x8000) as u16;
     let magnitude = bits & 0x7fff_ffff;
-    // Normal results: rebase the exponent, then round by adding half an ulp (less one if even).
+    // Normal results: rebias the exponent, then round by adding half an ulp, less one unit if the result is even.
     let odd = (magnitude >> 13) & 1;
     let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;
-    // Subnormal results: adding 0.5 puts the wanted bits, rounded, at the bottom of the mantissa.
+    // Subnormal results: adding 0.5 leaves the rounded bits at the bottom of the mantissa.
     let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
     let finite = if magnitude < 113 << 23 { subnormal } else { normal };
     let rounded = if magnitude >= 0x477f_f000 { 0x7c00 } else { finite };
@@ -30,7 +29,7 @@ pub(crate) fn f32_to_f16(value: f32) -> f16 {
     f16::from_bits(sign | result as u16)
 }
 
-/// Widens exactly; a NaN keeps its sign.
+/// Widens a 16-bit float exactly; a NaN keeps its sign.
 pub(crate) fn f16_to_f32(value: f16) -> f32 {
     let bits = u32::from(value.to_bits());
     let sign = (bits & 0x8000) << 16;
@@ -53,25 +52,25 @@ pub(crate) fn f32_to_bf16(value: f32) -> bf16 {
     bf16::from_bits(if is_nan { quiet } else { rounded } as u16)
 }
 
-/// Widens exactly.
+/// Widens a bfloat16 exactly.
 pub(crate) fn bf16_to_f32(value: bf16) -> f32 {
     f32::from_bits(u32::from(value.to_bits()) << 16)
 }
 
-/// Narrows to 32 bits rounding to odd: a later rounding to fewer bits is then as if done at once.
+/// Narrows to 32 bits, rounding to odd, so that a second rounding to fewer bits has the result of a single one.
 fn f64_to_odd_f32(value: f64) -> f32 {
     let nearest = value as f32;
     let back = f64::from(nearest);
     if back == value || value.is_nan() || nearest.to_bits() & 1 == 1 {
         return nearest;
     }
-    // `nearest` is even and inexact, so the odd neighbour on the other side of `value` is meant.
+    // `nearest` is even and inexact, so the result is the odd neighbour on the other side of `value`.
     let away = back.abs() < value.abs();
     let bits = nearest.to_bits();
     f32::from_bits(if away { bits + 1 } else { bits - 1 })
 }
 
-/// An integer as a float whose later rounding to at most 22 bits is as if done at once.
+/// Converts an integer to a float such that a second rounding to at most 22 bits has the result of a single one.
 fn wide_integer_to_odd_f32(magnitude: u64, negative: bool) -> f32 {
     let spare = (64 - magnitude.leading_zeros()).saturating_sub(24);
     let lost = magnitude & ((1 << spare) - 1) != 0;
@@ -194,7 +193,7 @@ mod tests {
         value.cast()
     }
 
-    /// Rounds by searching all finite values of the narrow type: slow, and right by construction.
+    /// Rounds by a search over the finite values of the narrow type, which is slow but obviously correct.
     fn nearest(value: f64, bits: impl Fn(u16) -> f64, infinity: u16) -> u16 {
         // The value one step past the largest finite one stands for infinity.
         let magnitude = |k: u16| {
@@ -251,7 +250,7 @@ mod tests {
         };
         for round in 0..200_000 {
             let spread = random();
-            // Exponents around both formats' ranges, and mantissas that sit on or beside a tie.
+            // Exponents in and around the ranges of both formats, and mantissas at or next to a tie.
             let exponent = 1023 - 160 + spread % 320;
             let mantissa = match round % 4 {
                 0 => random(),
@@ -273,8 +272,8 @@ mod tests {
 
     #[test]
     fn wide_integers_round_once() {
-        // 2^62 + 2^54 lies halfway between two bf16; one more decides upwards, and rounding
-        // through f32 first would lose that one.
+        // 2^62 + 2^54 is halfway between two bf16. Adding one makes it round up, but rounding to f32 first would lose
+        // that one.
         let tie = (1i64 << 62) + (1 << 54);
         assert_eq!(to::<bf16>(tie).to_bits(), 0x5e80);
         assert_eq!(to::<bf16>(tie + 1).to_bits(), 0x5e81);

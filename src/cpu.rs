@@ -1,23 +1,25 @@
-//! Settings of the CPU backend: the memory that it keeps for reuse, and the threads that it uses.
+//! Settings of the CPU backend: its threads and its memory pool.
 //!
 //! # Threads
 //!
-//! An operation that moves half a MiB or more is shared among threads, which the first such operation starts. A thread that
-//! has helped looks out for more work for 50 microseconds, during which it keeps a core busy, and then sleeps; as long as it
-//! does, operations from 128 KiB up are shared with it. [`set_threads`] sets how many there are.
+//! An operation that moves 512 KiB or more is shared among threads, which the first such operation starts. A thread
+//! that has run out of work spins for 50 microseconds, which keeps a core busy, and then sleeps. While a thread is
+//! spinning, operations that move 256 KiB or more are shared, too. [`set_threads`] sets the number of threads.
 //!
-//! # The pool
+//! # Memory pool
 //!
-//! Memory of freed tensors is kept and handed out again: a new large block costs several times what an operation on
-//! it does, because the system maps and clears every page at its first use.
+//! The memory of dropped tensors is kept for reuse. Allocating a new large block costs several times as much as an
+//! operation on it, because the operating system maps and clears every page on first use.
 //!
-//! - Large blocks, of more than 32 KiB, are kept up to a limit. It is a quarter of the memory that the machine or the
-//!   container has, but at most 4 GiB; the variable `BITLANE_POOL_LIMIT` (bytes, or `512M`, `2G` and so on) and
-//!   [`set_pool_limit`] set another, and 0 switches the pool off. When it is full, the blocks that were kept longest go
-//!   back to the system, and so does every block that nobody has wanted for five seconds.
-//! - Small blocks are kept by the thread that frees them, 256 KiB at most, until it ends.
-//! - Sizes are rounded up, by an eighth at most above 512 bytes, so that blocks fit again; they are never split. Blocks
-//!   from 2 MiB up start at a huge page, and on Linux the system is advised to use one.
+//! - Large blocks, those of more than 32 KiB, are kept up to a limit: a quarter of the memory of the machine or
+//!   container, but at most 4 GiB. The environment variable `BITLANE_POOL_LIMIT` (in bytes, or as `512M`, `2G` and so
+//!   on) and [`set_pool_limit`] change it; 0 disables the pool. Blocks are returned to the system when the limit is
+//!   exceeded, starting with those kept for longest, and after five seconds without use.
+//! - Small blocks are kept by the thread that freed them, up to 256 KiB per thread, until the thread ends.
+//! - Sizes are rounded up, by at most an eighth above 512 bytes, so that blocks can be reused; blocks are never split.
+//!   Blocks of 2 MiB or more are aligned to huge pages, and on Linux the system is advised to use them.
+//!
+//! # Examples
 //!
 //! ```
 //! use bitlane::{DType, Device, Tensor, cpu};
@@ -31,28 +33,29 @@
 
 use crate::backend::cpu::{pool, threads};
 
-/// What the pool holds, and has done since the program started; see [`pool_statistics`].
+/// The contents of the memory pool, and counters since the program started; see [`pool_statistics`].
 ///
-/// Blocks count with the size that they were rounded up to.
+/// All sizes are those of blocks, which are rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStatistics {
-    /// How many bytes of large blocks are kept at most.
+    /// The maximum number of bytes of large blocks that are kept.
     pub limit: usize,
-    /// The memory of tensors that are alive.
+    /// The number of bytes in use by tensors.
     pub used_bytes: usize,
-    /// The memory that is kept for tensors to come, that of small blocks included.
+    /// The number of bytes kept for reuse, in large and small blocks.
     pub kept_bytes: usize,
-    /// How many blocks are kept.
+    /// The number of blocks kept for reuse.
     pub kept_blocks: usize,
-    /// How often a kept block was handed out.
+    /// How many times a kept block was reused.
     pub reused: usize,
-    /// How often the system was asked for a new block.
+    /// How many times a new block was requested from the system.
     pub allocated: usize,
 }
 
-/// What the pool holds and has done. While other threads allocate and free, the numbers are only nearly of one
-/// moment.
+/// Returns the statistics of the memory pool.
+///
+/// While other threads allocate and free memory, the numbers are not an exact snapshot of one moment.
 ///
 /// # Examples
 ///
@@ -71,8 +74,8 @@ pub fn pool_statistics() -> PoolStatistics {
     PoolStatistics { limit, used_bytes, kept_bytes, kept_blocks, reused, allocated }
 }
 
-/// Sets how many bytes of large blocks the pool keeps at most, and gives back what it keeps beyond that. With 0
-/// nothing is kept, large or small.
+/// Sets the maximum number of bytes of large blocks that the pool keeps, and returns the excess to the system. With 0
+/// nothing is kept, neither large nor small blocks.
 ///
 /// # Examples
 ///
@@ -87,8 +90,8 @@ pub fn set_pool_limit(bytes: usize) {
     pool::set_limit(bytes);
 }
 
-/// Gives back to the system what the pool keeps. Other threads give back their small blocks when they next allocate
-/// or free one.
+/// Returns all memory that the pool keeps to the system. Other threads return their small blocks when they next
+/// allocate or free one.
 ///
 /// # Examples
 ///
@@ -104,7 +107,7 @@ pub fn trim_pool() {
     pool::trim();
 }
 
-/// How many threads share a large operation, the calling one included: as many as there are cores, unless
+/// Returns the number of threads that share a large operation, including the calling one: the number of cores, unless
 /// [`set_threads`] has set another number.
 ///
 /// # Examples
@@ -116,11 +119,12 @@ pub fn threads() -> usize {
     threads::count()
 }
 
-/// Sets how many threads share a large operation, the calling one included; 0 stands for as many as there are cores.
+/// Sets the number of threads that share a large operation, including the calling one. 0 stands for the number of
+/// cores.
 ///
-/// Operations that run meanwhile go on as they are. The threads are started by the first operation that is large enough
-/// to be shared; a number beyond the cores has to be set before that, and counts as the number that was started
-/// afterwards. The result of an operation never depends on the number of threads.
+/// Operations that are already running are not affected. The threads are started by the first operation that is large
+/// enough to be shared. A number above that of the cores must be set before that; afterwards, the number is limited to
+/// the threads that were started. The result of an operation never depends on the number of threads.
 ///
 /// # Examples
 ///

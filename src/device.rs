@@ -7,9 +7,9 @@ use crate::backend::Memory;
 use crate::backend::cuda;
 use crate::{Error, Result};
 
-/// A place where tensors live and operations run: the CPU or a CUDA device.
+/// The CPU or a CUDA device, which holds tensors and runs operations on them.
 ///
-/// Cloning is cheap. Nothing here panics where CUDA is missing: the error says what is.
+/// Cloning is cheap. No method panics if CUDA is missing; the error says what is missing and what to do about it.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 }
 
 impl Device {
-    /// The CPU.
+    /// Returns the CPU.
     ///
     /// # Examples
     ///
@@ -46,7 +46,7 @@ impl Device {
         Device(Kind::Cpu)
     }
 
-    /// The CUDA device of this number, as the driver counts.
+    /// Opens the CUDA device with this ordinal, as the driver numbers the devices.
     ///
     /// # Examples
     ///
@@ -60,8 +60,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::CudaUnavailable`] says what is missing: the feature, the driver, NVRTC, the device,
-    /// or a recent enough one.
+    /// [`Error::CudaUnavailable`] if the crate feature, the driver, NVRTC or the device is missing or too old; the
+    /// error says which. [`Error::Driver`] if the driver fails otherwise.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         #[cfg(feature = "cuda")]
         return cuda::CudaDevice::new(ordinal).map(|device| Device(Kind::Cuda(device)));
@@ -72,8 +72,10 @@ impl Device {
         })
     }
 
-    /// How many CUDA devices the driver has, and so the numbers that [`Device::cuda`] takes: 0 where CUDA or NVRTC is
-    /// missing. A device that is too old is counted, since its number is taken; [`Device::cuda`] refuses it.
+    /// Returns the number of CUDA devices, and 0 if the driver or NVRTC is missing.
+    ///
+    /// [`Device::cuda`] takes the ordinals below this number. A device that is too old is counted, since it has an
+    /// ordinal, but [`Device::cuda`] rejects it.
     ///
     /// # Examples
     ///
@@ -90,10 +92,10 @@ impl Device {
         0
     }
 
-    /// The first CUDA device; the CPU where there is no NVIDIA driver, or none that finds a device.
+    /// Returns the first CUDA device, or the CPU if there is no NVIDIA driver or the driver finds no device.
     ///
-    /// A device that is there but cannot be used is an error and not a reason to compute elsewhere in silence:
-    /// whoever wants the CPU then says [`Device::cpu`].
+    /// A CUDA device that exists but cannot be used is an error, so that a program never falls back to the CPU
+    /// silently. Such a fallback has to be explicit, as in the example.
     ///
     /// # Examples
     ///
@@ -109,8 +111,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::CudaUnavailable`] or [`Error::Driver`] if there is a CUDA device that cannot be used: it is too old, or
-    /// NVRTC is missing or too old. In a build without the feature `cpu`, what [`Device::cuda`] says.
+    /// [`Error::CudaUnavailable`] or [`Error::Driver`] if there is a CUDA device that cannot be used, for example
+    /// because it is too old or NVRTC is missing. In a build without the feature `cpu`, as for [`Device::cuda`].
     pub fn best() -> Result<Device> {
         #[cfg(all(feature = "cpu", feature = "cuda"))]
         return match Device::cuda(0) {
@@ -127,7 +129,7 @@ impl Device {
         Device::cuda(0)
     }
 
-    /// Waits until everything asked of the device is done, and reports what failed meanwhile.
+    /// Waits until all queued operations on the device have finished, and reports any that failed.
     ///
     /// # Examples
     ///
@@ -144,7 +146,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`] if work on the device failed since the last wait. The CPU never fails.
+    /// [`Error::Driver`] if an operation has failed on the device since the last wait. Never fails on the CPU.
     pub fn synchronize(&self) -> Result<()> {
         match &self.0 {
             #[cfg(feature = "cpu")]
@@ -154,14 +156,13 @@ impl Device {
         }
     }
 
-    /// The same device with a new stream of its own: what is asked of tensors made on it runs
-    /// alongside the device's other streams.
+    /// Returns the same device with a new CUDA stream. Operations on tensors of the returned device run concurrently
+    /// with those on the device's other streams.
     ///
-    /// Devices that differ only in their streams are equal, and their tensors can meet in one
-    /// operation, which runs on the stream of its first tensor; the library puts the streams in
-    /// order where they touch the same tensor. [`Tensor::to_device`](crate::Tensor::to_device)
-    /// takes a tensor to another stream without copying it. The CPU has no streams, and gives
-    /// itself.
+    /// Devices that differ only in their streams compare equal. An operation may combine their tensors; it runs on the
+    /// stream of its first tensor, and waits for the work on other streams that it depends on.
+    /// [`Tensor::to_device`](crate::Tensor::to_device) moves a tensor to another stream without copying it. The CPU has
+    /// no streams and returns itself.
     ///
     /// # Examples
     ///
@@ -178,7 +179,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`] if the driver refuses the stream.
+    /// [`Error::Driver`] if the driver cannot create the stream.
     pub fn with_new_stream(&self) -> Result<Device> {
         match &self.0 {
             #[cfg(feature = "cpu")]
@@ -197,7 +198,7 @@ impl Device {
         Device(Kind::Cuda(device))
     }
 
-    /// Memory with undefined contents.
+    /// Allocates memory with undefined contents.
     pub(crate) fn allocate(&self, bytes: usize) -> Result<Memory> {
         match &self.0 {
             #[cfg(feature = "cpu")]
@@ -207,7 +208,7 @@ impl Device {
         }
     }
 
-    /// Refuses an operation whose operands live on different devices.
+    /// Fails with [`Error::DeviceMismatch`] if `other` is another device.
     pub(crate) fn expect_same(&self, op: &'static str, other: &Device) -> Result<()> {
         if self == other {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The dtype table: every list of element types in the crate is made from it.
+//! The dtype table, from which every list of element types in the crate is generated.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use crate::Error;
 
 /// Calls `$callback!` with the whole table, one `Variant: type = "name" Class;` row per dtype.
 ///
-/// Arguments given after the callback's name are handed through in front of the rows.
+/// Arguments after the name of the callback are passed on in front of the rows.
 macro_rules! for_each_dtype {
     ($callback:ident $($argument:tt)*) => {
         $callback! {
@@ -34,7 +34,8 @@ macro_rules! for_each_dtype {
 }
 pub(crate) use for_each_dtype;
 
-/// What sort of number a dtype or a scalar holds. The order is the order of promotion.
+/// The kind of number that a dtype or a scalar holds. Categories are ordered from lowest to highest as promotion ranks
+/// them.
 ///
 /// # Examples
 ///
@@ -45,13 +46,13 @@ pub(crate) use for_each_dtype;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
-    /// `false` or `true`.
+    /// Booleans.
     Bool,
     /// Signed and unsigned integers.
     Int,
     /// IEEE 754 binary floats and bfloat16.
     Float,
-    /// Pairs of floats.
+    /// Complex numbers of two floats.
     Complex,
 }
 
@@ -80,7 +81,8 @@ macro_rules! define_dtype {
     ($($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
         /// The type of a tensor's elements.
         ///
-        /// The names printed and parsed are the Rust ones, `"bf16"`, `"c64"` and `"c128"` added.
+        /// A dtype is printed and parsed as the name of its Rust type; `Complex<f32>` and `Complex<f64>` are `"c64"`
+        /// and `"c128"`.
         ///
         /// # Examples
         ///
@@ -102,14 +104,28 @@ macro_rules! define_dtype {
             /// Every dtype, in the order of the table.
             pub const ALL: &'static [DType] = &[$(DType::$variant),*];
 
-            /// The size of one element in bytes.
+            /// Returns the size of one element in bytes.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use bitlane::DType;
+            /// assert_eq!(DType::C128.size(), 16);
+            /// ```
             pub const fn size(self) -> usize {
                 match self {
                     $(DType::$variant => size_of::<$rust>(),)*
                 }
             }
 
-            /// The name, as printed and parsed.
+            /// Returns the name, as printed and parsed.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use bitlane::DType;
+            /// assert_eq!(DType::U16.name(), "u16");
+            /// ```
             pub const fn name(self) -> &'static str {
                 match self {
                     $(DType::$variant => $name,)*
@@ -153,7 +169,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that can be an element of a tensor: one per [`DType`], and no others.
+/// A Rust type that can be an element of a tensor. There is exactly one per [`DType`]; the trait is sealed.
 ///
 /// # Examples
 ///
@@ -168,14 +184,21 @@ mod sealed {
 pub trait Element:
     Copy + fmt::Debug + Send + Sync + NoUninit + CheckedBitPattern + sealed::Sealed + 'static
 {
-    /// The dtype of tensors with such elements.
+    /// The dtype of tensors with elements of this type.
     const DTYPE: DType;
 }
 
 for_each_dtype!(define_dtype);
 
 impl DType {
-    /// Whether elements are bools, integers, floats or complex numbers.
+    /// Returns the category: bools, integers, floats or complex numbers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::{Category, DType};
+    /// assert_eq!(DType::U8.category(), Category::Int);
+    /// ```
     pub const fn category(self) -> Category {
         match self.class() {
             Class::Bool => Category::Bool,
@@ -185,7 +208,14 @@ impl DType {
         }
     }
 
-    /// The width of one element in bits.
+    /// Returns the width of one element in bits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::DType;
+    /// assert_eq!(DType::BF16.bits(), 16);
+    /// ```
     pub const fn bits(self) -> u32 {
         match self.size() {
             1 => 8,
@@ -196,27 +226,62 @@ impl DType {
         }
     }
 
-    /// True for the eight integer dtypes, signed and unsigned.
+    /// Returns `true` for the eight integer dtypes, signed and unsigned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::DType;
+    /// assert!(DType::U8.is_int() && !DType::Bool.is_int());
+    /// ```
     pub const fn is_int(self) -> bool {
         matches!(self.class(), Class::Unsigned | Class::Signed)
     }
 
-    /// True for `i8` to `i64`.
+    /// Returns `true` for `i8`, `i16`, `i32` and `i64`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::DType;
+    /// assert!(DType::I8.is_signed_int() && !DType::U8.is_signed_int());
+    /// ```
     pub const fn is_signed_int(self) -> bool {
         matches!(self.class(), Class::Signed)
     }
 
-    /// True for `u8` to `u64`.
+    /// Returns `true` for `u8`, `u16`, `u32` and `u64`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::DType;
+    /// assert!(DType::U8.is_unsigned_int() && !DType::I8.is_unsigned_int());
+    /// ```
     pub const fn is_unsigned_int(self) -> bool {
         matches!(self.class(), Class::Unsigned)
     }
 
-    /// True for `f16`, `bf16`, `f32` and `f64`.
+    /// Returns `true` for `f16`, `bf16`, `f32` and `f64`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::DType;
+    /// assert!(DType::BF16.is_float() && !DType::C64.is_float());
+    /// ```
     pub const fn is_float(self) -> bool {
         matches!(self.class(), Class::Float)
     }
 
-    /// True for `c64` and `c128`.
+    /// Returns `true` for `c64` and `c128`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::DType;
+    /// assert!(DType::C64.is_complex() && !DType::F64.is_complex());
+    /// ```
     pub const fn is_complex(self) -> bool {
         matches!(self.class(), Class::Complex)
     }

@@ -1,17 +1,17 @@
-//! The one error type.
+//! The error type of the crate.
 
 use std::fmt;
 
 use crate::promote::{Kind, Op, Rules, result_type};
 use crate::{DType, Scalar};
 
-/// The result of every fallible call.
+/// A [`Result`](std::result::Result) whose error is by default an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong, with what was given as data.
+/// An error of any call of this crate. The fields hold the arguments that caused it.
 ///
-/// The message is one line: the operation, what was given, what is allowed, and the remedy. A call
-/// that fails leaves its operands and its destination as they were.
+/// The message is a single line that names, as far as they apply, the operation, the arguments at fault, what is
+/// allowed, and a remedy. A call that fails leaves its operands and its destination unchanged.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The rulebook gives no common dtype for the operands.
+    /// The rulebook has no common dtype for the operands.
     #[error(
         "{op}: {rules} rules give {lhs} and {rhs} no common dtype; {}",
         remedy(op, *lhs, *rhs, *rules)
@@ -43,17 +43,17 @@ pub enum Error {
         lhs: Kind,
         /// The right operand.
         rhs: Kind,
-        /// The rulebook that was asked.
+        /// The rulebook.
         rules: Rules,
     },
-    /// The operation is not defined for the dtype that promotion gave.
+    /// The operation is not defined for the dtype to which its operands promote.
     #[error("{op}: {dtype} is not supported, only {allowed}; cast the operands")]
     UnsupportedDType {
         /// The operation.
         op: &'static str,
         /// The dtype in which the operation would have been computed.
         dtype: DType,
-        /// What the operation takes, in words.
+        /// The dtypes for which the operation is defined, in words.
         allowed: &'static str,
     },
     /// Two shapes do not broadcast.
@@ -63,10 +63,10 @@ pub enum Error {
         op: &'static str,
         /// The left shape.
         lhs: Box<[usize]>,
-        /// The right shape, or the shape to broadcast to.
+        /// The right shape, or the target shape of the broadcast.
         rhs: Box<[usize]>,
     },
-    /// A destination has another shape than the result.
+    /// The destination does not have the shape of the result.
     #[error(
         "{op}: the result has shape {result:?}, but the destination has {destination:?}; \
          a destination is never resized, give one of the result's shape"
@@ -79,7 +79,7 @@ pub enum Error {
         /// The shape of the result.
         result: Box<[usize]>,
     },
-    /// A destination's dtype is of a lower category than the result's.
+    /// The dtype of the destination is of a lower category than that of the result.
     #[error(
         "{op}: the result is {result}, which a destination of {destination} cannot hold; \
          give a destination whose dtype is {}", result.category()
@@ -92,9 +92,11 @@ pub enum Error {
         /// The dtype of the result.
         result: DType,
     },
-    /// Two elements of a destination lie on the same memory, or the strides are so entangled that it
-    /// cannot be told quickly: that takes three dimensions at least that no slicing gives, and more
-    /// than 65536 elements.
+    /// Two elements of the destination share memory, or the check for that was given up.
+    ///
+    /// The check is exact for every view made by slicing, permuting, reshaping and broadcasting. It can only be given
+    /// up for strides of other origin, such as [`as_strided`](crate::Tensor::as_strided), with at least three
+    /// dimensions and more than 65536 elements.
     #[error(
         "{op}: elements of the destination share memory (shape {shape:?}, strides {strides:?}); \
          write to a tensor whose elements are distinct"
@@ -114,17 +116,17 @@ pub enum Error {
         op: &'static str,
         /// The scalar.
         scalar: Scalar,
-        /// The dtype it has to fit.
+        /// The dtype that the scalar has to fit.
         dtype: DType,
     },
-    /// A shape is impossible, or does not suit the data or the view.
+    /// A shape is invalid, or does not fit the data or the view.
     #[error("{op}: shape {shape:?}: {reason}")]
     InvalidShape {
         /// The operation.
         op: &'static str,
-        /// The shape that was asked for.
+        /// The requested shape.
         shape: Box<[usize]>,
-        /// Why it cannot be had, and what can.
+        /// Why it is rejected, and what would be accepted.
         reason: String,
     },
     /// An index, an axis or a view reaches outside the tensor.
@@ -132,10 +134,10 @@ pub enum Error {
     OutOfBounds {
         /// The operation.
         op: &'static str,
-        /// What reaches outside of what.
+        /// The index, axis or view, and the bounds that it exceeds.
         reason: String,
     },
-    /// The operands, the destination and the mask of a call do not all live on one device.
+    /// The operands, the destination and the mask of a call are not all on the same device.
     #[error("{op}: tensors on {lhs} and {rhs}; move one with `to_device`")]
     DeviceMismatch {
         /// The operation.
@@ -148,12 +150,12 @@ pub enum Error {
     /// CUDA cannot be used on this machine, in this build, or on this device.
     #[error("CUDA is not available: {reason}; {remedy}")]
     CudaUnavailable {
-        /// The library, symbol or device that is missing.
+        /// What is missing or cannot be used: the crate feature, a library, a symbol or a device.
         reason: String,
         /// What to do about it.
         remedy: String,
     },
-    /// NVRTC refused a kernel.
+    /// NVRTC failed to compile a kernel.
     #[error(
         "cannot compile {kernel} ({options}): {}; name another NVRTC in BITLANE_NVRTC",
         gist(log)
@@ -161,21 +163,21 @@ pub enum Error {
     Compile {
         /// The module, as `operation_dtype`.
         kernel: String,
-        /// The options given to NVRTC.
+        /// The options passed to NVRTC.
         options: String,
-        /// What NVRTC said.
+        /// The log of NVRTC.
         log: String,
     },
-    /// A call of the CUDA driver failed.
+    /// A call to the CUDA driver failed.
     #[error("{call} failed with {name} ({code}): {text}")]
     Driver {
         /// The function of the driver API.
         call: &'static str,
-        /// The driver's error code.
+        /// The error code of the driver.
         code: u32,
-        /// The name of the code.
+        /// The name of the error code.
         name: String,
-        /// The driver's explanation.
+        /// The description of the error code.
         text: String,
     },
     /// Memory ran out.
@@ -183,18 +185,18 @@ pub enum Error {
     OutOfMemory {
         /// The device whose memory ran out.
         device: String,
-        /// How much was asked for.
+        /// The size of the allocation that failed.
         bytes: usize,
     },
-    /// A file cannot be read or written, or is not what it should be.
+    /// A file cannot be read or written, or is malformed.
     #[error("{op}: {reason}")]
     File {
-        /// The format.
+        /// The file format.
         op: &'static str,
         /// The file, and what is wrong with it.
         reason: String,
     },
-    /// An argument has no meaning for the call.
+    /// An argument is invalid for the call.
     #[error("{op}: {reason}")]
     InvalidArgument {
         /// The operation.
@@ -214,7 +216,15 @@ macro_rules! error_kinds {
         }
 
         impl Error {
-            /// Which variant this is.
+            /// Returns the variant without its data.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use bitlane::{DType, ErrorKind};
+            /// let error = "f99".parse::<DType>().unwrap_err();
+            /// assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            /// ```
             pub const fn kind(&self) -> ErrorKind {
                 match self {
                     $(Error::$kind { .. } => ErrorKind::$kind,)*
@@ -236,12 +246,12 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// A number of things, as `1 element` or `3 elements`.
+/// Formats a count, such as `1 element` or `3 elements`.
 pub(crate) fn counted(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A number of bytes, with a larger unit where there is one.
+/// Formats a number of bytes, from 1024 up also in a larger unit.
 fn size(bytes: usize) -> String {
     let exact = counted(bytes, "byte");
     let (mut value, mut unit) = (bytes as f64, "");
@@ -253,7 +263,7 @@ fn size(bytes: usize) -> String {
     if unit.is_empty() { exact } else { format!("{value:.1} {unit} ({exact})") }
 }
 
-/// What to do about dtypes that do not mix.
+/// Suggests what to do about dtypes that do not mix.
 fn remedy(op: &str, lhs: Kind, rhs: Kind, rules: Rules) -> &'static str {
     let accepts = |rules| op.parse::<Op>().is_ok_and(|op| result_type(op, lhs, rhs, rules).is_ok());
     if rules == Rules::Paddle && accepts(Rules::Torch) {
@@ -263,7 +273,7 @@ fn remedy(op: &str, lhs: Kind, rhs: Kind, rules: Rules) -> &'static str {
     }
 }
 
-/// The line of a compiler's log that says what is wrong.
+/// Returns the line of a compiler's log that describes the error.
 fn gist(log: &str) -> &str {
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
     lines().find(|line| line.contains("error")).or(lines().next()).unwrap_or("it does not say why")

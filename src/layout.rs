@@ -1,4 +1,4 @@
-//! Shape, strides and offset: the arithmetic of views and broadcasting. Pure, and free of `unsafe`.
+//! Shape, strides and offset: the arithmetic of views and broadcasting, without side effects and without `unsafe`.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use crate::{Error, Result};
 /// The largest rank of a tensor.
 pub const MAX_RANK: usize = 8;
 
-/// Where the elements of a tensor lie in its storage, in units of elements.
+/// The positions of a tensor's elements in its storage, in units of elements.
 ///
-/// A layout is only ever made by functions that have checked that every element it reaches lies
-/// inside the storage it is for; views can therefore trust it without looking again.
+/// Invariant: every element that a layout reaches is inside the storage that it describes. The functions that create
+/// layouts check or preserve this, so that users of a layout need not check it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     rank: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Layout {
     offset: usize,
 }
 
-/// A boxed copy of a shape, for an error.
+/// Copies a shape to the heap, for an error.
 pub(crate) fn boxed(shape: &[usize]) -> Box<[usize]> {
     shape.into()
 }
@@ -30,13 +30,13 @@ fn invalid(op: &'static str, shape: &[usize], reason: impl Into<String>) -> Erro
     Error::InvalidShape { op, shape: boxed(shape), reason: reason.into() }
 }
 
-/// The number of elements of a shape, if its bytes can be counted at all.
+/// Returns the number of elements of a shape, after checking its rank and that its byte count fits `isize`.
 pub(crate) fn checked_len(op: &'static str, shape: &[usize], element_size: usize) -> Result<usize> {
     if shape.len() > MAX_RANK {
         let reason = format!("rank {} is above the limit of {MAX_RANK}", shape.len());
         return Err(invalid(op, shape, reason));
     }
-    // Zero-sized dimensions do not excuse the others: strides are products of those.
+    // Dimensions of size 0 are left out, because strides are products of the other sizes and must not overflow either.
     let nonzero = shape.iter().filter(|&&size| size != 0);
     let bytes = nonzero.clone().try_fold(element_size, |bytes, &size| bytes.checked_mul(size));
     match bytes {
@@ -46,7 +46,7 @@ pub(crate) fn checked_len(op: &'static str, shape: &[usize], element_size: usize
 }
 
 impl Layout {
-    /// Row-major, without gaps. The shape must have passed [`checked_len`].
+    /// Creates a row-major layout without gaps. The shape must have passed [`checked_len`].
     pub(crate) fn row_major(shape: &[usize]) -> Layout {
         let mut layout =
             Layout { rank: shape.len(), shape: [1; MAX_RANK], strides: [0; MAX_RANK], offset: 0 };
@@ -59,7 +59,7 @@ impl Layout {
         layout
     }
 
-    /// Any strides and offset, checked against a storage of `capacity` elements.
+    /// Creates a layout with any strides and offset, after checking that it is inside a storage of `capacity` elements.
     pub(crate) fn strided(
         op: &'static str,
         shape: &[usize],
@@ -97,7 +97,7 @@ impl Layout {
         Err(Error::OutOfBounds { op, reason })
     }
 
-    /// The lowest and highest element reached, if the layout is not empty and they can be counted.
+    /// Returns the lowest and the highest element reached, or `None` if the layout is empty or they overflow.
     fn checked_reach(&self) -> Option<(i128, i128)> {
         let (mut low, mut high) = (self.offset as i128, self.offset as i128);
         for axis in 0..self.rank {
@@ -108,10 +108,10 @@ impl Layout {
         Some((low, high))
     }
 
-    /// The elements reached, from the lowest to one past the highest; empty if there are none.
+    /// Returns the range from the lowest element reached to one past the highest. It is empty if there are no elements.
     pub(crate) fn reach(&self) -> Range<usize> {
         match self.checked_reach() {
-            // A layout inside its storage reaches what fits `usize`.
+            // The layout is inside its storage, so both ends fit `usize`.
             Some((low, high)) => low as usize..high as usize + 1,
             None => 0..0,
         }
@@ -141,7 +141,7 @@ impl Layout {
         self.shape().contains(&0)
     }
 
-    /// Whether the elements lie in row-major order without gaps.
+    /// Returns `true` if the elements are in row-major order without gaps.
     pub(crate) fn is_contiguous(&self) -> bool {
         if self.is_empty() {
             return true;
@@ -158,7 +158,8 @@ impl Layout {
         true
     }
 
-    /// The same elements in the same places: equal but for the strides of dimensions of size 1.
+    /// Returns `true` if both layouts have the same shape and the same positions: they are equal except for the strides
+    /// of dimensions of size 1.
     pub(crate) fn is_same_view(&self, other: &Layout) -> bool {
         self.shape() == other.shape()
             && (self.is_empty()
@@ -177,7 +178,7 @@ impl Layout {
         Err(Error::OutOfBounds { op, reason })
     }
 
-    /// Another shape over the same elements in the same order, if strides can express it.
+    /// Returns a layout of another shape over the same elements in the same order, if strides can express it.
     pub(crate) fn reshape(&self, shape: &[usize]) -> Result<Layout> {
         let op = "reshape";
         let len = checked_len(op, shape, 1)?;
@@ -203,8 +204,8 @@ impl Layout {
                 count += 1;
             }
         }
-        // From the right: old dimensions that are contiguous among themselves form a run, and a
-        // run is cut anew by new dimensions of the same product.
+        // From the right: adjacent old dimensions that collapse into one form a run, which is split into new dimensions
+        // with the same product of sizes.
         let mut new_axis = shape.len();
         while count > 0 {
             count -= 1;
@@ -231,7 +232,7 @@ impl Layout {
         Ok(result)
     }
 
-    /// Dimensions in another order; `order[k]` is the old axis that becomes axis `k`.
+    /// Reorders the dimensions: `order[k]` is the old axis that becomes axis `k`.
     pub(crate) fn permute(&self, order: &[usize]) -> Result<Layout> {
         let mut result = *self;
         let mut seen = [false; MAX_RANK];
@@ -260,7 +261,7 @@ impl Layout {
         Ok(result)
     }
 
-    /// A new dimension of size 1 in front of `axis`.
+    /// Inserts a dimension of size 1 in front of `axis`.
     pub(crate) fn unsqueeze(&self, axis: usize) -> Result<Layout> {
         let op = "unsqueeze";
         if axis > self.rank {
@@ -273,7 +274,7 @@ impl Layout {
         Ok(self.with_unit_axis(axis))
     }
 
-    /// [`Layout::unsqueeze`] where the rank is known to allow it.
+    /// Like [`Layout::unsqueeze`], for a rank that is known to be below [`MAX_RANK`].
     pub(crate) fn with_unit_axis(&self, axis: usize) -> Layout {
         let mut result = *self;
         result.shape.copy_within(axis..self.rank, axis + 1);
@@ -303,7 +304,7 @@ impl Layout {
         Ok(result)
     }
 
-    /// Elements `start`, `start + 1`, … of an axis, `len` of them.
+    /// Selects `len` elements of an axis, beginning with `start`.
     pub(crate) fn narrow(&self, axis: usize, start: usize, len: usize) -> Result<Layout> {
         let axis = self.axis("narrow", axis)?;
         let size = self.shape[axis];
@@ -317,7 +318,7 @@ impl Layout {
         Ok(self.selected(axis, start, len, 1))
     }
 
-    /// Elements of an axis by start, end and step, as Python slices them.
+    /// Selects elements of an axis by start, end and step, as Python does.
     pub(crate) fn slice(&self, axis: usize, slice: Slice) -> Result<Layout> {
         let axis = self.axis("slice", axis)?;
         let (start, len) = slice.resolve(self.shape[axis])?;
@@ -330,16 +331,16 @@ impl Layout {
         Ok(self.selected(axis, size.saturating_sub(1), size, -1))
     }
 
-    /// The first element of an axis, which stays, with size 1; of an empty axis all of nothing.
+    /// Selects the first element of an axis and keeps the axis, with size 1. An empty axis stays empty.
     pub(crate) fn first_of(&self, axis: usize) -> Layout {
         self.selected(axis, 0, self.shape[axis].min(1), 1)
     }
 
-    /// `len` elements of an axis from `start` on; all of them must exist.
+    /// Selects `len` elements of an axis, `step` apart, beginning with `start`. All of them must exist.
     fn selected(&self, axis: usize, start: usize, len: usize, step: isize) -> Layout {
         let mut result = *self;
         result.shape[axis] = len;
-        // With a single element the step is never taken, and may be as large as it likes.
+        // With a single element the step is irrelevant; it may be so large that the stride would overflow.
         result.strides[axis] =
             if len > 1 { self.strides[axis].wrapping_mul(step) } else { self.strides[axis] };
         if !result.is_empty() {
@@ -348,7 +349,7 @@ impl Layout {
         result
     }
 
-    /// Stretches to a shape: new dimensions on the left, and size 1 to any size.
+    /// Broadcasts to a shape: dimensions are added on the left, and dimensions of size 1 get stride 0.
     pub(crate) fn broadcast_to(&self, op: &'static str, shape: &[usize]) -> Result<Layout> {
         if shape == self.shape() {
             return Ok(*self);
@@ -370,7 +371,7 @@ impl Layout {
     }
 }
 
-/// The shape to which two shapes broadcast.
+/// Returns the shape to which two shapes broadcast.
 pub(crate) fn broadcast(op: &'static str, lhs: &[usize], rhs: &[usize]) -> Result<Shape> {
     let rank = lhs.len().max(rhs.len());
     let mut shape = [1; MAX_RANK];
@@ -387,7 +388,7 @@ pub(crate) fn broadcast(op: &'static str, lhs: &[usize], rhs: &[usize]) -> Resul
     Ok(Shape { rank, sizes: shape })
 }
 
-/// A shape by value, so that broadcasting allocates nothing.
+/// A shape stored inline, so that broadcasting does not allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     rank: usize,
@@ -395,14 +396,14 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// A shape of at most [`MAX_RANK`] dimensions, such as every tensor has.
+    /// Copies a shape of at most [`MAX_RANK`] dimensions, as every tensor has.
     pub(crate) fn of(sizes: &[usize]) -> Shape {
         let mut shape = Shape { rank: sizes.len().min(MAX_RANK), sizes: [1; MAX_RANK] };
         shape.sizes[..shape.rank].copy_from_slice(&sizes[..shape.rank]);
         shape
     }
 
-    /// The dimensions that are not chosen.
+    /// Returns the shape without the chosen dimensions.
     pub(crate) fn without(&self, chosen: &[bool; MAX_RANK]) -> Shape {
         let mut shape = Shape { rank: 0, sizes: [1; MAX_RANK] };
         for axis in (0..self.rank).filter(|&axis| !chosen[axis]) {
@@ -412,7 +413,7 @@ impl Shape {
         shape
     }
 
-    /// All dimensions, those that are not chosen with size 1.
+    /// Returns the shape with all dimensions that are not chosen set to size 1.
     pub(crate) fn only(&self, chosen: &[bool; MAX_RANK]) -> Shape {
         let mut shape = *self;
         for axis in (0..self.rank).filter(|&axis| !chosen[axis]) {

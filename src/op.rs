@@ -1,4 +1,4 @@
-//! The op table: one row per operation, whatever its arity.
+//! The op table, which has one row per operation of any arity.
 
 mod domain;
 
@@ -9,7 +9,7 @@ pub(crate) use self::domain::Domain;
 use crate::promote::Family;
 use crate::{DType, Error, Result};
 
-/// How bits enter from the left in a right shift. Left shifts are the same in both kinds.
+/// How a right shift fills the vacated bits. Arithmetic and logical left shifts are the same.
 ///
 /// # Examples
 ///
@@ -22,28 +22,28 @@ use crate::{DType, Error, Result};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Shift {
-    /// Copies of the sign bit enter; the kind of `<<` and `>>`.
+    /// Fills with copies of the sign bit, or with zeros if the dtype is unsigned. `<<` and `>>` shift in this way.
     #[default]
     Arithmetic,
-    /// Zeros enter, whatever the sign.
+    /// Fills with zeros, whatever the sign.
     Logical,
 }
 
-/// Calls `$callback!` with the whole table, a group per arity.
+/// Calls `$callback!` with the whole table, which has a group per arity.
 ///
-/// A row starts with the variant and the operation's name, which is the method's name, the name of
-/// the device function in `cuda/ops.cuh` and what is printed and parsed. The variant is also the
-/// name of the type in `backend::cpu::element` that holds the function of the elements. Then come
+/// A row starts with the enum variant and the name of the operation. The name is also that of the method, of the device
+/// function in `cuda/ops.cuh`, and of the operation in text. The variant is also the name of the type in
+/// `backend::cpu::element` that implements the operation for one element. The other columns are
 ///
-/// - for a binary operation its in-place method and its *family*, the row of the promotion tables
-///   that governs it (unary operations are computed in the dtype of their operand);
+/// - for a binary operation, its in-place method and its *family*, the row of the promotion tables that governs it (a
+///   unary operation is computed in the dtype of its operand);
 /// - the *domain*, the set of dtypes in which it can be computed;
-/// - the *result*: the dtype in which it is computed (`Same`), or `Bool`;
-/// - what it computes, and an example that the documentation tests run: two elements, the number beside them, and the
-///   result with its type.
+/// - the *result*: `Same` for the dtype in which it is computed, or `Bool`;
+/// - its description, which becomes the documentation of the methods and the variant;
+/// - an example for a documentation test: two elements, the right operand, and the result with its type.
 ///
-/// `shifts` are binary operations with a parameter, `functions` are steps of the losses without a
-/// method of their own, and `losses` are composed of several steps (`ops::loss`).
+/// `shifts` are binary operations with a parameter, `functions` are steps of the losses that have no method of their
+/// own, and `losses` consist of several steps (`ops::loss`).
 macro_rules! for_each_op {
     ($callback:ident $($argument:tt)*) => {
         $callback! {
@@ -55,102 +55,107 @@ macro_rules! for_each_op {
             }
             binary {
                 Copysign copysign copysign_assign Copysign Real Same
-                    "The magnitude of the left operand with the sign of the right one."
+                    "Combines the magnitude of the left operand with the sign of the right one."
                     "1.5f32, -2.0" "-0.0" => f32 "-1.5, -2.0";
                 Add add add_assign Arithmetic All Same
-                    "The sum; integers wrap, bools are or-ed."
+                    "Adds the operands. Integers wrap; bools are or-ed."
                     "1i32, i32::MAX" "1" => i32 "2, i32::MIN";
                 Subtract subtract subtract_assign Arithmetic Numbers Same
-                    "The difference; integers wrap, bools are refused."
+                    "Subtracts the right operand from the left one. Integers wrap; bools are rejected."
                     "5u8, 0" "1" => u8 "4, 255";
                 Multiply multiply multiply_assign Arithmetic All Same
-                    "The product; integers wrap, bools are and-ed."
+                    "Multiplies the operands. Integers wrap; bools are and-ed."
                     "3i8, 100" "2" => i8 "6, -56";
                 Divide divide divide_assign Divide Fractions Same
-                    "The quotient, never below float: integers give `f32` under the default rules."
+                    "Divides the left operand by the right one. Integers are divided as floats: in `f32` under the \
+                     default rules."
                     "7.0f32, 1.0" "2" => f32 "3.5, 0.5";
                 FloorDivide floor_divide floor_divide_assign Modular RealNumbers Same
-                    "The quotient rounded towards −∞; an integer divided by 0 is 0."
+                    "Divides the left operand by the right one and rounds towards −∞. An integer divided by 0 gives 0."
                     "7i32, -7" "2" => i32 "3, -4";
                 Remainder remainder remainder_assign Modular RealNumbers Same
-                    "What `floor_divide` leaves, with the sign of the divisor; an integer modulo 0 is 0."
+                    "Computes the remainder of `floor_divide`, which has the sign of the divisor. An integer modulo 0 \
+                     gives 0."
                     "7i32, -7" "4" => i32 "3, 1";
                 Pow pow pow_assign Pow RealNumbers Same
-                    "The left operand to the power of the right one; integers wrap, and a negative exponent gives 0 but for the bases 1 and −1."
+                    "Raises the left operand to the power of the right one. Integers wrap; a negative exponent gives 0, \
+                     except with the bases 1 and −1."
                     "3i32, -2" "3" => i32 "27, -8";
                 Equal equal equal_assign Equality All Bool
-                    "Whether the operands are equal; NaN equals nothing."
+                    "Tests whether the operands are equal. NaN equals nothing, not even itself."
                     "1.0f32, f32::NAN" "1" => bool "true, false";
                 NotEqual not_equal not_equal_assign Equality All Bool
-                    "Whether the operands differ; NaN differs from everything."
+                    "Tests whether the operands differ. NaN differs from everything, even from itself."
                     "1.0f32, f32::NAN" "1" => bool "false, true";
                 LessThan less_than less_than_assign Ordering Real Bool
-                    "Whether the left operand is below the right one."
+                    "Tests whether the left operand is less than the right one."
                     "1i32, 2" "2" => bool "true, false";
                 LessEqual less_equal less_equal_assign Ordering Real Bool
-                    "Whether the left operand is below the right one or equal."
+                    "Tests whether the left operand is less than or equal to the right one."
                     "2i32, 3" "2" => bool "true, false";
                 GreaterThan greater_than greater_than_assign Ordering Real Bool
-                    "Whether the left operand is above the right one."
+                    "Tests whether the left operand is greater than the right one."
                     "2i32, 3" "2" => bool "false, true";
                 GreaterEqual greater_equal greater_equal_assign Ordering Real Bool
-                    "Whether the left operand is above the right one or equal."
+                    "Tests whether the left operand is greater than or equal to the right one."
                     "1i32, 2" "2" => bool "false, true";
                 LogicalAnd logical_and logical_and_assign Logical All Bool
-                    "Whether both operands are non-zero."
+                    "Tests whether both operands are non-zero."
                     "2i32, 0" "1" => bool "true, false";
                 LogicalOr logical_or logical_or_assign Logical All Bool
-                    "Whether either operand is non-zero."
+                    "Tests whether at least one operand is non-zero."
                     "2i32, 0" "0" => bool "true, false";
                 LogicalXor logical_xor logical_xor_assign Logical All Bool
-                    "Whether exactly one operand is non-zero."
+                    "Tests whether exactly one operand is non-zero."
                     "2i32, 0" "1" => bool "false, true";
                 BitwiseAnd bitwise_and bitwise_and_assign Bitwise BoolAndIntegers Same
-                    "The bits that are set in both operands."
+                    "Computes the bitwise AND of the operands."
                     "0b1100u8, 0b1010" "0b0110" => u8 "0b0100, 0b0010";
                 BitwiseOr bitwise_or bitwise_or_assign Bitwise BoolAndIntegers Same
-                    "The bits that are set in either operand."
+                    "Computes the bitwise OR of the operands."
                     "0b1100u8, 0b1010" "0b0110" => u8 "0b1110, 0b1110";
                 BitwiseXor bitwise_xor bitwise_xor_assign Bitwise BoolAndIntegers Same
-                    "The bits that are set in exactly one operand."
+                    "Computes the bitwise exclusive OR of the operands."
                     "0b1100u8, 0b1010" "0b0110" => u8 "0b1010, 0b1100";
                 Maximum maximum maximum_assign MinMax Real Same
-                    "The larger operand, NaN if either is NaN; −0 is below +0."
+                    "Selects the larger operand, or NaN if either is NaN. −0 is less than +0."
                     "1i32, 5" "3" => i32 "3, 5";
                 Minimum minimum minimum_assign MinMax Real Same
-                    "The smaller operand, NaN if either is NaN; −0 is below +0."
+                    "Selects the smaller operand, or NaN if either is NaN. −0 is less than +0."
                     "1i32, 5" "3" => i32 "1, 3";
                 Fmax fmax fmax_assign MinMax Real Same
-                    "The larger operand, or the other one if one is NaN; −0 is below +0."
+                    "Selects the larger operand, ignoring a NaN unless both are NaN. −0 is less than +0."
                     "1.0f32, f32::NAN" "3.0" => f32 "3.0, 3.0";
                 Fmin fmin fmin_assign MinMax Real Same
-                    "The smaller operand, or the other one if one is NaN; −0 is below +0."
+                    "Selects the smaller operand, ignoring a NaN unless both are NaN. −0 is less than +0."
                     "1.0f32, f32::NAN" "3.0" => f32 "1.0, 3.0";
                 LogAddExp logaddexp logaddexp_assign LogAddExp Floats Same
-                    "The logarithm of the sum of the operands' exponentials, without overflow on the way."
+                    "Computes `log(exp(x) + exp(y))` without intermediate overflow."
                     "1000.0f32, f32::NEG_INFINITY" "0.0" => f32 "1000.0, 0.0";
                 NextAfter nextafter nextafter_assign NextAfter Floats Same
-                    "The next representable number after the left operand in the direction of the right one."
+                    "Computes the next representable value after the left operand in the direction of the right one."
                     "1.0f32, 0.0" "0.0" => f32 "0.99999994, 0.0";
                 Atan2 atan2 atan2_assign Atan2 Floats Same
-                    "The angle of the point whose y is the left operand and whose x is the right one."
+                    "Computes the angle, in radians, of the point with the left operand as its y coordinate and the \
+                     right one as its x coordinate."
                     "0.0f32, 1.0" "0.0" => f32 "0.0, std::f32::consts::FRAC_PI_2";
             }
             unary {
                 Abs abs RealNumbers Same
-                    "The magnitude: integers wrap, so the lowest one is its own; floats lose their sign bit, NaN too."
+                    "Computes the absolute value. Integers wrap, so the lowest one is unchanged; floats, even NaN, have \
+                     their sign bit cleared."
                     "-3i32, i32::MIN" => i32 "3, i32::MIN";
                 Negative negative Numbers Same
-                    "The value with the opposite sign: integers wrap, floats flip their sign bit, NaN too."
+                    "Negates every element. Integers wrap; floats, even NaN, have their sign bit flipped."
                     "-3i32, i32::MIN" => i32 "3, i32::MIN";
                 BitwiseNot bitwise_not BoolAndIntegers Same
-                    "Every bit flipped; a bool is negated."
+                    "Flips every bit. A bool is negated."
                     "0u8, 0b1010" => u8 "255, 0b1111_0101";
                 LogicalNot logical_not All Bool
-                    "Whether the element is zero."
+                    "Tests whether each element is zero."
                     "0i32, 5" => bool "true, false";
                 Signbit signbit Real Bool
-                    "Whether the sign bit is set: true for −0.0 and negative NaNs, and for integers below 0."
+                    "Tests whether the sign bit is set, as in −0.0, negative NaNs and negative integers."
                     "-0.0f32, f32::INFINITY" => bool "true, false";
             }
             functions {
@@ -187,8 +192,13 @@ macro_rules! define_ops {
         ternary { $($ternary:ident $ternary_name:ident $ternary_family:ident $ternary_domain:ident $ternary_result:ident;)* }
         losses { $($loss:ident $loss_name:ident $loss_family:ident $loss_domain:ident;)* }
     ) => {
-        /// An operation on two operands. Every one has a method of [`Tensor`](crate::Tensor), an
-        /// in-place method ending in `_assign`, and the long form [`binary`](crate::binary).
+        /// A binary operation.
+        ///
+        /// Each has a method of [`Tensor`](crate::Tensor), an in-place method whose name ends in `_assign`, and a
+        /// method of [`Expr`](crate::Expr). [`binary`](crate::binary) runs any of them with a rulebook, a destination
+        /// and a mask.
+        ///
+        /// An operation is printed and parsed as the name of its method, to which a logical shift appends `_logical`.
         ///
         /// # Examples
         ///
@@ -202,10 +212,9 @@ macro_rules! define_ops {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum BinaryOp {
-            /// Bits move left and zeros enter; an amount out of range gives 0.
+            /// Shifts to the left and fills with zeros. An amount out of range gives 0.
             LeftShift(Shift),
-            /// Bits move right; an amount out of range gives 0, or −1 for an arithmetic shift of a
-            /// negative value.
+            /// Shifts to the right. An amount out of range gives 0, or −1 for an arithmetic shift of a negative value.
             RightShift(Shift),
             $(#[doc = $doc] $variant,)*
         }
@@ -220,16 +229,23 @@ macro_rules! define_ops {
                 $(BinaryOp::$variant,)*
             ];
 
-            /// The name, as printed and parsed.
+            /// Returns the name, as printed and parsed.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use bitlane::{BinaryOp, Shift};
+            /// assert_eq!(BinaryOp::RightShift(Shift::Arithmetic).name(), "bitwise_right_shift");
+            /// ```
             pub const fn name(self) -> &'static str {
                 match self {
-                    // The one name without a function of its own: both kinds shift left alike.
+                    // The only operation without an element function of its own: both left shifts are the same.
                     BinaryOp::LeftShift(Shift::Logical) => "bitwise_left_shift_logical",
                     _ => self.element().name(),
                 }
             }
 
-            /// The function of the elements.
+            /// The function that computes one element.
             pub(crate) const fn element(self) -> ElementOp {
                 match self {
                     BinaryOp::LeftShift(_) => ElementOp::ShiftLeft,
@@ -248,8 +264,8 @@ macro_rules! define_ops {
             }
         }
 
-        /// A function of one, two or three elements: what the backends have code for. All operands
-        /// have the dtype of the computation, but the condition of `Select`, which is bool.
+        /// A function of one, two or three elements, as the backends implement it. All operands have the dtype of the
+        /// computation, except for the condition of `Select`, which is bool.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum ElementOp {
             $($shift,)*
@@ -281,7 +297,7 @@ macro_rules! define_ops {
                 }
             }
 
-            /// How many operands the function takes.
+            /// The number of operands.
             pub(crate) const fn arity(self) -> usize {
                 match self {
                     $(ElementOp::$shift => 2,)*
@@ -315,7 +331,7 @@ macro_rules! define_ops {
             }
         }
 
-        /// The operations that promotion knows besides the binary ones.
+        /// The operations with promotion rules that are not in [`BinaryOp`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum OtherOp {
             $($ternary,)*
@@ -350,7 +366,7 @@ macro_rules! define_ops {
     };
 }
 
-/// A row's result column as a dtype.
+/// Expands the result column of a row to a dtype.
 macro_rules! result {
     (Same $dtype:ident) => {
         $dtype

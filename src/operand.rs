@@ -1,13 +1,15 @@
-//! Operands: tensors, numbers and, with the feature `ndarray`, arrays of the host.
+//! Operands: tensors, numbers and, with the feature `ndarray`, host arrays.
 
 use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::{DType, Device, Result, Scalar, Tensor};
 
-/// What an operation takes beside a tensor: another tensor, a number, or an array of the host.
+/// An operand of an operation: a tensor, a number or, with the feature `ndarray`, a host array.
 ///
-/// Methods take `impl Into<Operand>`, so it is rarely named.
+/// Methods take `impl Into<Operand>`, so the type is rarely named. Tensors, references to tensors, all Rust numbers,
+/// [`Scalar`] and `ndarray` arrays convert into it. A number adopts the dtype of the tensor if its category allows
+/// that; an array is copied to the device of the tensor.
 ///
 /// # Examples
 ///
@@ -26,14 +28,14 @@ pub struct Operand<'a>(Inner<'a>);
 #[derive(Clone, Debug)]
 enum Inner<'a> {
     Borrowed(&'a Tensor),
-    // Boxed, since an operand is moved about and a tensor is large.
+    // Boxed, because operands are moved around and a tensor is large.
     Owned(Box<Tensor>),
     Scalar(Scalar),
     #[cfg(feature = "ndarray")]
     Array(crate::interop::ndarray::HostArray<'a>),
 }
 
-/// Elements in memory: of a device, or of the host and still to be brought to one.
+/// Elements in memory: those of a tensor, or those of a host array that has yet to be uploaded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source<'a> {
     Tensor(&'a Tensor),
@@ -42,7 +44,7 @@ pub(crate) enum Source<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// The elements of the operand, or else the number that it is.
+    /// Returns the elements of the operand, or `Err` with the number if it is one.
     pub(crate) fn source(&self) -> std::result::Result<Source<'_>, Scalar> {
         match &self.0 {
             Inner::Borrowed(tensor) => Ok(Source::Tensor(tensor)),
@@ -53,7 +55,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The device of a tensor; numbers and arrays follow others.
+    /// Returns the device of a tensor, and `None` for numbers and arrays.
     pub(crate) fn device(&self) -> Option<&Device> {
         self.source().ok().and_then(|source| source.device())
     }
@@ -89,7 +91,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether the two are the same elements in the same places.
+    /// Returns `true` if both are the same view of the same storage.
     pub(crate) fn is_same(&self, other: &Source<'_>) -> bool {
         match (self, other) {
             (Source::Tensor(tensor), Source::Tensor(other)) => {
@@ -100,7 +102,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// An array as a tensor on a device; a tensor is on one already.
+    /// Copies an array to a device. Returns `None` for a tensor.
     pub(crate) fn upload(&self, device: &Device) -> Option<Result<Tensor>> {
         match self {
             Source::Tensor(_) => {
@@ -143,7 +145,7 @@ impl From<Scalar> for Operand<'_> {
     }
 }
 
-/// Calls `$callback!` with every Rust type that is a number.
+/// Calls `$callback!` with every Rust type that converts to a [`Scalar`].
 macro_rules! for_each_number {
     ($callback:ident) => {
         $callback! {

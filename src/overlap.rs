@@ -1,20 +1,20 @@
-//! Which elements share memory: within a destination, and between it and what is read.
+//! Overlap: whether elements share memory, within a destination and between a destination and an operand.
 
 use crate::layout::{Layout, MAX_RANK};
 
-/// How a destination and an operand in the same storage relate.
+/// The relation between a destination and an operand in the same storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alias {
-    /// No element of one lies on an element of the other.
+    /// They share no memory.
     Disjoint,
-    /// Element for element the same memory: each is read before it is written.
+    /// They are the same view. Each element is read before it is written, so this is safe.
     Same,
-    /// Anything else: the operation has to go through a temporary.
+    /// Anything else. The operation needs a temporary.
     Overlapping,
 }
 
-/// Relates a destination to an operand of the same storage. Interleaved views that never touch
-/// count as overlapping, which costs a temporary and is never wrong.
+/// Determines the relation between a destination and an operand in the same storage. Interleaved views that share no
+/// memory count as overlapping, which is correct and only costs a temporary.
 pub(crate) fn alias(destination: &Layout, operand: &Layout) -> Alias {
     let (written, read) = (destination.reach(), operand.reach());
     if written.end <= read.start || read.end <= written.start {
@@ -27,9 +27,10 @@ pub(crate) fn alias(destination: &Layout, operand: &Layout) -> Alias {
 }
 
 impl Layout {
-    /// Whether two elements share a place. Quick for every layout, whatever its elements and its span:
-    /// see [`solve`] for when the answer is exact. Where it is not, it is `true`, so that a destination
-    /// is refused that might be fine, and none is taken that is not.
+    /// Returns `true` if two elements share memory, or if that cannot be decided within a fixed number of steps.
+    ///
+    /// The time is bounded for every layout, whatever its length and span; [`solve`] says when the answer is exact.
+    /// When it is not, a destination without overlap may be rejected, but one with overlap is never accepted.
     pub(crate) fn overlaps_itself(&self) -> bool {
         if self.is_empty() {
             return false;
@@ -44,19 +45,19 @@ impl Layout {
     }
 }
 
-/// How many steps are taken at most to find out whether elements share a place.
+/// The maximum number of steps to decide whether elements share memory.
 const LIMIT: usize = 1 << 16;
 
-/// Whether two elements share a place.
+/// Whether two elements share memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Distinct,
     Shared,
-    /// The steps did not suffice.
+    /// Not decided within the limit.
     Unknown,
 }
 
-/// A dimension with more than one element: how far apart they are, and the index of the last.
+/// A dimension with more than one element: its stride, and the index of its last element.
 #[derive(Clone, Copy, Debug, Default)]
 struct Axis {
     stride: i128,
@@ -92,15 +93,15 @@ impl Axes {
     }
 }
 
-/// Whether two of `len` elements share a place, and in how many steps that was found out.
+/// Decides whether two of `len` elements share memory. Also returns the number of steps taken.
 ///
-/// Two indices share a place if their difference `d` is not zero, lies within `-last..=last` on every
-/// axis, and the sum of `d * stride` is zero. The answer is exact if
+/// Two elements share memory if the difference `d` of their indices is not zero and the sum of `d * stride` over all
+/// axes is zero, where `d` is within `-last..=last` on every axis. The answer is exact if
 ///
-/// - at most two axes are left once those are gone that cannot take part in such a sum, as in every
-///   view that slicing, transposing and windows make; that takes no search;
-/// - or a search over the differences of all axes but two ends within the limit;
-/// - or there are no more elements than the limit.
+/// - at most two axes remain after removing those that cannot contribute to such a sum, as in every view made by
+///   slicing, transposing and windows (no search is needed);
+/// - or a search over the differences of all but two axes ends within the limit;
+/// - or there are at most as many elements as the limit.
 fn solve(mut axes: Axes, len: usize, limit: usize) -> (Answer, usize) {
     if axes.as_slice().iter().any(|axis| axis.stride == 0) {
         return (Answer::Shared, 0);
@@ -113,11 +114,11 @@ fn solve(mut axes: Axes, len: usize, limit: usize) -> (Answer, usize) {
     simplify(&mut axes);
     match axes.len {
         0 => return (Answer::Distinct, 0),
-        // Both strides are now the least distance that either axis can make up for: one is the other.
+        // `simplify` has made each stride a multiple of the other, so both are equal.
         2 => return (Answer::Shared, 0),
         _ => {}
     }
-    // The axes with the most differences last: the last two are solved and not searched.
+    // The longest axes come last, because the last two are solved and not searched.
     axes.axes[..axes.len].sort_unstable_by_key(|axis| axis.last);
     let mut search = Search::new(axes.as_slice(), limit);
     match search.run(0, 0, false) {
@@ -126,8 +127,8 @@ fn solve(mut axes: Axes, len: usize, limit: usize) -> (Answer, usize) {
     }
 }
 
-/// Takes out the axes whose difference is zero whenever the sum is, and widens the strides of the
-/// others to the differences that are possible. The sums that are zero stay the same ones.
+/// Removes the axes whose difference must be zero in every sum that is zero, and multiplies the strides of the others
+/// by the smallest difference that is possible. The set of sums that are zero does not change.
 fn simplify(axes: &mut Axes) {
     let mut index = 0;
     while index < axes.len {
@@ -138,7 +139,7 @@ fn simplify(axes: &mut Axes) {
         };
         let divisor = others().fold(0, |divisor, other| gcd(divisor, other.stride));
         let reach: i128 = others().map(Axis::reach).sum();
-        // The others make up for multiples of their divisor, and for no more than their reach.
+        // The other axes can only compensate for multiples of their greatest common divisor, up to their reach.
         let least = divisor / gcd(divisor, axis.stride);
         if divisor == 0 || least > axis.last || least * axis.stride > reach {
             axes.remove(index);
@@ -153,10 +154,10 @@ fn simplify(axes: &mut Axes) {
     }
 }
 
-/// A search for differences that cancel out.
+/// A search for differences whose sum is zero.
 struct Search<'a> {
     axes: &'a [Axis],
-    /// From each axis on: what they reach together, and the divisor of all that they add up to.
+    /// For each axis, the total reach of this and all later axes, and the greatest common divisor of their strides.
     rest: [(i128, i128); MAX_RANK + 1],
     steps: usize,
     limit: usize,
@@ -172,8 +173,8 @@ impl Search<'_> {
         Search { axes, rest, steps: 0, limit }
     }
 
-    /// Whether the axes from `first` on can add up to `target`; `moved` if an earlier difference is
-    /// not zero. Of a difference and its opposite only one is looked at.
+    /// Decides whether the axes from `first` on can add up to `target`. `moved` says whether an earlier difference is
+    /// not zero. Of a difference and its negative only one is tried.
     fn run(&mut self, first: usize, target: i128, moved: bool) -> Answer {
         if let [x, y] = self.axes[first..] {
             self.steps += 1;
@@ -203,20 +204,20 @@ impl Search<'_> {
     }
 }
 
-/// Whether two axes cancel out with differences that are not both zero.
+/// Returns `true` if two axes can add up to zero with differences that are not both zero.
 fn cancel(x: Axis, y: Axis) -> bool {
     let divisor = gcd(x.stride, y.stride);
     y.stride / divisor <= x.last && x.stride / divisor <= y.last
 }
 
-/// Whether two axes can add up to a target.
+/// Returns `true` if two axes can add up to `target`.
 fn meet(x: Axis, y: Axis, target: i128) -> bool {
     let divisor = gcd(x.stride, y.stride);
     if target % divisor != 0 {
         return false;
     }
     let (a, b, target) = (x.stride / divisor, y.stride / divisor, target / divisor);
-    // All solutions of `a * u + b * v == target`: `u` and `v` below, moved by `b` and by `-a`.
+    // All solutions of `a * u + b * v == target` are `u + k * b` and `v - k * a`, for the `u` and `v` below.
     let u = (target.rem_euclid(b) * inverse(a, b)).rem_euclid(b);
     let v = (target - a * u) / b;
     let least = ceil_div(-x.last - u, b).max(ceil_div(v - y.last, a));
@@ -224,7 +225,7 @@ fn meet(x: Axis, y: Axis, target: i128) -> bool {
     least <= most
 }
 
-/// The number whose product with `a` is 1 modulo `b`; the two have no divisor in common.
+/// Returns the inverse of `a` modulo `b`, which must be coprime.
 fn inverse(a: i128, b: i128) -> i128 {
     let (mut rest, mut next) = (a.rem_euclid(b), b);
     let (mut factor, mut next_factor) = (1, 0);
@@ -247,7 +248,7 @@ fn ceil_div(a: i128, b: i128) -> i128 {
     -(-a).div_euclid(b)
 }
 
-/// Looks at the place of every element. Memory that cannot be had leaves the answer unknown.
+/// Decides by sorting the positions of all elements. The answer is unknown if memory for them cannot be allocated.
 fn by_sorting(axes: &[Axis], len: usize) -> Answer {
     let mut places: Vec<i128> = Vec::new();
     if places.try_reserve_exact(len).is_err() {
@@ -324,7 +325,7 @@ mod tests {
             let expected = by_sorting(axes(&pairs).as_slice(), len(&pairs));
             assert_eq!(answer(&pairs).0, expected, "{pairs:?}");
             seen[usize::from(expected == Answer::Shared)] += 1;
-            // Without steps to search in, sorting is all there is.
+            // With a limit this small, many searches give up and sorting decides.
             let (sorted, _) = solve(axes(&pairs), len(&pairs), len(&pairs));
             assert_eq!(sorted, expected, "{pairs:?}");
         }
@@ -354,7 +355,7 @@ mod tests {
 
     #[test]
     fn beyond_the_bound_a_destination_counts_as_overlapping() {
-        // Four axes of which none can be taken out, with more elements than could be looked at.
+        // Four axes, none of which can be removed, with more elements than the limit.
         let stride = |k: u32| 1_000_003usize.pow(k / 2) * (997 + k as usize);
         let digits: Vec<_> = (0..4).map(|k| (1000, stride(k))).collect();
         let (found, steps) = answer(&digits);

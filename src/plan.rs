@@ -1,7 +1,7 @@
-//! From layouts to a loop nest: which dimensions are left to walk, and in which order.
+//! Plans: the loop nest for given layouts, that is, which loops remain and in which order.
 //!
-//! A plan is a value that can be printed and tested; both backends run it, and neither sees a
-//! shape to broadcast or a dtype to promote.
+//! A plan is a value that can be printed and tested. Both backends execute plans, and neither ever broadcasts a shape
+//! or promotes a dtype.
 
 use smallvec::SmallVec;
 
@@ -10,46 +10,48 @@ use crate::layout::{Layout, MAX_RANK};
 /// The slot of the destination.
 pub(crate) const OUT: usize = 0;
 
-/// How a loop nest walks one piece of memory.
+/// How a loop nest accesses the memory of one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     /// The first element.
     pub(crate) offset: usize,
-    /// The step of each loop in elements, innermost first; 0 from the plan's rank on.
+    /// The stride of each loop in elements, innermost first; 0 from the rank of the plan on.
     pub(crate) strides: [isize; MAX_RANK],
 }
 
-/// A loop nest over several pieces of memory, collapsed to as few loops as their strides allow.
+/// A loop nest over the memory of several slots, collapsed to as few loops as their strides allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// How many elements there are.
+    /// The number of elements.
     pub(crate) len: usize,
-    /// How many loops are left.
+    /// The number of loops.
     pub(crate) rank: usize,
     /// The lengths of the loops, innermost first; 1 from `rank` on.
     pub(crate) sizes: [usize; MAX_RANK],
-    /// What each piece of memory does; the first is the destination.
+    /// The access pattern of each slot; the first is the destination.
     pub(crate) slots: SmallVec<[Slot; 4]>,
 }
 
-/// What decides the order of the loops.
+/// The criterion for the order of the loops.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
+    /// The strides of the destination, smallest innermost.
     Destination,
+    /// The order of the dimensions, last innermost.
     RowMajor,
 }
 
 impl Plan {
-    /// Plans a walk over `shape`, to which each layout must be broadcast already; the first is the
-    /// destination's.
+    /// Plans the loops over `shape`, to which all layouts must have been broadcast. The first is that of the
+    /// destination.
     ///
-    /// The loops are ordered by the destination's strides, the innermost first, and the destination is
-    /// walked forwards; so a destination without gaps is written from front to back.
+    /// The loops are ordered by the strides of the destination, smallest innermost, and a negative stride of the
+    /// destination is reversed. A destination without gaps is therefore written from front to back.
     pub(crate) fn new<'a>(shape: &[usize], layouts: impl IntoIterator<Item = &'a Layout>) -> Plan {
         Plan::build(shape, layouts, Order::Destination)
     }
 
-    /// Plans a walk in row-major order, the last dimension innermost, whatever the strides.
+    /// Plans the loops in row-major order, with the last dimension innermost, whatever the strides.
     pub(crate) fn in_order<'a>(
         shape: &[usize],
         layouts: impl IntoIterator<Item = &'a Layout>,
@@ -68,7 +70,7 @@ impl Plan {
             sizes: [1; MAX_RANK],
             slots: SmallVec::new(),
         };
-        // Pushed one by one, since a small call feels what `collect` costs.
+        // A loop with `push`, because the overhead of `collect` is noticeable in small calls.
         let mut seen: SmallVec<[&Layout; 4]> = SmallVec::new();
         for layout in layouts {
             debug_assert_eq!(layout.shape(), shape);
@@ -88,7 +90,7 @@ impl Plan {
         plan
     }
 
-    /// Inserts a loop where the order puts it.
+    /// Inserts a loop at its position in the order.
     fn insert(&mut self, size: usize, layouts: &[&Layout], axis: usize, order: Order) {
         let mut place = self.rank;
         let mut direction = 1;
@@ -112,7 +114,7 @@ impl Plan {
         self.rank += 1;
     }
 
-    /// Joins neighbouring loops that every slot walks as one.
+    /// Merges adjacent loops wherever one stride describes both in every slot.
     fn collapse(&mut self) {
         let mut kept = 0;
         for next in 1..self.rank {
@@ -135,7 +137,7 @@ impl Plan {
         }
     }
 
-    /// Whether a slot walks its memory from front to back without gaps.
+    /// Returns `true` if the loops access the memory of a slot from front to back without gaps.
     #[cfg(any(feature = "cuda", test))]
     pub(crate) fn is_dense(&self, slot: usize) -> bool {
         let strides = &self.slots[slot].strides;
@@ -147,7 +149,7 @@ impl Plan {
         })
     }
 
-    /// Whether a slot stands still: the same element everywhere.
+    /// Returns `true` if all strides of a slot are 0, so that every iteration accesses the same element.
     #[cfg(feature = "cuda")]
     pub(crate) fn is_constant(&self, slot: usize) -> bool {
         self.slots[slot].strides.iter().all(|&stride| stride == 0)
@@ -208,7 +210,7 @@ mod tests {
         assert_eq!(plan.slots[1].offset, 1);
         let dense = Layout::row_major(&[2, 3]);
         assert_eq!(Plan::in_order(&[2, 3], [&still, &dense]).rank, 1);
-        // Also where the first slot would rather be walked otherwise.
+        // This holds even if the strides of the first slot suggest another order.
         let plan = Plan::in_order(&[2, 3], [&terms, &dense]);
         assert_eq!((plan.rank, &plan.sizes[..2]), (2, &[3, 2][..]));
         assert_eq!(&plan.slots[OUT].strides[..2], &[2, -1]);

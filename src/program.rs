@@ -1,8 +1,9 @@
-//! What a backend is asked to compute: a few steps from inputs to a result, element by element.
+//! Programs and requests: what a backend has to compute.
 //!
-//! A [`Program`] says nothing of shapes or memory; those are in the [`Plan`]. Every decision has been made: the
-//! dtype of each step, where a value is converted, which number stands for which operand. An ordinary call
-//! is a program of one or two steps, an expression one of many. Programs print themselves:
+//! A [`Program`] is a list of steps that compute one element of the result from the inputs. Shapes and memory are not
+//! part of it; they are in the [`Plan`]. All decisions have been made: the dtype of each step, the conversions, and the
+//! value of every number. An ordinary call is a program of one or two steps, an expression one of many. Programs can be
+//! printed:
 //!
 //! ```text
 //! x0: f16, x1: f32
@@ -20,47 +21,47 @@ use crate::op::ElementOp;
 use crate::plan::Plan;
 use crate::scalar::ElementBytes;
 
-/// One thing that a step takes or the program gives.
+/// An argument of a step, or the result of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Value {
-    /// An input, by its place in [`Program::inputs`].
+    /// An input, by its index in [`Program::inputs`].
     Input(u16),
-    /// The result of an earlier step, by its place in [`Program::steps`].
+    /// The result of an earlier step, by its index in [`Program::steps`].
     Step(u16),
 }
 
-/// Where elements come from.
+/// The source of an input's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// Elements of this dtype in the memory of a slot of the plan and of the access.
+    /// Elements of this dtype in the memory of a slot of the plan and the access.
     Memory(DType, usize),
-    /// One number for all elements, as an element of this dtype.
+    /// A number, which is the same for all elements, as an element of this dtype.
     Number(DType, ElementBytes),
 }
 
-/// What a step does.
+/// The operation of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Action {
     /// Converts its argument, as [`Tensor::cast`](crate::Tensor::cast) does, to another dtype.
     Cast,
-    /// Applies a function of elements.
+    /// Applies an element function.
     Apply(ElementOp),
 }
 
-/// One operation on elements.
+/// One step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Step {
     pub(crate) action: Action,
-    /// The dtype of the arguments; the condition of a `Select` is bool besides.
+    /// The dtype of the arguments, except for the condition of a `Select`, which is bool.
     pub(crate) dtype: DType,
     /// The dtype of the result.
     pub(crate) result: DType,
-    /// The arguments; those beyond the arity repeat the first.
+    /// The arguments. Those beyond the arity repeat the first.
     arguments: [Value; 3],
 }
 
 impl Step {
-    /// How many arguments there are.
+    /// The number of arguments.
     pub(crate) const fn arity(&self) -> usize {
         match self.action {
             Action::Cast => 1,
@@ -82,19 +83,19 @@ impl Step {
     }
 }
 
-/// Steps from inputs to a result. The result has the dtype of the destination, or of the terms that a
-/// [`Reduction`] sums. Programs without a step copy an input, or fill with a number.
+/// The steps that compute a result from inputs. The result has the dtype of the destination, or that of the terms of a
+/// [`Reduction`]. A program without steps copies an input, or fills with a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     inputs: SmallVec<[Input; 4]>,
     steps: SmallVec<[Step; 4]>,
     result: Value,
-    /// The slot of the next input in memory; slot 0 is the destination's.
+    /// The slot of the next input in memory; slot 0 is the destination.
     next_slot: usize,
 }
 
 impl Program {
-    /// A program without inputs, to be built up from the first input on.
+    /// Creates a program without inputs and steps. It is valid once an input has been added.
     pub(crate) fn new() -> Program {
         Program {
             inputs: SmallVec::new(),
@@ -104,14 +105,14 @@ impl Program {
         }
     }
 
-    /// Adds elements in memory, in the next slot.
+    /// Adds an input in memory, in the next slot.
     pub(crate) fn memory(&mut self, dtype: DType) -> Value {
         let input = Input::Memory(dtype, self.next_slot);
         self.next_slot += 1;
         self.input(input)
     }
 
-    /// Adds a number.
+    /// Adds a number as an input.
     pub(crate) fn number(&mut self, dtype: DType, bytes: ElementBytes) -> Value {
         self.input(Input::Number(dtype, bytes))
     }
@@ -122,7 +123,7 @@ impl Program {
         self.result
     }
 
-    /// Adds a conversion, if one is needed.
+    /// Adds a conversion unless the value already has the dtype.
     pub(crate) fn cast(&mut self, value: Value, to: DType) -> Value {
         let dtype = self.dtype(value);
         if dtype == to {
@@ -132,7 +133,7 @@ impl Program {
         self.step(Action::Cast, dtype, to, [value; 3])
     }
 
-    /// Adds a function of values that have the dtype of the computation already.
+    /// Adds a step that applies a function to values that already have the dtype of the computation.
     pub(crate) fn apply<const N: usize>(&mut self, op: ElementOp, arguments: [Value; N]) -> Value {
         debug_assert_eq!(N, op.arity());
         let dtype = self.dtype(arguments[N - 1]);
@@ -157,8 +158,8 @@ impl Program {
         self.result
     }
 
-    /// Compares integers of dtypes that no third one holds, `u64` and a signed one, exactly: a negative
-    /// number is below all of `u64`, and any other is compared there.
+    /// Adds steps that compare `u64` with a signed integer exactly, although no integer dtype holds both: a negative
+    /// number is less than every `u64`, and any other number is compared as `u64`.
     pub(crate) fn compare_integers(&mut self, op: ElementOp, lhs: Value, rhs: Value) -> Value {
         use ElementOp::{GreaterEqual, GreaterThan, LogicalAnd, LogicalOr, NotEqual};
         let signed_is_left = self.dtype(lhs).is_signed_int();
@@ -167,7 +168,7 @@ impl Program {
         let wrapped = self.cast(signed, DType::U64);
         let (lhs, rhs) = if signed_is_left { (wrapped, rhs) } else { (lhs, wrapped) };
         let compared = self.apply(op, [lhs, rhs]);
-        // What holds whenever the signed one is negative.
+        // If the signed operand is negative, these comparisons are true and the others are false.
         let is_greater = matches!(op, GreaterThan | GreaterEqual);
         let is_less = matches!(op, ElementOp::LessThan | ElementOp::LessEqual);
         if op == NotEqual || (is_less && signed_is_left) || (is_greater && !signed_is_left) {
@@ -194,12 +195,12 @@ impl Program {
         &self.steps
     }
 
-    /// What the program gives: the value added last, unless another was chosen.
+    /// The result of the program: the value added last, unless [`finish`](Program::finish) has chosen another.
     pub(crate) fn result(&self) -> Value {
         self.result
     }
 
-    /// Chooses what the program gives.
+    /// Chooses the result of the program.
     pub(crate) fn finish(&mut self, result: Value) {
         self.result = result;
     }
@@ -210,7 +211,7 @@ impl Program {
         self.inputs.iter().position(is_there).map(|index| Value::Input(index as u16))
     }
 
-    /// How many slots the program touches: the destination, and its inputs in memory.
+    /// The number of slots that the program uses: one for the destination, and one per input in memory.
     pub(crate) fn slots(&self) -> usize {
         self.next_slot
     }
@@ -256,20 +257,20 @@ impl fmt::Display for Program {
     }
 }
 
-/// What becomes of the terms of a reduction.
+/// How the terms of a reduction are combined into the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Fold {
-    /// They are added up.
+    /// The sum of the terms.
     Sum,
-    /// They are added up and divided by their number.
+    /// The sum of the terms divided by their number.
     Mean,
-    /// The largest of them is kept, or a NaN.
+    /// The largest term, or NaN if there is one.
     Max,
-    /// The smallest of them is kept, or a NaN.
+    /// The smallest term, or NaN if there is one.
     Min,
 }
 
-/// What two totals become.
+/// How two totals are combined into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(crate) enum Combine {
@@ -288,16 +289,16 @@ impl Fold {
     }
 }
 
-/// What totals are kept in.
+/// The type in which totals are accumulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Accumulator {
-    /// 64 bits that wrap: sums of bools and integers, extremes of bools and unsigned integers.
+    /// 64 bits that wrap, for sums of bools and integers and for extremes of bools and unsigned integers.
     Integer,
-    /// 64 bits with a sign: extremes of signed integers.
+    /// Signed 64 bits, for extremes of signed integers.
     Signed,
-    /// An `f64`: floats.
+    /// An `f64`, for floats.
     Float,
-    /// Two `f64`: complex numbers.
+    /// Two `f64`, for complex numbers.
     Complex,
 }
 
@@ -315,36 +316,36 @@ impl Accumulator {
     }
 }
 
-/// A sum over some loops of the results of a program, or the largest or smallest of them.
+/// A reduction over some loops of the results of a program: their sum, mean, maximum or minimum.
 ///
 /// The order of the additions is fixed: the terms, in row-major order of the summed dimensions, are the leaves of a
-/// perfect binary tree, and every node is the sum of its two children, the left one first. Leaves beyond the last
-/// term count as −0, which changes nothing that is added to it. The order depends on the number of terms alone,
-/// and any aligned run of 2^k terms is a subtree, so vectors, threads and blocks can each take one. Floats are
-/// added in `f64` and rounded once. Extremes take the same way, though for them any order would do.
+/// perfect binary tree, and every node is the sum of its two children, the left one first. Leaves beyond the last term
+/// count as −0, the neutral element of addition. The order depends only on the number of terms, and any aligned run of
+/// 2^k terms is a subtree, so that vectors, threads and blocks can each compute one. Floats are added in `f64` and
+/// rounded once. Maxima and minima use the same tree, although for them any order would do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduction<'a> {
     pub(crate) fold: Fold,
-    /// The loops over the terms of one sum, in row-major order. The destination stands still along them. There is
-    /// at least one term.
+    /// The loops over the terms of one result, in row-major order. The destination has stride 0 in all of them. There
+    /// is at least one term.
     pub(crate) terms: &'a Plan,
 }
 
-/// Everything a backend needs to know of a computation but the memory itself.
+/// Everything that a backend needs to know about a computation except the memory itself.
 ///
-/// The slots of the plan and of the access are: the destination, the inputs in memory in the order of the program,
-/// and the mask if there is one. The destination's elements are distinct, its dtype is `out`, and there is at least one
-/// of them. An input that shares its storage is either the very same view or apart.
+/// The slots of the plan and of the access are: the destination, the inputs in memory in the order of the program, and
+/// the mask if there is one. The destination has the dtype `out` and at least one element, and no two of its elements
+/// share memory. An input that shares the storage of the destination is either the same view or does not overlap it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
-    /// The operation, for messages.
+    /// The name of the operation, for messages.
     pub(crate) op: &'static str,
     pub(crate) program: &'a Program,
     /// The loops over the destination.
     pub(crate) plan: &'a Plan,
-    /// The dtype of the destination: the program's result, or for a sum the dtype it is rounded to.
+    /// The dtype of the destination: that of the program's result or, for a reduction, the one to which it is rounded.
     pub(crate) out: DType,
-    /// Whether the last slot is a mask: elements whose mask is false are left alone. Sums have none.
+    /// Whether the last slot is a mask. Elements whose mask is false are not written. Reductions have no mask.
     pub(crate) masked: bool,
     pub(crate) reduction: Option<Reduction<'a>>,
 }
@@ -373,7 +374,7 @@ mod tests {
         assert!(program.steps().is_empty());
     }
 
-    /// Runs a program of integers on one element.
+    /// Evaluates a program of integers for one element.
     fn evaluate(program: &Program, inputs: [i128; 2]) -> i128 {
         let mut values = Vec::new();
         let wrap = |value: i128, dtype: DType| match dtype {

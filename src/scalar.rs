@@ -1,4 +1,4 @@
-//! Numbers as operands.
+//! Scalars: numbers as operands.
 
 use std::fmt;
 
@@ -9,9 +9,11 @@ use crate::cast::Cast;
 use crate::dtype::for_each_dtype;
 use crate::{Category, DType, Error, Result};
 
-/// A number beside a tensor: weakly typed, so that it follows the tensor's dtype where it can.
+/// A number as an operand.
 ///
-/// Every Rust number converts into it.
+/// A scalar is weakly typed: combined with a tensor it adopts the dtype of the tensor, unless its [`Category`] is
+/// higher. Every primitive number type except `i128` and `u128`, and `f16`, `bf16` and [`Complex`] numbers convert
+/// into it.
 ///
 /// # Examples
 ///
@@ -23,25 +25,32 @@ use crate::{Category, DType, Error, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer that fits `i64`.
     Int(i64),
     /// An integer above [`i64::MAX`].
     UInt(u64),
-    /// A real number.
+    /// A floating-point number.
     Float(f64),
     /// A complex number.
     Complex(Complex<f64>),
 }
 
-/// The bytes of one element, at the front of room for the largest dtype.
+/// The bytes of one element, at the start of a buffer that is large enough for every dtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(16))]
 pub(crate) struct ElementBytes(pub(crate) [u8; 16]);
 
 impl Scalar {
-    /// The category that decides promotion.
+    /// Returns the category, which decides promotion.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::{Category, Scalar};
+    /// assert_eq!(Scalar::from(-1).category(), Category::Int);
+    /// ```
     pub const fn category(&self) -> Category {
         match self {
             Scalar::Bool(_) => Category::Bool,
@@ -51,7 +60,16 @@ impl Scalar {
         }
     }
 
-    /// The dtype of the scalar standing alone: `bool`, `i64` (`u64` above its range), `f32` or `c64`.
+    /// Returns the dtype of the scalar where no tensor determines it: `bool`, `i64` (`u64` above [`i64::MAX`]), `f32`
+    /// or `c64`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::{DType, Scalar};
+    /// assert_eq!(Scalar::from(1u8).dtype(), DType::I64);
+    /// assert_eq!(Scalar::from(0.5).dtype(), DType::F32);
+    /// ```
     pub const fn dtype(&self) -> DType {
         match self {
             Scalar::Bool(_) => DType::Bool,
@@ -63,7 +81,7 @@ impl Scalar {
         }
     }
 
-    /// The sign bit, before any conversion: set for negative numbers, `-0.0` and negative NaNs.
+    /// Returns the sign bit before any conversion. It is set for negative numbers, `-0.0` and negative NaNs.
     pub(crate) fn is_sign_negative(&self) -> bool {
         match *self {
             Scalar::Bool(_) | Scalar::UInt(_) => false,
@@ -82,7 +100,7 @@ impl Scalar {
         }
     }
 
-    /// Rounds to `dtype`, once; an integer that an integer dtype cannot hold is refused.
+    /// Converts to `dtype`, rounding once. Rejects an integer that does not fit an integer dtype.
     pub(crate) fn to_element(self, op: &'static str, dtype: DType) -> Result<ElementBytes> {
         if let Some(value) = self.as_integer()
             && dtype.is_int()
@@ -93,8 +111,8 @@ impl Scalar {
         Ok(self.wrap_to_element(dtype))
     }
 
-    /// The bits of a number, for the bitwise operations: an integer that has as many bits as `dtype`, read as
-    /// signed or unsigned, is taken for those bits; a wider one is refused.
+    /// Converts to `dtype` for the bitwise operations. An integer that fits the width of `dtype`, as a signed or as an
+    /// unsigned number, is reinterpreted as its bits; a wider one is rejected.
     pub(crate) fn to_bits(self, op: &'static str, dtype: DType) -> Result<ElementBytes> {
         let width = dtype.bits();
         let bits = -(1i128 << (width - 1))..1i128 << width;
@@ -106,7 +124,7 @@ impl Scalar {
         }
     }
 
-    /// Converts to `dtype` as `cast` does, integers wrapping.
+    /// Converts to `dtype` as [`Tensor::cast`](crate::Tensor::cast) does, so integers wrap.
     pub(crate) fn wrap_to_element(self, dtype: DType) -> ElementBytes {
         macro_rules! convert {
             ($value:ident $($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
@@ -124,8 +142,8 @@ impl Scalar {
         }
     }
 
-    /// A shift amount in `dtype`. An amount out of range becomes the number of bits, which every
-    /// integer dtype can hold and which is itself out of range, so it is never wrapped.
+    /// Converts a shift amount to `dtype`. An amount out of range becomes the bit width, which every integer dtype can
+    /// hold and which is itself out of range, so that no amount is ever wrapped.
     pub(crate) fn to_shift_amount(self, dtype: DType) -> ElementBytes {
         let bits = dtype.bits();
         let amount = match self.as_integer() {
@@ -135,7 +153,7 @@ impl Scalar {
         amount.wrap_to_element(dtype)
     }
 
-    /// Plus or minus one in `dtype`, with the sign that this scalar has before any conversion.
+    /// Returns plus or minus one in `dtype`, with the sign that this scalar has before any conversion.
     pub(crate) fn to_sign(self, dtype: DType) -> ElementBytes {
         Scalar::Int(if self.is_sign_negative() { -1 } else { 1 }).wrap_to_element(dtype)
     }

@@ -1,11 +1,13 @@
-//! Which elements of an axis a slice takes.
+//! Slices of an axis: start, end and step.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use crate::{Error, Result};
 
-/// Which elements of an axis a slice takes: a Rust range, negative ends counting from the back,
-/// and a step of either sign. Ends beyond the axis are cut off, as in Python.
+/// A selection of elements along an axis: a Rust range with a step, as [`Tensor::slice`](crate::Tensor::slice) takes
+/// it.
+///
+/// Negative bounds count from the end, and the step may be negative. Bounds beyond the axis are clamped, as in Python.
 ///
 /// # Examples
 ///
@@ -22,18 +24,40 @@ use crate::{Error, Result};
 pub struct Slice {
     start: Option<isize>,
     end: Option<isize>,
-    /// The end itself is taken too.
+    /// Whether the end itself is included.
     inclusive: bool,
     step: isize,
 }
 
 impl Slice {
-    /// From `start` (or the first in the direction of the step) to before `end` (or the last).
+    /// Creates a slice that goes from `start` to `end`, exclusive, in steps of `step`.
+    ///
+    /// Without a start it begins with the first element in the direction of the step; without an end it goes up to and
+    /// includes the last one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::{DType, Device, Slice, Tensor};
+    /// let x = Tensor::arange(6, DType::I32, &Device::cpu())?;
+    /// let every_third = x.slice(0, Slice::new(Some(1), None, 3))?;
+    /// assert_eq!(every_third.to_vec::<i32>()?, [1, 4]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     pub const fn new(start: Option<isize>, end: Option<isize>, step: isize) -> Slice {
         Slice { start, end, inclusive: false, step }
     }
 
-    /// The same ends with another step; negative steps walk backwards.
+    /// Returns the same slice with another step. A negative step goes backwards.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::{DType, Device, Slice, Tensor};
+    /// let x = Tensor::arange(6, DType::I32, &Device::cpu())?;
+    /// assert_eq!(x.slice(0, Slice::from(1..6).step(2))?.to_vec::<i32>()?, [1, 3, 5]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     pub const fn step(self, step: isize) -> Slice {
         Slice { step, ..self }
     }
@@ -42,7 +66,7 @@ impl Slice {
         self.step
     }
 
-    /// The first element taken and how many there are, on an axis of `size`.
+    /// Returns the index of the first element and the number of elements on an axis of this size.
     pub(crate) fn resolve(self, size: usize) -> Result<(usize, usize)> {
         if self.step == 0 {
             return Err(Error::InvalidArgument {
@@ -52,7 +76,7 @@ impl Slice {
         }
         let size = size as isize;
         let backwards = self.step < 0;
-        // Walking backwards, the positions run from the last element to one before the first.
+        // Backwards, positions range from the last element to one before the first.
         let (lowest, highest) = if backwards { (-1, size - 1) } else { (0, size) };
         let place = |index: Option<isize>, beyond: isize, default: isize| match index {
             None => default,
@@ -70,8 +94,8 @@ impl Slice {
     }
 }
 
-/// The types of ends: what a literal is by itself, what [`Tensor::shape`](crate::Tensor::shape)
-/// gives, and what can be negative and as large.
+/// Implements the conversions from ranges for the given index types: `i32`, the default type of a literal, `usize`, the
+/// type of the sizes in [`Tensor::shape`](crate::Tensor::shape), and `isize`, its signed counterpart.
 macro_rules! slice_from_ranges {
     ($($index:ty)*) => {$(
         slice_from_ranges! { $index:
@@ -85,7 +109,7 @@ macro_rules! slice_from_ranges {
     ($index:ty: $($range:ty: $name:ident => $parts:expr;)*) => {$(
         impl From<$range> for Slice {
             fn from($name: $range) -> Self {
-                // No axis is longer than the largest index.
+                // No axis has more than `isize::MAX` elements, so a larger bound can be clamped.
                 let index = |end: $index| isize::try_from(end).unwrap_or(isize::MAX);
                 let (start, end, inclusive) = $parts;
                 Slice { start: start.map(index), end: end.map(index), inclusive, step: 1 }

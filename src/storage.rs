@@ -15,26 +15,27 @@ pub(crate) struct Storage {
     device: Device,
     bytes: usize,
     memory: RwLock<Memory>,
-    /// Whoever frees the memory if it does not free itself. Only kept, and dropped after the memory, as the fields
-    /// stand here; nothing of it can be seen after a panic.
+    /// The owner of borrowed memory. It is dropped after `memory`, since fields drop in the order of their declaration.
+    /// `AssertUnwindSafe` is justified because the owner is never accessed before that, so that nobody can observe it
+    /// in a broken state after a panic.
     #[cfg(feature = "dlpack")]
     _owner: Option<AssertUnwindSafe<Box<dyn Send + Sync>>>,
 }
 
 impl Storage {
-    /// Storage with undefined contents: whoever asks for it writes all of it before sharing it.
+    /// Allocates storage with undefined contents. The caller must write all of it before sharing it.
     pub(crate) fn allocate(device: &Device, bytes: usize) -> Result<Storage> {
         Ok(Storage::new(device, bytes, device.allocate(bytes)?))
     }
 
-    /// Storage that starts out as these bytes.
+    /// Allocates storage and copies these bytes to it.
     pub(crate) fn from_bytes(device: &Device, bytes: &[u8]) -> Result<Storage> {
         let mut memory = device.allocate(bytes.len())?;
         memory.upload(bytes)?;
         Ok(Storage::new(device, bytes.len(), memory))
     }
 
-    /// Storage of zero bytes.
+    /// Allocates storage that is filled with zeros.
     pub(crate) fn zeroed(device: &Device, bytes: usize) -> Result<Storage> {
         let mut memory = device.allocate(bytes)?;
         memory.clear()?;
@@ -57,7 +58,7 @@ impl Storage {
         Storage { _owner: Some(AssertUnwindSafe(owner)), ..self }
     }
 
-    /// Whether borrowed memory is kept by its owner for as long as the storage lives.
+    /// Returns `true` if the storage keeps the owner of its borrowed memory alive.
     #[cfg(all(feature = "dlpack", feature = "cuda"))]
     pub(crate) fn has_owner(&self) -> bool {
         self._owner.is_some()
@@ -77,7 +78,7 @@ impl Storage {
     }
 
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Memory> {
-        // A panic elsewhere cannot leave memory in a state that is wrong for elements to have.
+        // Poisoning is ignored: a panic while the lock is held cannot leave invalid elements in memory.
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -86,8 +87,9 @@ impl Storage {
     }
 }
 
-/// Runs something on a destination and on memory that is read, which may be one but not the destination. Locks are taken as
-/// an [`Access`] takes them.
+/// Locks a destination for writing and two operands for reading, in the order of [`Access`], and calls `run` with them.
+///
+/// The operands may share one storage, but not that of the destination.
 pub(crate) fn with_written<R>(
     out: &Arc<Storage>,
     x: &Arc<Storage>,
@@ -111,7 +113,7 @@ pub(crate) fn with_written<R>(
     }
 }
 
-/// Runs something on memory that is read, which may be one.
+/// Locks two operands, which may share one storage, for reading and calls `run` with them.
 pub(crate) fn with_read<R>(
     x: &Arc<Storage>,
     y: &Arc<Storage>,
@@ -126,11 +128,11 @@ pub(crate) fn with_read<R>(
     if address(low) == address(x) { run(&first, &second) } else { run(&second, &first) }
 }
 
-/// The locks of an operation that writes nothing that others can see yet: each storage once, taken as an [`Access`] takes
-/// them.
+/// The locks of an operation whose destination is not shared yet: one read lock per storage, taken in the order of
+/// [`Access`].
 #[cfg(feature = "cpu")]
 pub(crate) struct Reading<'a> {
-    /// By address.
+    /// The address of each storage and its guard, in ascending order of the addresses.
     guards: SmallVec<[(usize, RwLockReadGuard<'a, Memory>); 4]>,
 }
 
@@ -139,7 +141,7 @@ impl<'a> Reading<'a> {
     pub(crate) fn new(storages: impl Iterator<Item = &'a Arc<Storage>> + Clone) -> Reading<'a> {
         let mut reading = Reading { guards: SmallVec::new() };
         let mut last = 0;
-        // There are few, so the next one is looked for among all.
+        // There are few storages, so a linear search for the next address suffices.
         let next = |last: usize| {
             storages.clone().filter(|it| address(it) > last).min_by_key(|it| address(it))
         };
@@ -150,7 +152,7 @@ impl<'a> Reading<'a> {
         reading
     }
 
-    /// The memory of one of the storages.
+    /// Returns the memory of one of the locked storages.
     pub(crate) fn memory(&self, storage: &Arc<Storage>) -> &Memory {
         let own = address(storage);
         let place = self.guards.iter().position(|(address, _)| *address == own);
@@ -158,18 +160,18 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What decides the order of locks.
+/// The address of a storage, which determines the order in which locks are taken.
 fn address(storage: &Arc<Storage>) -> usize {
     Arc::as_ptr(storage).addr()
 }
 
-/// The locks of one operation: each storage once, the destination's for writing, taken in the
-/// order of their addresses so that no two operations can wait for each other.
+/// The locks of one operation: one per storage, for writing that of the destination. They are taken in the order of the
+/// addresses, so that operations cannot deadlock.
 ///
-/// Memory is found by slot, as in a [`Plan`](crate::plan::Plan): slot 0 is the destination.
+/// Memory is addressed by slot, as in a [`Plan`](crate::plan::Plan): slot 0 is the destination.
 pub(crate) struct Access<'a> {
     guards: SmallVec<[Guard<'a>; 4]>,
-    /// The guard of each slot.
+    /// The index of the guard of each slot.
     slots: SmallVec<[u8; 8]>,
 }
 
@@ -180,20 +182,20 @@ enum Guard<'a> {
     Lent(&'a Memory),
 }
 
-/// Where one of several calls under the same locks finds the memory of a slot.
+/// Where one of several calls under the same locks finds the memory of one of its slots.
 #[derive(Clone, Copy)]
 pub(crate) enum Part<'a> {
     /// In this slot of the access that holds the locks.
     Held(usize),
-    /// In storage that nobody else has seen yet.
+    /// In storage that is not shared yet.
     Private(&'a Storage),
 }
 
 impl<'a> Access<'a> {
-    /// Locks storages, one per slot; the first is the one written to.
+    /// Locks the storages of all slots. The first is the destination.
     pub(crate) fn new(storages: impl IntoIterator<Item = &'a Arc<Storage>>) -> Access<'a> {
         let mut all: SmallVec<[&'a Arc<Storage>; 4]> = SmallVec::new();
-        // The places of distinct storages in `all`, by address: there are few, so each is put in its place.
+        // The indices of the distinct storages in `all`, sorted by address. There are few, so insertion sort suffices.
         let mut order: SmallVec<[u8; 8]> = SmallVec::new();
         for storage in storages {
             let own = address(storage);
@@ -222,8 +224,8 @@ impl<'a> Access<'a> {
         access
     }
 
-    /// An access for one of several calls that together are one step to everybody else: memory that
-    /// is locked here, in other slots, and private storage. No lock is let go of in between.
+    /// Creates an access for one of several calls that must appear as one to other threads. Its slots are memory that
+    /// `self` has locked, which stays locked between the calls, and private storage.
     pub(crate) fn for_part<'b>(&'b self, parts: impl IntoIterator<Item = Part<'b>>) -> Access<'b> {
         let guard = |(slot, part)| match part {
             Part::Held(held) => Guard::Lent(self.memory(held)),
@@ -234,7 +236,7 @@ impl<'a> Access<'a> {
         Access { slots: (0..guards.len() as u8).collect(), guards }
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     #[cfg(feature = "cuda")]
     pub(crate) fn slots(&self) -> usize {
         self.slots.len()
@@ -249,7 +251,7 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Whether a slot's memory is the destination's own.
+    /// Returns `true` if the memory of a slot is that of the destination.
     pub(crate) fn is_written(&self, slot: usize) -> bool {
         std::ptr::eq(self.memory(slot), self.memory(OUT))
     }

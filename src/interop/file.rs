@@ -1,4 +1,4 @@
-//! What the file formats share: reading no more than is there, and writing all or nothing.
+//! File access shared by the formats: bounded reads and atomic writes.
 
 use std::fmt;
 use std::fs::File;
@@ -7,12 +7,12 @@ use std::path::Path;
 
 use crate::{Error, Result};
 
-/// An error about a file.
+/// Creates an [`Error::File`].
 pub(super) fn refused(op: &'static str, reason: impl fmt::Display) -> Error {
     Error::File { op, reason: reason.to_string() }
 }
 
-/// Puts the path of the file in front of what is wrong with it.
+/// Prepends the path of the file to the reason of an [`Error::File`].
 pub(super) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
     result.map_err(|error| match error {
         Error::File { op, reason } => refused(op, format!("{}: {reason}", path.display())),
@@ -20,7 +20,7 @@ pub(super) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
     })
 }
 
-/// Opens a file, and says how long it is.
+/// Opens a file and returns it with its length.
 pub(super) fn open(op: &'static str, path: &Path) -> Result<(File, u64)> {
     let opened = File::open(path).and_then(|file| {
         let len = file.metadata()?.len();
@@ -29,8 +29,10 @@ pub(super) fn open(op: &'static str, path: &Path) -> Result<(File, u64)> {
     opened.map_err(|error| refused(op, error))
 }
 
-/// Reads exactly so many bytes. What is `promised` by somebody who knows, such as the file system, is allocated at once;
-/// a count that comes from the file itself is not, since the file may lie.
+/// Reads exactly this many bytes.
+///
+/// Up to `promised` bytes are allocated in advance; that number must come from a trusted source, such as the file
+/// system. A number from the file itself is not trusted, since a malformed file could cause a huge allocation.
 pub(super) fn read_exactly(
     op: &'static str,
     reader: impl Read,
@@ -50,7 +52,8 @@ pub(super) fn read_exactly(
     Ok(content)
 }
 
-/// Writes a file through another one beside it, which takes its place when all is well: nobody ever sees half of it.
+/// Writes a file atomically: to a temporary file in the same folder, which then replaces it. A reader never sees a
+/// partially written file.
 pub(super) fn replace(
     op: &'static str,
     path: &Path,
@@ -59,7 +62,7 @@ pub(super) fn replace(
     let failed = |error: io::Error| refused(op, error);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
-    // A temporary file is for its owner alone; this one becomes an ordinary file.
+    // Temporary files are private to their owner by default, but this one becomes an ordinary file.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let created = builder.prefix(".bitlane-").tempfile_in(folder.unwrap_or(Path::new(".")));

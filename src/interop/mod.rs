@@ -1,4 +1,4 @@
-//! Meeting other crates and formats, each behind a feature of its name.
+//! Interoperability with other crates and file formats, each behind the feature of the same name.
 
 #[cfg(feature = "dlpack")]
 pub mod dlpack;
@@ -16,10 +16,10 @@ mod serde;
 #[cfg(any(feature = "npy", feature = "safetensors", feature = "serde"))]
 use crate::DType;
 
-/// Turns the bytes of every number around, between little-endian and big-endian.
+/// Swaps the byte order of every number between little-endian and big-endian.
 #[cfg(any(feature = "npy", feature = "safetensors", feature = "serde"))]
 fn swap_bytes(dtype: DType, bytes: &mut [u8]) {
-    // A complex number is two numbers.
+    // A complex number consists of two numbers.
     let size = if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() };
     bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
 }

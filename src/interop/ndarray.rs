@@ -1,4 +1,4 @@
-//! `ndarray`: arrays and views as operands, and conversion both ways with strides kept.
+//! `ndarray`: arrays and views as operands, and conversions in both directions that keep strides.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::layout::{Layout, checked_len};
 use crate::storage::Storage;
 use crate::{DType, Device, Element, Error, Operand, Result, Tensor};
 
-/// An array of the host that waits to be told on which device it is needed.
+/// A host array that can be copied to a device.
 trait Upload: Send + Sync {
     fn dtype(&self) -> DType;
     fn shape(&self) -> &[usize];
@@ -42,7 +42,7 @@ where
             elements.extend(self.iter().copied());
             return Tensor::from_slice(&elements, self.shape(), device);
         };
-        // The slice starts at the lowest address, which a negative stride walks down to.
+        // The slice starts at the lowest address, which with negative strides is not that of the first element.
         let offset = self.shape().iter().zip(self.strides());
         let offset = offset
             .filter(|&(&size, &stride)| size > 1 && stride < 0)
@@ -54,7 +54,7 @@ where
     }
 }
 
-/// An array as an operand: borrowed, or owned where it was given by value.
+/// An array as an operand: borrowed, or owned if it was passed by value.
 #[derive(Clone)]
 pub(crate) struct HostArray<'a>(Held<'a>);
 
@@ -91,7 +91,7 @@ impl fmt::Debug for HostArray<'_> {
     }
 }
 
-/// A borrowed array or view is copied to the device of the tensor beside it.
+/// A borrowed array or view is copied to the device of the other operand when the operation runs.
 impl<'a, T, S, D> From<&'a ArrayBase<S, D>> for Operand<'a>
 where
     T: Element,
@@ -103,7 +103,7 @@ where
     }
 }
 
-/// An array or view given by value is copied to the device of the tensor beside it.
+/// An array or view passed by value is copied to the device of the other operand when the operation runs.
 impl<'a, T, S, D> From<ArrayBase<S, D>> for Operand<'a>
 where
     T: Element,
@@ -117,8 +117,9 @@ where
 
 /// # Conversion from and to `ndarray`
 impl Tensor {
-    /// Copies an array or view to a device. An array without gaps keeps its strides, whatever the
-    /// order of its axes; of any other the elements are laid out in row-major order.
+    /// Creates a tensor by copying an array or view to a device.
+    ///
+    /// An array without gaps keeps its strides, whatever the order of its axes. Any other becomes a row-major tensor.
     ///
     /// # Examples
     ///
@@ -136,7 +137,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidShape`] above rank 8, [`Error::OutOfMemory`].
+    /// [`Error::InvalidShape`] if the rank is above 8, [`Error::OutOfMemory`] if the device cannot allocate the memory.
     pub fn from_ndarray<T, S, D>(array: &ArrayBase<S, D>, device: &Device) -> Result<Tensor>
     where
         T: Element,
@@ -146,8 +147,20 @@ impl Tensor {
         array.upload(device)
     }
 
-    /// Copies the elements into an array. A tensor without gaps keeps its strides, whatever the
-    /// order of its dimensions; any other is laid out in row-major order. Waits for the device.
+    /// Copies the elements to an array. Waits for the device.
+    ///
+    /// A tensor without gaps keeps its strides, whatever the order of its dimensions. Any other becomes a row-major
+    /// array.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::{Device, Tensor};
+    /// use ndarray::array;
+    /// let x = Tensor::from_nested([[1, 2], [3, 4]], &Device::cpu())?;
+    /// assert_eq!(x.transpose(0, 1)?.to_ndarray::<i32>()?, array![[1, 3], [2, 4]].into_dyn());
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -165,7 +178,7 @@ impl Tensor {
         if !in_memory_order.is_contiguous() || self.is_empty() {
             return ArrayD::from_shape_vec(self.shape(), self.elements(op)?).map_err(wrong_shape);
         }
-        // An axis of size 1 may have any stride, also one that `ndarray` cannot take.
+        // An axis of size 1 may have any stride, even one that `ndarray` rejects.
         let largest = isize::MAX.unsigned_abs();
         let strides = self.strides().iter().map(|&stride| stride.unsigned_abs().min(largest));
         let strides = IxDyn(&strides.collect::<Vec<_>>());

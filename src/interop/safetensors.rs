@@ -1,8 +1,11 @@
-//! Safetensors: files of named tensors of mixed dtypes, as models are published in.
+//! Safetensors: files of named tensors, the format in which many models are published.
 //!
-//! All dtypes but `c128` can be saved, since the format has no name for it. The 8-bit and smaller floats of the format are
-//! refused by name. Files from strangers are safe to open: the header is checked against the file before anything is
-//! allocated. A file that is saved appears complete or not at all.
+//! All dtypes except `c128`, which the format lacks, can be saved. Floats of 8 bits or fewer, which the format has and
+//! bitlane lacks, are rejected with an error that names the tensor. Untrusted files are safe to open: the header is
+//! checked against the file before tensors are allocated. Saving is atomic: a reader never sees a partially written
+//! file.
+//!
+//! # Examples
 //!
 //! ```
 //! use bitlane::{Device, Tensor, bf16, safetensors};
@@ -30,7 +33,7 @@ use crate::{DType, Device, Result, Tensor};
 
 const OP: &str = "safetensors";
 
-/// The dtypes that both have.
+/// The dtypes that bitlane and the format have in common.
 const DTYPES: [(DType, Dtype); 14] = [
     (DType::Bool, Dtype::BOOL),
     (DType::U8, Dtype::U8),
@@ -60,8 +63,8 @@ const DTYPES: [(DType, Dtype); 14] = [
 ///
 /// # Errors
 ///
-/// [`Error::File`](crate::Error::File) if the file cannot be read, is broken or holds a dtype that bitlane has not, and
-/// as for [`Tensor::from_bytes`].
+/// [`Error::File`](crate::Error::File) if the file cannot be read, is malformed or contains a dtype that bitlane lacks,
+/// and as for [`Tensor::from_bytes`].
 pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<BTreeMap<String, Tensor>> {
     let path = path.as_ref();
     let loaded = open(OP, path).and_then(|(file, len)| {
@@ -71,12 +74,24 @@ pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<BTreeMap<String, 
     in_file(path, loaded)
 }
 
-/// Saves tensors under names. Waits for the device.
+/// Saves named tensors to a file. Waits for the device.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{Device, Tensor, safetensors};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("model.safetensors");
+/// let bias = Tensor::from_nested([0.5f32, -0.5], &Device::cpu())?;
+/// safetensors::save(&path, [("bias", &bias)])?;
+/// assert!(safetensors::load(&path, &Device::cpu())?["bias"].bits_equal(&bias)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
-/// [`Error::File`](crate::Error::File) if the file cannot be written (whatever was there is then still there), for `c128`
-/// and for a name that is given twice; as for [`Tensor::to_bytes`].
+/// [`Error::File`](crate::Error::File) if the file cannot be written, if a tensor is `c128`, or if two tensors have the
+/// same name, and as for [`Tensor::to_bytes`]. On error an existing file is unchanged.
 pub fn save<N: AsRef<str>, T: Borrow<Tensor>>(
     path: impl AsRef<Path>,
     tensors: impl IntoIterator<Item = (N, T)>,
@@ -88,7 +103,7 @@ pub fn save<N: AsRef<str>, T: Borrow<Tensor>>(
     in_file(path, saved)
 }
 
-/// Reads all tensors of a file that is in memory already.
+/// Loads all tensors from the contents of a file.
 ///
 /// # Examples
 ///
@@ -125,7 +140,17 @@ pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<BTreeMap<String, Tens
     Ok(tensors)
 }
 
-/// The content of a file with these tensors. Waits for the device.
+/// Returns the contents of a file with these named tensors. Waits for the device.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{Complex, Device, ErrorKind, Tensor, safetensors};
+/// let x = Tensor::from_nested([Complex::new(1.0f64, 2.0)], &Device::cpu())?;
+/// let error = safetensors::to_bytes([("x", &x)]).unwrap_err(); // the format has no c128
+/// assert_eq!(error.kind(), ErrorKind::File);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -1,7 +1,8 @@
-//! serde: tensors, dtypes and rulebooks in whatever format serde has, to the bit.
+//! serde: lossless serialisation of tensors, dtypes and rulebooks.
 //!
-//! A tensor is written as its dtype, its shape and its elements in row-major order. The elements are little-endian bytes, and in
-//! formats that people read, such as JSON, those bytes in hexadecimal: numbers there would lose infinities, NaNs and digits.
+//! A tensor is serialised as its dtype, its shape and its elements in row-major order. The elements are little-endian
+//! bytes; human-readable formats such as JSON hold them as hexadecimal digits, because their numbers cannot represent
+//! infinities, NaNs and all digits.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,11 +15,11 @@ use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::swap_bytes;
 use crate::{DType, Device, Rules, Tensor};
 
-/// Most bytes that are set aside on the word of a format, before they have been read.
+/// The maximum number of bytes to allocate in advance for a length that the input claims.
 const TRUSTED: usize = 1 << 16;
 
 impl Serialize for Tensor {
-    /// Waits for the device.
+    /// Serialises the elements. Waits for the device.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut data = self.to_bytes().map_err(S::Error::custom)?;
         if cfg!(target_endian = "big") {
@@ -30,7 +31,7 @@ impl Serialize for Tensor {
 }
 
 impl<'de> Deserialize<'de> for Tensor {
-    /// Gives a tensor of the CPU, which [`Tensor::to_device`] takes elsewhere.
+    /// Creates a tensor on the CPU. [`Tensor::to_device`] copies it to another device.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Written { dtype, shape, data: Bytes(mut data) } = Written::deserialize(deserializer)?;
         if cfg!(target_endian = "big") {
@@ -40,7 +41,7 @@ impl<'de> Deserialize<'de> for Tensor {
     }
 }
 
-/// A tensor as it is written.
+/// The serialised form of a tensor.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Tensor")]
 struct Written<'a> {
@@ -100,7 +101,7 @@ impl<'de> Visitor<'de> for BytesVisitor {
         Ok(bytes)
     }
 
-    // Some formats know no bytes, only sequences of numbers.
+    // Some formats have no byte strings, only sequences of numbers.
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
         let mut bytes = Vec::with_capacity(sequence.size_hint().unwrap_or(0).min(TRUSTED));
         while let Some(byte) = sequence.next_element()? {
@@ -118,7 +119,7 @@ impl fmt::Display for Hexadecimal<'_> {
     }
 }
 
-/// Writes and reads a type by the name that it prints and parses.
+/// Serialises a type as its name, and deserialises it by parsing the name.
 macro_rules! by_name {
     ($($named:ty)*) => {$(
         impl Serialize for $named {

@@ -1,36 +1,36 @@
-//! The remainder of a division that is cut off towards zero, with the sign of the dividend. It is exact.
+//! The remainder of a division truncated towards zero, with the sign of the dividend. It is exact.
 //!
-//! One step is enough while the quotient is small, and has no branch: a loop over numbers of which none
-//! [`is_far_f32`] or [`is_far_f64`] may use the step alone, and becomes vector code.
+//! While the quotient is small, a single step without branches suffices. A loop over numbers for which [`is_far_f32`]
+//! or [`is_far_f64`] is false can use that step alone, and is vectorised.
 
 use super::parts::{ROUND, flip, select, upper};
 
-/// A quotient below this is rounded to an integer whose product with an f32 has at most 53 bits.
+/// The bound on the quotient for f32: an integer up to this bound times an f32 has at most 53 bits.
 const FAR_F32: f64 = 268_435_456.0; // 2^28
 
-/// A quotient below this is rounded to an integer whose products with both halves of an f64 are exact.
+/// The bound on the quotient for f64: an integer up to this bound has exact products with both halves of an f64.
 const FAR_F64: f64 = 16_777_216.0; // 2^24
 
-/// Whether x / y is too large for [`fmod_step_f32`].
+/// Returns `true` if x / y is too large for [`fmod_step_f32`].
 #[inline(always)]
 pub(crate) fn is_far_f32(x: f32, y: f32) -> bool {
     is_far(f64::from(x), f64::from(y), FAR_F32)
 }
 
-/// Whether x / y is too large for [`fmod_step_f64`].
+/// Returns `true` if x / y is too large for [`fmod_step_f64`].
 #[inline(always)]
 pub(crate) fn is_far_f64(x: f64, y: f64) -> bool {
     is_far(x, y, FAR_F64)
 }
 
-/// fmod of numbers that are not far apart.
+/// fmod of numbers for which [`is_far_f32`] is false.
 #[inline(always)]
 pub(crate) fn fmod_step_f32(x: f32, y: f32) -> f32 {
     let (x, y) = (f64::from(x), f64::from(y));
     fmod_cases(x, y, step_f32(x.abs(), y.abs())) as f32
 }
 
-/// fmod of numbers that are not far apart.
+/// fmod of numbers for which [`is_far_f64`] is false.
 #[inline(always)]
 pub(crate) fn fmod_step_f64(x: f64, y: f64) -> f64 {
     fmod_cases(x, y, step_f64(x.abs(), y.abs()))
@@ -61,13 +61,14 @@ fn fmod_far_f64(x: f64, y: f64) -> f64 {
     flip(long_division(x.abs(), y.abs(), FAR_F64, step_f64), x)
 }
 
-/// Not so where the result is no number: that needs no division.
+/// Returns `false` if the result is NaN, which needs no division.
 #[inline(always)]
 fn is_far(x: f64, y: f64, limit: f64) -> bool {
     (x.abs() < f64::INFINITY) & (y != 0.0) & (x.abs() >= y.abs() * limit)
 }
 
-/// As on paper: the divisor is moved to the left as far as it goes, then back place by place.
+/// Long division: the divisor is multiplied by `place` as long as it does not exceed `x`, then divided again step by
+/// step.
 #[inline(always)]
 fn long_division(x: f64, y: f64, place: f64, step: impl Fn(f64, f64) -> f64) -> f64 {
     let mut divisor = y;
@@ -82,17 +83,17 @@ fn long_division(x: f64, y: f64, place: f64, step: impl Fn(f64, f64) -> f64) -> 
     rest
 }
 
-/// x mod y for positive numbers. The quotient is rounded to nearest, so the difference may be negative.
+/// x mod y for positive f32 values. The quotient is rounded to nearest, so the difference may be negative.
 #[inline(always)]
 fn step_f32(x: f64, y: f64) -> f64 {
     let quotient = (x / y + ROUND) - ROUND;
     reduced(x, y, x - quotient * y)
 }
 
-/// As [`step_f32`].
+/// x mod y for positive f64 values, like [`step_f32`].
 #[inline(always)]
 fn step_f64(x: f64, y: f64) -> f64 {
-    // The rounded quotient may make a product above x, and so above the largest number.
+    // If the quotient is rounded up, its product with y exceeds x and might overflow.
     let large = x > 1e300;
     let scale = select(large, 0.25, 1.0);
     let (x, y) = (x * scale, y * scale);
@@ -108,7 +109,7 @@ fn reduced(x: f64, y: f64, difference: f64) -> f64 {
     select(x < y, x, rest)
 }
 
-/// fmod, given the remainder of |x| and |y|.
+/// Handles the special cases of fmod. `rest` is the remainder of |x| and |y|.
 #[inline(always)]
 fn fmod_cases(x: f64, y: f64, rest: f64) -> f64 {
     let undefined = (x.abs() == f64::INFINITY) | (y == 0.0) | x.is_nan() | y.is_nan();

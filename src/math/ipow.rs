@@ -1,19 +1,19 @@
-//! Powers of integers, which wrap.
+//! Integer powers, which wrap.
 
 use super::parts::select;
 
-/// Integers that have powers.
+/// Integer types with a power function.
 pub(crate) trait Power: Copy {
-    /// `self`^`exponent` modulo 2^bits. Where the exponent is negative, what division cut off towards zero
-    /// makes of the reciprocal: 1 for base 1, 1 or -1 for base -1, else 0.
+    /// Returns `self`^`exponent` modulo 2^bits. If the exponent is negative, the result is the reciprocal truncated
+    /// towards zero: 1 for base 1, 1 or -1 for base -1, and 0 otherwise.
     fn power(self, exponent: Self) -> Self;
 }
 
 macro_rules! powers {
     ($($signed:ty, $unsigned:ty;)*) => {$(
         impl Power for $unsigned {
-            /// By squaring, a step for each bit of the exponent whether it is set or not: a loop over elements
-            /// has the same steps for all, and so becomes vector code.
+            /// Computes the power by repeated squaring, with one step per bit of the exponent whether it is set or not.
+            /// All elements take the same steps, so that a loop over them is vectorised.
             #[inline(always)]
             fn power(self, exponent: Self) -> Self {
                 let (mut result, mut square) = (1, self);
@@ -30,7 +30,7 @@ macro_rules! powers {
             #[inline(always)]
             fn power(self, exponent: Self) -> Self {
                 let power = (self as $unsigned).power(exponent as $unsigned) as $signed;
-                // The lowest bit of the exponent says which sign -1 has.
+                // The power of -1 is -1 if the exponent is odd.
                 let reciprocal = select(self == 1, 1, 0);
                 let of_minus_one = select(exponent & 1 == 1, -1, 1);
                 let reciprocal = select(self == -1, of_minus_one, reciprocal);

@@ -1,17 +1,17 @@
-//! The crate's own exp, log, pow, atan2, logaddexp and fmod, and powers of integers.
+//! The crate's own exp, log, pow, atan2, logaddexp and fmod, and integer powers.
 //!
-//! Each is one algorithm written twice, here and in `cuda/math.cuh`, from IEEE operations alone (no fused
-//! multiply-add, no library function) in the same order: so the bits are the same on every device. There
-//! are no branches but in the slow part of fmod, and loops over these functions become vector code.
+//! Each algorithm is implemented twice, here and in `cuda/math.cuh`, with the same IEEE operations in the same order
+//! and without fused multiply-add or library functions. The results therefore have the same bits on every device. There
+//! are no branches except in the slow path of fmod, so that loops over these functions are vectorised.
 //!
-//! - `*_f32` and `*_f64` take and give numbers of that dtype.
-//! - [`narrow`] is for f16 and bf16, or whatever else is to be rounded once: it takes numbers that an f32
-//!   can hold, and gives an f64 with the accuracy that an f32 needs and more.
+//! - `*_f32` and `*_f64` take and return numbers of that dtype.
+//! - [`narrow`] is for results that are rounded once to f16, bf16 or f32. Its functions take numbers that an f32 can
+//!   represent, and return an f64 that is accurate enough for any of these roundings.
 //!
 //! # Errors
 //!
-//! The largest that were found, in units in the last place of the result (logaddexp: of the largest of
-//! result and operands). 0.5 is the best that rounding can do.
+//! The table shows the largest errors found, in units in the last place of the result (for logaddexp, of the largest of
+//! the result and the operands). Correct rounding has an error of at most 0.5.
 //!
 //! | | f16 | bf16 | f32 | f64 |
 //! |---|---|---|---|---|
@@ -21,26 +21,32 @@
 //! | atan2 | 0.5 | 0.5 | 0.5 | 0.5059 |
 //! | logaddexp | 0.5 | 0.5 | 0.5 | 0.5014 |
 //!
-//! Found by `cargo xtask exhaustive`, which runs `tests/math/`:
+//! They were measured by `cargo xtask exhaustive`, which runs `tests/math/`, on these arguments:
 //!
 //! - exp and log of every f16 and bf16, rounded to their own dtype and to f32.
-//! - pow, atan2 and logaddexp of all 2^32 pairs of f16, and pow and atan2 of all pairs of bf16, through the operations on
-//!   tensors (`tests/exhaustive16`): every result is the nearest number, and the even one in a tie or
-//!   less than 2^-76 ulp beside one.
+//! - pow, atan2 and logaddexp of all 2^32 pairs of f16, and pow and atan2 of all pairs of bf16, through the operations
+//!   on tensors (`tests/exhaustive16`). Every result is the nearest number, or the even one if the exact result is a
+//!   tie or less than 2^-76 ulp from one.
 //! - f32: 10^8 random arguments, 10^5 hard ones (near 1, subnormal, huge, with results that are exact or
 //!   halfway between two numbers), and 10^5 whose results are within 2^-11 of halfway.
 //! - f64: 10^7 random arguments and 10^5 hard ones.
 //!
-//! The measure is a double-double implementation that shares nothing with this one. It was compared with 10^5
-//! values of mpmath, and is at most 2^-94 off; the test itself has 2500 of them. fmod and powers of integers
-//! are exact.
+//! The reference is an independent double-double implementation. It was compared with 10^5 values of mpmath, and its
+//! error is at most 2^-94; the test includes 2500 of these values. fmod and integer powers are exact.
 //!
 //! # Cost
 //!
-//! On CUDA, sm_80 by NVRTC 12.9: no function uses local memory, and none spills. A result of f32 takes this
-//! many instructions of the f64 pipe (conversions included) and a kernel around it this many registers:
-//! exp 20 and 16, log 20 and 18, pow 46 and 22, logaddexp 45 and 26, atan2 54 and 29. In f64: exp 38 and 18,
-//! log 50 and 28, pow 116 and 28, logaddexp 139 and 32, atan2 109 and 30.
+//! On CUDA, compiled for sm_80 by NVRTC 12.9, no function uses local memory, and none spills. The table shows the
+//! number of instructions of the f64 pipe, including conversions, per result, and the number of registers of a kernel
+//! around the function.
+//!
+//! | | f32: instructions | registers | f64: instructions | registers |
+//! |---|---|---|---|---|
+//! | exp | 20 | 16 | 38 | 18 |
+//! | log | 20 | 18 | 50 | 28 |
+//! | pow | 46 | 22 | 116 | 28 |
+//! | logaddexp | 45 | 26 | 139 | 32 |
+//! | atan2 | 54 | 29 | 109 | 30 |
 
 mod fmod;
 mod ipow;

@@ -1,15 +1,15 @@
 //! exp, log, pow, atan2 and logaddexp for results that are rounded to f32, f16 or bf16.
 //!
-//! The arguments are numbers of f32 in an f64. The results are an f64 that the caller rounds once: their
-//! relative error is far below what that rounding adds, and where they are too large or too small for the
-//! narrow format they still round to infinity and 0.
+//! The arguments are f64 values that an f32 can represent. The caller rounds the result, an f64, once. Its relative
+//! error is far below that of this rounding, and a result that is too large or too small for the narrow format still
+//! rounds to infinity or 0.
 
 use super::parts::{
     Parity, ROUND, Split, Triangle, flip, limited, log_cases, logaddexp_cases, pow_cases, select,
 };
 use super::tables::{ATAN, EXP, HALF_PI_HI, LN2, LOG2_E, PI_HI};
 
-/// A power of two outside every narrow format, and inside that of f64.
+/// An exponent of 2 that is outside the range of every narrow format, but inside that of f64.
 const LIMIT: f64 = 512.0;
 
 /// e^x.
@@ -27,16 +27,16 @@ pub(crate) fn log(x: f64) -> f64 {
 /// x^y.
 #[inline(always)]
 pub(crate) fn pow(x: f64, y: f64) -> f64 {
-    // With an exponent of this size all powers but those of 1 are out of range: infinity is no special case.
+    // An exponent of this size takes every power out of range except that of 1, so infinity needs no special case.
     const LARGE: f64 = 1_099_511_627_776.0; // 2^40
     let exponent = limited(y, LARGE);
     pow_cases(x, y, parity(exponent), settle(exp2(exponent * log2(x.abs()))))
 }
 
-/// Of a number up to 2^40.
+/// Returns the parity of a number of magnitude up to 2^40.
 #[inline(always)]
 fn parity(x: f64) -> Parity {
-    const UNIT: f64 = 4_503_599_627_370_496.0; // 2^52: from here on the last bit of a number counts units
+    const UNIT: f64 = 4_503_599_627_370_496.0; // 2^52: from here on, the last bit of a number has the value 1
     let rounded = x.abs() + UNIT;
     let integer = rounded - UNIT == x.abs();
     Parity { integer, odd: integer & (rounded.to_bits() & 1 == 1) }
@@ -49,7 +49,7 @@ pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
     let small = select(x > y, y, x);
     let ratio = exp2((small - large) * LOG2_E);
     let sum = 1.0 + ratio;
-    // What the sum has lost of a small ratio is a part of the logarithm as it is.
+    // The part of a small ratio that rounding the sum has lost is added to the logarithm directly.
     let log = log2(sum) * LN2 + (ratio - (sum - 1.0));
     logaddexp_cases(x, y, large + log)
 }
@@ -59,9 +59,9 @@ pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
 pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     let triangle = Triangle::of(y, x);
     let short = triangle.short;
-    // Beside this number every other is nothing, as beside infinity, but it can be multiplied by 0.
+    // Relative to this number every narrow number is negligible, as relative to infinity, but 0 times it is 0.
     let long = select(triangle.long == f64::INFINITY, 1e300, triangle.long);
-    // The nearest angle of the table; then the rest, from the tangent of a difference.
+    // The nearest angle of the table, plus the rest, from the formula for the tangent of a difference.
     let shifted = f64::from(short as f32 / long as f32) * 64.0 + ROUND;
     let near = (shifted - ROUND) * (1.0 / 64.0);
     let row = &ATAN[(shifted.to_bits() as usize & 127).min(64)];
@@ -72,14 +72,16 @@ pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     flip(triangle.axis(HALF_PI_HI, PI_HI) + triangle.turn(angle), y)
 }
 
-/// 2^t, which out of range stays outside the narrow formats. NaN stays NaN.
+/// 2^t, with t clamped to ±[`LIMIT`], so that a result out of range is still out of range of the narrow formats. NaN
+/// stays NaN.
 #[inline(always)]
 fn exp2(t: f64) -> f64 {
     let t = limited(t, LIMIT);
     let shifted = t * 128.0 + ROUND;
     let steps = shifted.to_bits();
     let r = (t - (shifted - ROUND) * (1.0 / 128.0)) * LN2;
-    // Whole powers of two go into the exponent: 128 steps each, so 7 bits of the count are below it.
+    // There are 128 steps per power of two, so the lowest 7 bits of the count index the table and the others are the
+    // exponent.
     let near = EXP[steps as usize & 127][0].wrapping_add((steps & !127) << 45);
     let near = f64::from_bits(near);
     near + near * (r + r * r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0))))
@@ -94,10 +96,10 @@ fn log2(x: f64) -> f64 {
     (exponent + f64::from_bits(row[3])) + (r + r * r * series) * LOG2_E
 }
 
-/// The nearest number of 29 bits, if it is so near that the power may be that number exactly.
+/// Rounds to the nearest number of 29 bits if that is so close that it may be the exact power.
 ///
-/// Powers that lie halfway between two numbers of a narrow format have so few bits, and only as they
-/// are will they be rounded to the even one.
+/// A power that is halfway between two numbers of a narrow format has no more than 29 bits. It must be exact, or
+/// rounding would not choose the even number.
 #[inline(always)]
 fn settle(power: f64) -> f64 {
     const BELOW: u64 = (1 << 24) - 1;

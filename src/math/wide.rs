@@ -1,7 +1,7 @@
 //! exp, log, pow, atan2 and logaddexp of f64.
 //!
-//! A double cannot hold what lies on the way to a rounded result, so that is kept as a sum of two. No
-//! product needs a fused multiply-add to be exact: factors are cut to so few bits that it is.
+//! Intermediate values need more precision than an f64 has, so they are kept as unevaluated sums of two f64. Exact
+//! products need no fused multiply-add, because their factors are truncated to few enough bits.
 
 use super::parts::{
     Parity, ROUND, Split, Triangle, flip, limited, log_cases, logaddexp_cases, pow_cases, select,
@@ -11,7 +11,7 @@ use super::tables::{
     ATAN, EXP, HALF_PI_HI, HALF_PI_LO, LN2_HI, LN2_LO, PI_HI, PI_LO, STEP_HI, STEP_LO, STEPS,
 };
 
-/// Of a larger number, e^x is infinity, and of its negative 0.
+/// e^x overflows above this number, and underflows to 0 below its negative.
 const LIMIT: f64 = 800.0;
 
 /// e^x.
@@ -29,7 +29,7 @@ pub(crate) fn log(x: f64) -> f64 {
 /// x^y.
 #[inline(always)]
 pub(crate) fn pow(x: f64, y: f64) -> f64 {
-    // With an exponent of this size all powers but those of 1 are out of range: infinity is no special case.
+    // An exponent of this size takes every power out of range except that of 1, so infinity needs no special case.
     const LARGE: f64 = 36_893_488_147_419_103_232.0; // 2^65
     let exponent = limited(y, LARGE);
     let (log, rest) = log_sum(x.abs());
@@ -40,10 +40,10 @@ pub(crate) fn pow(x: f64, y: f64) -> f64 {
     pow_cases(x, y, parity(y.abs()), Power::of(product, product_rest).rounded())
 }
 
-/// Of a number that is not negative.
+/// Returns the parity of a number that is not negative.
 #[inline(always)]
 fn parity(x: f64) -> Parity {
-    const UNIT: f64 = 4_503_599_627_370_496.0; // 2^52: from here on all numbers are integers
+    const UNIT: f64 = 4_503_599_627_370_496.0; // 2^52: from here on, all numbers are integers
     let is_integer = |x: f64| (x >= UNIT) | ((x + UNIT) - UNIT == x);
     Parity { integer: is_integer(x), odd: is_integer(x) & !is_integer(x * 0.5) }
 }
@@ -69,7 +69,7 @@ pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     let triangle = Triangle::of(y, x);
     let quotient = triangle.short / triangle.long;
     let (angle, rest) = atan_sum(triangle.short, triangle.long, quotient);
-    // The angle is its tangent then; the quotient is right where parts of it would underflow.
+    // A tiny angle equals its tangent. The quotient is used directly, because parts of the sum might underflow.
     let tiny = quotient < 5e-20;
     let angle = triangle.turn(select(tiny, quotient, angle));
     let rest = triangle.turn(select(tiny, 0.0, rest));
@@ -79,7 +79,7 @@ pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     flip(sum + (sum_rest + (triangle.axis(HALF_PI_LO, PI_LO) + rest)), y)
 }
 
-/// A sum and its rounding error.
+/// Returns a sum and its rounding error.
 #[inline(always)]
 fn add(x: f64, y: f64) -> (f64, f64) {
     let sum = x + y;
@@ -87,7 +87,7 @@ fn add(x: f64, y: f64) -> (f64, f64) {
     (sum, (x - (sum - y_seen)) + (y - y_seen))
 }
 
-/// e to some power: `near` + `rest` times 2^(`exponent` - 8192), `near` close to [1, 2).
+/// A power of e: (`near` + `rest`) * 2^(`exponent` - 8192), with `near` in or close to [1, 2).
 struct Power {
     near: f64,
     rest: f64,
@@ -95,10 +95,10 @@ struct Power {
 }
 
 impl Power {
-    /// e^(x + rest), the rest below a millionth of x. NaN stays NaN.
+    /// Computes e^(x + rest), where the rest is below a millionth of x. NaN stays NaN.
     #[inline(always)]
     fn of(x: f64, rest: f64) -> Power {
-        // The count of steps is made positive: exponents from -8192 on become shifts and sums of unsigned numbers.
+        // The number of steps is made positive, so that exponents from -8192 up can be handled as unsigned integers.
         const ROUND_UP: f64 = ROUND + 1_048_576.0; // 2^20
         let rest = select(x.abs() > LIMIT, 0.0, rest);
         let x = limited(x, LIMIT);
@@ -118,13 +118,13 @@ impl Power {
         Power { near, rest: (table - near) + added, exponent: (count & ((1 << 22) - 1)) >> 7 }
     }
 
-    /// Rounded once, also where the result is subnormal.
+    /// Returns the power, rounded once even if it is subnormal.
     #[inline(always)]
     fn rounded(&self) -> f64 {
         const SMALLEST: u64 = 8192 - 1022;
         let subnormal =
             (self.exponent < SMALLEST) | ((self.exponent == SMALLEST) & (self.near < 1.0));
-        // Beside this power of two, the last place of a sum is the last place of a scaled subnormal.
+        // Added to this power of two, a number is rounded at the last place that the scaled subnormal result has.
         let ruler = f64::from_bits(8193u64.wrapping_sub(self.exponent) << 52);
         let ruler = select(subnormal, ruler, 0.0);
         let sum = ruler + self.near;
@@ -132,7 +132,7 @@ impl Power {
         self.scale((sum + sum_rest) - ruler)
     }
 
-    /// `x` times the power of two, in two steps since that may be out of range.
+    /// Returns `x` times the power of two, in two steps, because the power itself may be out of range.
     #[inline(always)]
     fn scale(&self, x: f64) -> f64 {
         let half = self.exponent >> 1;
@@ -150,7 +150,7 @@ fn log_sum(x: f64) -> (f64, f64) {
     let exponent = select(subnormal, exponent - 54.0, exponent);
     let [inverse, log_hi, log_lo, _] = row.map(f64::from_bits);
     // r = significand * inverse - 1 as a sum of two, of which the first has at most 25 bits and an exact square. Its
-    // factor is rounded, not cut: near 1 it must be 1.
+    // factor is rounded and not truncated, because near 1 it must be 1.
     let significand_upper =
         f64::from_bits(significand.to_bits().wrapping_add(0x8000_0000) & !0xffff_ffff);
     let r_upper = significand_upper * inverse - 1.0;
@@ -179,11 +179,11 @@ fn log_sum(x: f64) -> (f64, f64) {
 fn atan_sum(short: f64, long: f64, quotient: f64) -> (f64, f64) {
     const SMALL: f64 = f64::from_bits((1023 - 600) << 52); // 2^-600
     const LARGE: f64 = f64::from_bits((1023 + 600) << 52); // 2^600
-    // Kept away from overflow and underflow; a short side that is lost makes a tiny quotient.
+    // Scaling avoids overflow and underflow. If it loses the short leg, the quotient is tiny.
     let scale = select(long > 1e150, SMALL, 1.0);
     let scale = select(long < 1e-150, LARGE, scale);
     let (short, long) = (short * scale, long * scale);
-    // The nearest angle of the table; then the rest, from the tangent of a difference.
+    // The nearest angle of the table, plus the rest, from the formula for the tangent of a difference.
     let shifted = quotient * 64.0 + ROUND;
     let near = (shifted - ROUND) * (1.0 / 64.0);
     let row = &ATAN[(shifted.to_bits() as usize & 127).min(64)];
@@ -194,7 +194,7 @@ fn atan_sum(short: f64, long: f64, quotient: f64) -> (f64, f64) {
     let across_rest = (across_upper - across) - near * long_lower;
     let along = long + near * short_upper;
     let along_rest = ((long - along) + near * short_upper) + near * short_lower;
-    // The first 26 bits of across / along, whose products are exact, and the rest.
+    // across / along as the sum of its first 26 bits, whose products are exact, and the rest.
     let inverse = 1.0 / along;
     let t_upper = upper(across * inverse);
     let along_upper = upper(along);

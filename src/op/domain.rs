@@ -2,7 +2,7 @@
 
 use crate::DType;
 
-/// Expands to `Some($value)` if dtypes of the class are in the domain, else to `None`.
+/// Expands to `Some($value)` if dtypes of the class are in the domain, and to `None` otherwise.
 #[rustfmt::skip] // a table
 macro_rules! in_domain {
     (All $class:ident $value:expr) => { Some($value) };

@@ -5,9 +5,9 @@ use crate::{Device, Result, Tensor};
 
 /// # Views with at least a given rank
 ///
-/// Nothing is copied, and higher ranks stay as they are.
+/// These methods copy nothing. A tensor that already has the rank is returned unchanged.
 impl Tensor {
-    /// A tensor without dimensions becomes `[1]`.
+    /// Returns a view with at least one dimension: shape `[]` becomes `[1]`.
     ///
     /// # Examples
     ///
@@ -21,7 +21,7 @@ impl Tensor {
         self.with_unit_axes(1, |_| 0)
     }
 
-    /// `[]` becomes `[1, 1]`, and `[n]` becomes `[1, n]`.
+    /// Returns a view with at least two dimensions: shape `[]` becomes `[1, 1]`, and `[n]` becomes `[1, n]`.
     ///
     /// # Examples
     ///
@@ -36,7 +36,8 @@ impl Tensor {
         self.with_unit_axes(2, |_| 0)
     }
 
-    /// `[]` becomes `[1, 1, 1]`, `[n]` becomes `[1, n, 1]`, and `[m, n]` becomes `[m, n, 1]`.
+    /// Returns a view with at least three dimensions: shape `[]` becomes `[1, 1, 1]`, `[n]` becomes `[1, n, 1]`, and
+    /// `[m, n]` becomes `[m, n, 1]`.
     ///
     /// # Examples
     ///
@@ -47,7 +48,7 @@ impl Tensor {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn atleast_3d(&self) -> Tensor {
-        // The first dimension added goes in front of a vector, all others behind.
+        // A vector gets its first new dimension in front; all other dimensions are appended.
         self.with_unit_axes(3, |rank| if rank == 1 { 0 } else { rank })
     }
 
@@ -62,11 +63,11 @@ impl Tensor {
 
 macro_rules! atleast_of_many {
     ($($name:ident $example:literal;)*) => {$(
-        #[doc = concat!("[`Tensor::", stringify!($name), "`] of each operand, in order.")]
+        #[doc = concat!("Applies [`Tensor::", stringify!($name), "`] to each operand, in order.")]
         ///
-        /// Numbers become tensors first: integers `i64`, floats `f32`, bools `bool`, complex numbers
-        /// `c64`, on the device of the first tensor, or else on [`Device::best`]. Operands of
-        /// different types are given as [`Operand`]s.
+        /// A number becomes a tensor of the dtype that [`Scalar::dtype`](crate::Scalar::dtype) returns, and an array a
+        /// tensor of its own dtype. They are created on the device of the first tensor or, if no operand is a tensor,
+        /// on [`Device::best`]. Convert operands of different types to [`Operand`] to pass them together.
         ///
         /// # Examples
         ///
@@ -81,8 +82,9 @@ macro_rules! atleast_of_many {
         ///
         /// # Errors
         ///
-        /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) for numbers, or what
-        /// [`Device::best`] says.
+        /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the tensor for a number or an array cannot be
+        /// allocated, [`Error::InvalidShape`](crate::Error::InvalidShape) if an array has a rank above 8, and the errors
+        /// of [`Device::best`].
         pub fn $name<'a, O: Into<Operand<'a>>>(
             operands: impl IntoIterator<Item = O>,
         ) -> Result<Vec<Tensor>> {
@@ -106,7 +108,7 @@ fn each(operands: Vec<Operand<'_>>, view: fn(&Tensor) -> Tensor) -> Result<Vec<T
             views.push(view(tensor));
             continue;
         }
-        // The best device is looked for only if something has to be put there.
+        // `Device::best` is only called if an operand has to be uploaded.
         let device = match &device {
             Some(device) => device,
             None => device.insert(Device::best()?),

@@ -1,4 +1,4 @@
-//! The long form behind every binary operation.
+//! The builder behind every binary operation.
 
 #[cfg(doc)]
 use crate::Error;
@@ -8,8 +8,9 @@ use crate::operand::Operand;
 use crate::promote::Rules;
 use crate::{Result, Tensor};
 
-/// A binary operation before it runs: choose the rulebook, a destination and a mask, then
-/// [`run`](Binary::run) it.
+/// A binary operation that has not run yet, created by [`binary`].
+///
+/// Optionally choose a rulebook, a destination and a mask, then [`run`](Binary::run) it.
 ///
 /// # Examples
 ///
@@ -34,7 +35,19 @@ pub struct Binary<'a> {
     target: Target<'a>,
 }
 
-/// Prepares an operation on two operands; see [`Binary`].
+/// Prepares an operation on two operands, to be completed and run with the methods of [`Binary`].
+///
+/// The operands must not both be numbers.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{BinaryOp, Device, Tensor, binary};
+/// let x = Tensor::from_nested([1, 2, 3], &Device::cpu())?;
+/// let differences = binary(BinaryOp::Subtract, 10, &x).run()?;
+/// assert_eq!(differences.to_vec::<i32>()?, [9, 8, 7]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
 pub fn binary<'a>(
     op: BinaryOp,
     lhs: impl Into<Operand<'a>>,
@@ -50,19 +63,33 @@ pub fn binary<'a>(
 }
 
 impl<'a> Binary<'a> {
-    /// Promotes by this rulebook instead of Paddle's.
+    /// Promotes the operands by this rulebook. The default is [`Rules::Paddle`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{BinaryOp, DType, Device, Rules, Tensor, binary};
+    /// # let device = Device::cpu();
+    /// let x = Tensor::from_nested([1i32, 2], &device)?;
+    /// let y = Tensor::from_nested([0.5f32, 0.5], &device)?;
+    /// assert!(binary(BinaryOp::Add, &x, &y).run().is_err()); // Paddle does not mix integers with floats
+    /// let sum = binary(BinaryOp::Add, &x, &y).rules(Rules::NumPy).run()?;
+    /// assert_eq!(sum.dtype(), DType::F64);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     pub fn rules(self, rules: Rules) -> Self {
         Binary { rules, ..self }
     }
 
-    /// Writes to this tensor instead of a new one. It keeps its dtype and shape: the result must
-    /// have that shape and a dtype of the same category or a lower one. It may be any view, and
-    /// may share storage with the operands.
+    /// Writes the result to this tensor, the destination, instead of to a new one.
+    ///
+    /// The destination keeps its dtype and shape: the result must have that shape, and a dtype of the same or a lower
+    /// category. The destination may be a view, and may share storage with the operands.
+    ///
+    /// The result is computed in its own dtype and then converted as [`Tensor::cast`] converts it. In a destination of
+    /// a narrower dtype of the same category, integers therefore wrap and floats are rounded.
     ///
     /// # Examples
-    ///
-    /// The result is computed in its own dtype and then converted as [`Tensor::cast`] does. So in a destination of
-    /// a narrower dtype of the same category integers wrap and floats are rounded:
     ///
     /// ```
     /// # use bitlane::{BinaryOp, DType, Device, Tensor, binary};
@@ -82,24 +109,53 @@ impl<'a> Binary<'a> {
         Binary { target: Target { out: Some(out), ..self.target }, ..self }
     }
 
-    /// Writes only where the mask, a bool tensor that broadcasts to the result, is true. Needs an
-    /// [`out`](Binary::out), so that what is left alone is defined.
+    /// Writes only the elements for which the mask is true.
+    ///
+    /// The mask is a `bool` tensor, which is broadcast to the shape of the result. It requires a destination
+    /// ([`out`](Binary::out)), whose other elements are unchanged.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{BinaryOp, Device, Tensor, binary};
+    /// # let device = Device::cpu();
+    /// let x = Tensor::from_nested([1, 2, 3], &device)?;
+    /// let mask = Tensor::from_nested([true, false, true], &device)?;
+    /// let mut out = x.copy()?;
+    /// binary(BinaryOp::Multiply, &x, 10).out(&mut out).mask(&mask).run()?;
+    /// assert_eq!(out.to_vec::<i32>()?, [10, 2, 30]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     pub fn mask(self, mask: &'a Tensor) -> Self {
         Binary { target: Target { mask: Some(mask), ..self.target }, ..self }
     }
 
-    /// Runs the operation and gives the result: the destination if there is one, else a new tensor.
+    /// Runs the operation. Returns the destination if there is one, and a new tensor otherwise.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{BinaryOp, Device, Shift, Tensor, binary};
+    /// let x = Tensor::from_nested([1u32, 2, 3], &Device::cpu())?;
+    /// let shifted = binary(BinaryOp::LeftShift(Shift::Logical), &x, 4).run()?;
+    /// assert_eq!(shifted.to_vec::<u32>()?, [16, 32, 48]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Promotion`] or [`Error::UnsupportedDType`] if the rules or the operation refuse the
-    /// dtypes, [`Error::Broadcast`] if the shapes do not fit, [`Error::ScalarOverflow`] for a number
-    /// that does not fit, [`Error::DeviceMismatch`] for operands on different devices, and for the
-    /// destination [`Error::InplaceShape`], [`Error::InplaceDtype`],
-    /// [`Error::OverlappingDestination`]; [`Error::InvalidArgument`] for two numbers, or for a mask
-    /// that is not bool or has no destination; [`Error::InvalidShape`] or [`Error::OutOfMemory`] for
-    /// a result that is too large; and on CUDA [`Error::Compile`] or [`Error::Driver`]. The
-    /// destination is then as it was.
+    /// - [`Error::Promotion`] if the rulebook has no common dtype for the operands, [`Error::UnsupportedDType`] if the
+    ///   operation is not defined for that dtype.
+    /// - [`Error::Broadcast`] if the shapes of the operands, or of the mask and the result, do not broadcast.
+    /// - [`Error::ScalarOverflow`] if an integer operand does not fit the integer dtype of the computation.
+    /// - [`Error::DeviceMismatch`] if the operands, the destination and the mask are not on the same device.
+    /// - [`Error::InplaceShape`], [`Error::InplaceDtype`] or [`Error::OverlappingDestination`] if the destination
+    ///   cannot hold the result.
+    /// - [`Error::InvalidArgument`] if both operands are numbers, or if a mask is not `bool` or has no destination.
+    /// - [`Error::InvalidShape`] or [`Error::OutOfMemory`] if the result is too large.
+    /// - On CUDA, [`Error::Compile`] or [`Error::Driver`].
+    ///
+    /// On error the destination is unchanged.
     pub fn run(self) -> Result<Tensor> {
         let Binary { op, lhs, rhs, rules, target } = self;
         if let Some(result) = short::run(op, &lhs, &rhs, rules, target) {

@@ -1,17 +1,19 @@
-//! Extremes and truths over dimensions.
+//! `max`, `min`, `any` and `all`.
 
 use super::sums::Reduce;
 #[cfg(doc)]
 use crate::Error;
 use crate::{Result, Tensor};
 
-/// # Extremes and truths over dimensions
+/// # Maximum, minimum, any and all
 ///
-/// The dimensions are dropped; an empty list of axes means all of them. The result has the same bits on every device,
-/// except that the sign and payload of a NaN are free.
+/// These methods reduce the given dimensions, which the result no longer has. An empty list of axes means all of them.
+/// The result has the same bits on every device, except that the sign and payload of a NaN are unspecified.
 impl Tensor {
-    /// The largest element over some dimensions, as [`Tensor::maximum`] compares: NaN if there is one, and −0 is below
-    /// +0. Keeps the dtype.
+    /// Returns the largest elements over the given dimensions.
+    ///
+    /// Elements compare as in [`Tensor::maximum`]: the result is NaN if any element is, and −0 is less than +0. The
+    /// dtype is unchanged.
     ///
     /// # Examples
     ///
@@ -25,15 +27,16 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::UnsupportedDType`] for complex numbers, [`Error::OutOfBounds`] for an axis that the tensor does not
-    /// have, [`Error::InvalidArgument`] for one that is named twice, [`Error::InvalidShape`] if there is no element to
-    /// take the maximum of, [`Error::OutOfMemory`].
+    /// As for [`Tensor::sum`], [`Error::UnsupportedDType`] for complex dtypes, and [`Error::InvalidShape`] if there are
+    /// no elements to reduce.
     pub fn max(&self, axes: &[usize]) -> Result<Tensor> {
         Reduce::Max.run(self, axes)
     }
 
-    /// The smallest element over some dimensions, as [`Tensor::minimum`] compares: NaN if there is one, and −0 is below
-    /// +0. Keeps the dtype.
+    /// Returns the smallest elements over the given dimensions.
+    ///
+    /// Elements compare as in [`Tensor::minimum`]: the result is NaN if any element is, and −0 is less than +0. The
+    /// dtype is unchanged.
     ///
     /// # Examples
     ///
@@ -52,7 +55,9 @@ impl Tensor {
         Reduce::Min.run(self, axes)
     }
 
-    /// Whether any element over some dimensions is true, that is, not zero; a NaN is true. Of no elements, none is.
+    /// Tests whether any element over the given dimensions is true.
+    ///
+    /// Every value other than zero is true, including NaN. The result is `false` where there are no elements.
     ///
     /// # Examples
     ///
@@ -66,13 +71,14 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] for an axis that the tensor does not have, [`Error::InvalidArgument`] for one that is
-    /// named twice, [`Error::OutOfMemory`].
+    /// As for [`Tensor::sum`].
     pub fn any(&self, axes: &[usize]) -> Result<Tensor> {
         Reduce::Any.run(self, axes)
     }
 
-    /// Whether all elements over some dimensions are true, that is, not zero; a NaN is true. Of no elements, all are.
+    /// Tests whether all elements over the given dimensions are true.
+    ///
+    /// Every value other than zero is true, including NaN. The result is `true` where there are no elements.
     ///
     /// # Examples
     ///
@@ -86,7 +92,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As for [`Tensor::any`].
+    /// As for [`Tensor::sum`].
     pub fn all(&self, axes: &[usize]) -> Result<Tensor> {
         Reduce::All.run(self, axes)
     }

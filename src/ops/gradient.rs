@@ -1,4 +1,4 @@
-//! The gradient of copysign.
+//! The gradient of `copysign`.
 
 use crate::call::{Call, Elements, Over, Target, Term};
 use crate::layout::{MAX_RANK, boxed};
@@ -11,12 +11,12 @@ const OP: &str = "copysign_grad";
 
 /// # Gradients
 impl Tensor {
-    /// The gradients of `self.copysign(y)` by `self` and by `y`, given the gradient of its result.
+    /// Returns the gradients of `self.copysign(y)` with respect to `self` and `y`, given the gradient of its result.
     ///
-    /// The first is the incoming gradient, its sign turned where copysign turned the sign, and 0
-    /// where `self` is ±0; the second is 0. Each has the dtype and shape of its operand. An operand
-    /// that was broadcast gets the sum over the dimensions in which it was: as [`Tensor::sum`] adds, in `f64`
-    /// and rounded once, to the operand's dtype.
+    /// The first is the incoming gradient, negated where `copysign` changed the sign of `self`, and 0 where `self` is
+    /// ±0. The second is 0. Each has the dtype and shape of its operand: over dimensions in which the operand was
+    /// broadcast, the gradient is summed as by [`Tensor::sum`], in `f64` and rounded once to the dtype of the operand.
+    /// If `y` is a number, its gradient is a tensor without dimensions, of the dtype of the result.
     ///
     /// # Examples
     ///
@@ -34,10 +34,12 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::UnsupportedDType`] for all but floats, [`Error::Promotion`] for operands that
-    /// copysign refuses, [`Error::InvalidArgument`] for a gradient of another dtype than its result,
-    /// [`Error::Broadcast`] and [`Error::InvalidShape`] for shapes that do not fit,
-    /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`].
+    /// - [`Error::UnsupportedDType`] if an operand or the result of `copysign` is not a float.
+    /// - [`Error::Promotion`] or [`Error::Broadcast`] if `self.copysign(y)` fails with it.
+    /// - [`Error::InvalidArgument`] or [`Error::InvalidShape`] if the gradient does not have the dtype or the shape of
+    ///   the result.
+    /// - [`Error::DeviceMismatch`] if the tensors are not on the same device.
+    /// - [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`].
     pub fn copysign_grad<'a>(
         &self,
         y: impl Into<Operand<'a>>,
@@ -108,7 +110,7 @@ impl Tensor {
     }
 }
 
-/// An error of copysign, as its gradient reports it.
+/// Turns an error of `copysign` into the one that its gradient reports.
 fn of_gradient(error: Error, dtype: DType) -> Error {
     let allowed = Domain::Floats.words();
     match error {

@@ -1,8 +1,11 @@
-//! Losses: how far predictions `x` are from targets `y`, element by element, or summed or averaged over all elements.
+//! Loss functions: the distance between predictions `x` and targets `y`, per element, summed or averaged.
 //!
-//! Each is one pass over memory. With `z = x − y`, everything is computed in the dtype that promotion gives (`f16` and
-//! `bf16` in `f32`), products and sums from left to right, parameters rounded to that dtype, and rounded once at the end:
-//! after the sum where there is one. Sums are those of [`Tensor::sum`].
+//! Each function makes one pass over memory. The formulas below use `z = x − y`; products and sums are evaluated from
+//! left to right. They are computed in the dtype to which `x` and `y` promote, except that `f16` and `bf16` are
+//! computed in `f32`, and parameters are rounded to the dtype of the computation. The result is rounded once, after the
+//! sum if there is one. Sums are computed as by [`Tensor::sum`].
+//!
+//! # Examples
 //!
 //! ```
 //! use bitlane::{Device, Tensor, loss};
@@ -21,7 +24,7 @@ use crate::op::{ElementOp, OtherOp};
 use crate::program::{Fold, Value};
 use crate::{DType, Error, Result, Tensor};
 
-/// What becomes of the losses of the elements.
+/// How the losses of the elements are combined.
 ///
 /// # Examples
 ///
@@ -31,12 +34,12 @@ use crate::{DType, Error, Result, Tensor};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reduction {
-    /// They are the result, in the shape to which `x` and `y` broadcast.
+    /// Not at all: the result has the shape to which `x` and `y` broadcast.
     None,
-    /// Their mean, in a tensor without dimensions; NaN if there are none.
+    /// The result is their mean, a tensor without dimensions. The mean of no elements is NaN.
     #[default]
     Mean,
-    /// Their sum, in a tensor without dimensions.
+    /// The result is their sum, a tensor without dimensions.
     Sum,
 }
 
@@ -51,11 +54,11 @@ pub enum Reduction {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoissonNll {
-    /// Whether `x` is the logarithm of the rate, and not the rate itself.
+    /// Whether `x` is the logarithm of the rate rather than the rate. The default is `true`.
     pub log_input: bool,
-    /// Whether Stirling's approximation of `log(y!)` is added where `y > 1`.
+    /// Whether to add Stirling's approximation of `log(y!)` where `y > 1`. The default is `false`.
     pub full: bool,
-    /// What is added to a rate before its logarithm is taken; used without `log_input`.
+    /// The number added to a rate before its logarithm is taken; unused with `log_input`. The default is `1e-8`.
     pub epsilon: f64,
 }
 
@@ -65,7 +68,7 @@ impl Default for PoissonNll {
     }
 }
 
-/// `|z|`.
+/// Computes the absolute error `|z|`.
 ///
 /// # Examples
 ///
@@ -80,7 +83,8 @@ impl Default for PoissonNll {
 ///
 /// # Errors
 ///
-/// As for [`Binary::run`](crate::Binary::run) without a destination; [`Error::UnsupportedDType`] for all but floats.
+/// As for [`Binary::run`](crate::Binary::run) without a destination; in particular [`Error::UnsupportedDType`] if the
+/// operands do not promote to a float.
 pub fn l1(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
     run(OtherOp::L1Loss, x, y, reduction, |loss| {
         let z = loss.difference();
@@ -88,7 +92,7 @@ pub fn l1(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
     })
 }
 
-/// `z·z`.
+/// Computes the squared error `z·z`.
 ///
 /// # Examples
 ///
@@ -111,7 +115,7 @@ pub fn mse(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
     })
 }
 
-/// `0.5·z·z` where `|z| ≤ delta`, else `delta·(|z| − 0.5·delta)`.
+/// Computes the Huber loss: `0.5·z·z` where `|z| ≤ delta`, and `delta·(|z| − 0.5·delta)` elsewhere.
 ///
 /// # Examples
 ///
@@ -126,7 +130,7 @@ pub fn mse(x: &Tensor, y: &Tensor, reduction: Reduction) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// As for [`l1`], and [`Error::InvalidArgument`] unless `delta > 0`.
+/// As for [`l1`], and [`Error::InvalidArgument`] if `delta` is not positive.
 pub fn huber(x: &Tensor, y: &Tensor, delta: f64, reduction: Reduction) -> Result<Tensor> {
     let op = OtherOp::HuberLoss;
     in_range(op, "delta", delta, "above 0", delta > 0.0)?;
@@ -142,8 +146,9 @@ pub fn huber(x: &Tensor, y: &Tensor, delta: f64, reduction: Reduction) -> Result
     })
 }
 
-/// `0.5·z·z / beta` where `|z| < beta`, else `|z| − 0.5·beta`, as PyTorch has it. (Paddle's `smooth_l1_loss` is
-/// [`huber`].)
+/// Computes the smooth L1 loss: `0.5·z·z / beta` where `|z| < beta`, and `|z| − 0.5·beta` elsewhere.
+///
+/// This is PyTorch's definition. Paddle's `smooth_l1_loss` is [`huber`].
 ///
 /// # Examples
 ///
@@ -159,7 +164,7 @@ pub fn huber(x: &Tensor, y: &Tensor, delta: f64, reduction: Reduction) -> Result
 ///
 /// # Errors
 ///
-/// As for [`l1`], and [`Error::InvalidArgument`] unless `beta ≥ 0`.
+/// As for [`l1`], and [`Error::InvalidArgument`] if `beta` is negative or NaN.
 pub fn smooth_l1(x: &Tensor, y: &Tensor, beta: f64, reduction: Reduction) -> Result<Tensor> {
     let op = OtherOp::SmoothL1Loss;
     in_range(op, "beta", beta, "at least 0", beta >= 0.0)?;
@@ -175,8 +180,10 @@ pub fn smooth_l1(x: &Tensor, y: &Tensor, beta: f64, reduction: Reduction) -> Res
     })
 }
 
-/// The negative logarithm of the Poisson likelihood: `exp(x) − y·x` for a logarithmic input, else
-/// `x − y·log(x + epsilon)`; `full` adds `y·log(y) − y + 0.5·log(2π·y)` where `y > 1`.
+/// Computes the negative log-likelihood of targets `y` under Poisson distributions whose rates are given by `x`.
+///
+/// The loss is `exp(x) − y·x` if [`log_input`](PoissonNll::log_input) is set, and `x − y·log(x + epsilon)` otherwise.
+/// If [`full`](PoissonNll::full) is set, `y·log(y) − y + 0.5·log(2π·y)` is added where `y > 1`.
 ///
 /// # Examples
 ///
@@ -192,7 +199,7 @@ pub fn smooth_l1(x: &Tensor, y: &Tensor, beta: f64, reduction: Reduction) -> Res
 ///
 /// # Errors
 ///
-/// As for [`l1`], and [`Error::InvalidArgument`] unless `epsilon ≥ 0`.
+/// As for [`l1`], and [`Error::InvalidArgument`] if `epsilon` is negative or NaN.
 pub fn poisson_nll(
     x: &Tensor,
     y: &Tensor,
@@ -233,7 +240,7 @@ pub fn poisson_nll(
     })
 }
 
-/// Refuses a parameter that is out of its range, NaN included.
+/// Rejects a parameter that is out of range or NaN.
 fn in_range(op: OtherOp, name: &str, value: f64, range: &str, is_inside: bool) -> Result<()> {
     if is_inside {
         return Ok(());
@@ -242,12 +249,12 @@ fn in_range(op: OtherOp, name: &str, value: f64, range: &str, is_inside: bool) -
     Err(Error::InvalidArgument { op: op.name(), reason })
 }
 
-/// A loss being put together.
+/// A loss whose program is being built.
 struct Loss<'a, 'b> {
     call: &'b mut Call<'a>,
     /// The dtype of the computation.
     dtype: DType,
-    /// Predictions and targets in that dtype.
+    /// The predictions and targets, converted to that dtype.
     x: Value,
     y: Value,
 }
@@ -274,7 +281,7 @@ impl Loss<'_, '_> {
     }
 }
 
-/// Promotes, adds the steps of a loss, and runs them.
+/// Promotes the operands, appends the steps of a loss to the program, and runs it.
 fn run(
     op: OtherOp,
     x: &Tensor,

@@ -1,4 +1,5 @@
-//! The methods of the op table: one per unary row, one and an in-place one per binary row.
+//! The methods generated from the op table: one per unary operation, and two, one of them in place, per binary
+//! operation.
 
 use super::binary;
 use crate::call::{Call, Target};
@@ -7,9 +8,12 @@ use crate::{Operand, Result, Tensor};
 
 /// # Shifts
 ///
-/// An amount is out of range if it is negative or at least the number of bits. `<<` and `>>` are the arithmetic ones.
+/// A shift amount is out of range if it is negative or not less than the bit width. `<<` and `>>` on tensors shift
+/// arithmetically.
 impl Tensor {
-    /// Bits move left and zeros enter; an amount out of range gives 0. Both kinds are the same.
+    /// Shifts the bits to the left by `amount` and fills with zeros. An amount out of range gives 0.
+    ///
+    /// Arithmetic and logical left shifts are the same.
     ///
     /// # Examples
     ///
@@ -33,8 +37,8 @@ impl Tensor {
         binary(BinaryOp::LeftShift(kind), self, amount).run()
     }
 
-    /// Bits move right. An amount out of range gives 0, or −1 for a negative number shifted
-    /// arithmetically.
+    /// Shifts the bits to the right by `amount` and fills according to `kind`. An amount out of range gives 0, or −1
+    /// for an arithmetic shift of a negative value.
     ///
     /// # Examples
     ///
@@ -57,7 +61,7 @@ impl Tensor {
         binary(BinaryOp::RightShift(kind), self, amount).run()
     }
 
-    /// [`Tensor::bitwise_left_shift`] in place.
+    /// Applies [`Tensor::bitwise_left_shift`] in place.
     ///
     /// # Examples
     ///
@@ -71,7 +75,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// See [`Binary::run`](crate::Binary::run); the tensor is then as it was.
+    /// See [`Binary::run`](crate::Binary::run). On error the tensor is unchanged.
     pub fn bitwise_left_shift_assign<'a>(
         &mut self,
         amount: impl Into<Operand<'a>>,
@@ -80,7 +84,7 @@ impl Tensor {
         assign(self, BinaryOp::LeftShift(kind), amount.into())
     }
 
-    /// [`Tensor::bitwise_right_shift`] in place.
+    /// Applies [`Tensor::bitwise_right_shift`] in place.
     ///
     /// # Examples
     ///
@@ -94,7 +98,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// See [`Binary::run`](crate::Binary::run); the tensor is then as it was.
+    /// See [`Binary::run`](crate::Binary::run). On error the tensor is unchanged.
     pub fn bitwise_right_shift_assign<'a>(
         &mut self,
         amount: impl Into<Operand<'a>>,
@@ -104,7 +108,8 @@ impl Tensor {
     }
 }
 
-/// How an example reads a result of this sort from a tensor that kept its own dtype.
+/// The conversion with which an example reads the result of an in-place operation: the tensor keeps its own dtype even
+/// if the result is `bool`.
 macro_rules! as_result {
     (Same) => {
         ""
@@ -127,10 +132,10 @@ macro_rules! define_methods {
         )* }
         $($rest:tt)*
     ) => {
-        /// # Operations with a second operand
+        /// # Binary operations
         ///
-        /// That is another tensor, a number or an array. These go by the default rules; for other rules, a
-        /// destination or a mask see [`binary`](crate::binary()).
+        /// The second operand is another tensor, a number or an array; see [`Operand`]. These methods promote by the
+        /// default rules. For other rules, a destination or a mask see [`binary`](crate::binary()).
         impl Tensor {
             $(
                 #[doc = $doc]
@@ -157,10 +162,11 @@ macro_rules! define_methods {
                 }
 
                 #[doc = concat!(
-                    "[`Tensor::", stringify!($name), "`] in place: the result must have this \
-                     tensor's shape, and a dtype of the same category or a lower one. With a mask or other \
-                     rules see [`binary`](crate::binary())."
+                    "Applies [`Tensor::", stringify!($name), "`] in place."
                 )]
+                ///
+                /// The result must have the shape of this tensor, and a dtype of the same or a lower category; it is
+                /// converted to the dtype of this tensor. For a mask or other rules see [`binary`](crate::binary()).
                 ///
                 /// # Examples
                 ///
@@ -179,16 +185,16 @@ macro_rules! define_methods {
                 ///
                 /// # Errors
                 ///
-                /// See [`Binary::run`](crate::Binary::run); the tensor is then as it was.
+                /// See [`Binary::run`](crate::Binary::run). On error the tensor is unchanged.
                 pub fn $assign<'a>(&mut self, other: impl Into<Operand<'a>>) -> Result<()> {
                     assign(self, BinaryOp::$variant, other.into())
                 }
             )*
         }
 
-        /// # Operations on one tensor
+        /// # Unary operations
         ///
-        /// [Expressions](Tensor::expr) give them a destination or a mask.
+        /// For a destination or a mask, use an [expression](Tensor::expr).
         impl Tensor {
             $(
                 #[doc = $unary_doc]
@@ -209,9 +215,9 @@ macro_rules! define_methods {
                 ///
                 /// # Errors
                 ///
-                /// [`Error::UnsupportedDType`](crate::Error::UnsupportedDType) for a dtype without the
-                /// operation, [`Error::OutOfMemory`](crate::Error::OutOfMemory), and on CUDA what the
-                /// device says.
+                /// [`Error::UnsupportedDType`](crate::Error::UnsupportedDType) if the operation is not defined for the
+                /// dtype, [`Error::OutOfMemory`](crate::Error::OutOfMemory), and on CUDA
+                /// [`Error::Compile`](crate::Error::Compile) or [`Error::Driver`](crate::Error::Driver).
                 pub fn $unary_name(&self) -> Result<Tensor> {
                     unary(ElementOp::$unary, self)
                 }

@@ -1,6 +1,6 @@
-//! The public operations: thin, since the op table and `call` do the work.
+//! The public operations, which are thin wrappers over the op table and `call`.
 
-// In the order in which the documentation shows the methods of a tensor.
+// Rustdoc shows the methods of a tensor in the order of these modules.
 mod methods;
 pub(crate) mod operators;
 

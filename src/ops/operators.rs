@@ -1,6 +1,8 @@
-//! `+ - * / % & | ^ << >>` on tensors, with an operand or a number on either side; `-x` and `!x`.
+//! The operators `+ - * / % & | ^ << >>` on tensors, with any operand on the right or a number on the left, and the
+//! prefix operators `-x` and `!x`.
 //!
-//! They give a `Result`, since shapes and dtypes may not fit; for that reason there is no `+=`.
+//! They return a `Result`, since shapes and dtypes may be incompatible. For that reason there are no compound
+//! assignment operators such as `+=`.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
@@ -13,7 +15,7 @@ use crate::op::{BinaryOp, ElementOp, Shift};
 use crate::operand::for_each_number;
 use crate::{Operand, Result, Scalar, Tensor};
 
-/// Calls `$callback!` with every binary operator, the arguments in front.
+/// Calls `$callback!` with every binary operator, preceded by the arguments in brackets.
 macro_rules! for_each_operator {
     ($callback:ident $($argument:tt)*) => {
         $callback! {
@@ -34,7 +36,7 @@ macro_rules! for_each_operator {
 
 pub(crate) use for_each_operator;
 
-/// A borrowed tensor on the left takes every operand.
+/// Implements the operators for a borrowed tensor on the left and any operand on the right.
 macro_rules! with_operand_on_the_right {
     ([] $($operator:ident $method:ident $op:expr;)*) => {$(
         impl<'a, R: Into<Operand<'a>>> $operator<R> for &'a Tensor {
@@ -49,9 +51,10 @@ macro_rules! with_operand_on_the_right {
 
 for_each_operator!(with_operand_on_the_right);
 
-/// What may stand to the right of an owned tensor, such as `?` has just given: what converts to an
-/// [`Operand`] for as long as the operation takes. Without a lifetime, unlike `Into<Operand<'_>>`,
-/// so that one implementation takes everything and the type of a literal can be inferred.
+/// The right operand of an operator whose left operand is an owned tensor, as in `(&x + &y)? * 2`.
+///
+/// Implemented for everything that converts to an [`Operand`]. Unlike `Into<Operand<'_>>` it has no lifetime parameter,
+/// so one implementation per operator accepts all of them and the type of a literal can be inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand beside a tensor",
     note = "an operand is a `Tensor`, `&Tensor`, number or `Scalar`; a `Result<Tensor>` needs `?` first, and an `Expr` \
@@ -113,7 +116,7 @@ macro_rules! with_owned_on_the_left {
 
 for_each_operator!(with_owned_on_the_left);
 
-/// A number on the left. The documentation shows one of these, not one for every type of number.
+/// Implements the operators for a number on the left. Rustdoc shows only the implementations for [`Scalar`].
 macro_rules! with_number_on_the_left {
     ([#[$attribute:meta] $number:ty] $($operator:ident $method:ident $op:expr;)*) => {$(
         #[$attribute]
@@ -145,7 +148,7 @@ macro_rules! with_numbers_on_the_left {
 for_each_number!(with_numbers_on_the_left);
 for_each_operator! {
     with_number_on_the_left
-    #[doc = "Every Rust number can stand on the left, too: `1i32 << &x`."] Scalar
+    #[doc = "Every Rust number can also be the left operand, as in `1i32 << &x`."] Scalar
 }
 
 macro_rules! prefix_operators {

@@ -1,16 +1,16 @@
-//! A choice between two operands, element by element.
+//! Element-wise selection between two operands.
 
 use crate::call::{Call, Target};
 use crate::op::ElementOp;
 use crate::promote::Rules;
 use crate::{Operand, Result, Tensor};
 
-/// The elements of `x` where the condition is true, those of `y` elsewhere; NumPy calls it `where`.
+/// Selects the elements of `x` where the condition is true and those of `y` elsewhere. NumPy calls this `where`.
 ///
-/// The condition is a bool tensor, and all three broadcast. `x` and `y` are promoted by the default rules; two
-/// numbers count as tensors without dimensions (`i64`, `f32`, `bool` or `c64`). Bits are moved, not computed: the
-/// payload of a NaN survives unless its dtype changes. For other rules, a destination or a mask see
-/// [`Expr::select`](crate::Expr::select).
+/// The condition is a `bool` tensor, and all three operands are broadcast. `x` and `y` are promoted by the default
+/// rules; if both are numbers, they count as tensors without dimensions, of the dtypes that
+/// [`Scalar::dtype`](crate::Scalar::dtype) returns. Elements are copied bit for bit: a NaN keeps its payload unless its
+/// dtype changes. For other rules, a destination or a mask see [`Expr::select`](crate::Expr::select).
 ///
 /// # Examples
 ///
@@ -24,8 +24,8 @@ use crate::{Operand, Result, Tensor};
 ///
 /// # Errors
 ///
-/// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the condition is not bool, and as for
-/// [`Binary::run`](crate::Binary::run).
+/// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the condition is not `bool`, and as for
+/// [`Binary::run`](crate::Binary::run) without a destination.
 pub fn select<'a>(
     condition: &'a Tensor,
     x: impl Into<Operand<'a>>,

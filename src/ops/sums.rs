@@ -1,4 +1,4 @@
-//! Reductions: which there are, what they accept, and the sums among them.
+//! Reductions: the list of them, the dtypes they accept, and the methods `sum` and `mean`.
 
 use crate::call::{Call, Elements, Over, Target};
 use crate::layout::{MAX_RANK, boxed};
@@ -6,7 +6,7 @@ use crate::op::Domain;
 use crate::program::Fold;
 use crate::{DType, Error, Result, Tensor};
 
-/// A reduction that was asked for.
+/// A reduction, as a method of a tensor or an expression names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduce {
     Sum,
@@ -29,14 +29,15 @@ impl Reduce {
         }
     }
 
-    /// Adds what has to happen to the terms, checks the axes, and decides the dtype of the result.
+    /// Appends the conversion of the terms that the reduction needs, checks the axes, and determines the dtype of the
+    /// result.
     pub(crate) fn of<'a>(
         self,
         call: &mut Call<'a>,
         terms: Elements<'a>,
         axes: &[usize],
     ) -> Result<(Elements<'a>, Over)> {
-        // Whether any or all are true is the largest or smallest truth.
+        // `any` is the maximum of bools, and `all` is the minimum.
         let is_truth = matches!(self, Reduce::Any | Reduce::All);
         let terms = if is_truth { call.cast(terms, DType::Bool) } else { terms };
         let over = self.over(call.program.dtype(terms.value), call.shape(terms.shape), axes)?;
@@ -73,7 +74,7 @@ impl Reduce {
             }
         }
         if matches!(self, Reduce::Max | Reduce::Min) {
-            // No terms are no harm where there are no results either.
+            // An empty reduced dimension is allowed if the result is empty as well.
             let empty =
                 |reduced: bool| (0..shape.len()).any(|k| chosen[k] == reduced && shape[k] == 0);
             if empty(true) && !empty(false) {
@@ -92,17 +93,19 @@ impl Reduce {
     }
 }
 
-/// # Sums over dimensions
+/// # Sums and means
 ///
-/// The dimensions are dropped; an empty list of axes means all of them.
+/// These methods reduce the given dimensions, which the result no longer has. An empty list of axes means all of them.
 ///
-/// Floats are added in `f64` and rounded once. The order of the additions depends on the number of terms alone: they
-/// are the leaves of a perfect binary tree in row-major order. So the result has the same bits on every device, with
-/// any number of threads and for every layout; and its error before rounding is at most the depth of the
-/// tree (the logarithm of the number of terms) times 2⁻⁵³ times the sum of the magnitudes.
+/// Floats are added in `f64` and rounded once. The order of the additions depends only on the number of terms: the
+/// terms, in row-major order, are the leaves of a perfect binary tree. The result therefore has the same bits on every
+/// device, with any number of threads and for every layout. Its error before rounding is at most 2⁻⁵³ times the depth
+/// of the tree (the binary logarithm of the number of terms, rounded up) times the sum of the magnitudes of the terms.
 impl Tensor {
-    /// The sum over some dimensions. Floats and complex numbers keep their dtype, bools and signed integers give
-    /// `i64` and unsigned ones `u64`, which wrap.
+    /// Sums the elements over the given dimensions.
+    ///
+    /// Sums of floats and complex numbers keep the dtype. Sums of bools and signed integers are `i64`, those of
+    /// unsigned integers are `u64`; both wrap on overflow.
     ///
     /// # Examples
     ///
@@ -116,14 +119,15 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] for an axis that the tensor does not have, [`Error::InvalidArgument`] for one that
-    /// is named twice, [`Error::OutOfMemory`].
+    /// [`Error::OutOfBounds`] if an axis does not exist, [`Error::InvalidArgument`] if an axis is named twice,
+    /// [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`].
     pub fn sum(&self, axes: &[usize]) -> Result<Tensor> {
         Reduce::Sum.run(self, axes)
     }
 
-    /// The mean over some dimensions, of floats and complex numbers: the sum divided by the number of terms,
-    /// rounded once. The mean of nothing is NaN.
+    /// Averages floats or complex numbers over the given dimensions.
+    ///
+    /// The mean is the sum divided by the number of terms, rounded once. The mean of no elements is NaN.
     ///
     /// # Examples
     ///

@@ -1,5 +1,5 @@
-//! JAX's rules with 64-bit types enabled: a lattice in which every float is above every integer;
-//! the rank does not matter; a Python number yields to any array.
+//! JAX's rules with 64-bit types enabled: a lattice in which every float is above every integer. The rank does not
+//! matter, and a Python number yields to any array.
 
 use super::numpy::with_scalar;
 use super::{Family, Kind, Matrix, look_up, matrix};
@@ -30,7 +30,7 @@ pub(super) fn compute(family: Family, lhs: Kind, rhs: Kind) -> Option<DType> {
         (Kind::Tensor(l) | Kind::ZeroD(l), Kind::Tensor(r) | Kind::ZeroD(r)) => {
             look_up(&TENSORS, l, r)?
         }
-        // An integer exponent is known when JAX traces, and takes a bool base as i32.
+        // JAX knows a Python integer exponent at trace time, and then computes with a bool base as i32.
         (Kind::Tensor(DType::Bool) | Kind::ZeroD(DType::Bool), Kind::Scalar(Category::Int))
             if family == Family::Pow =>
         {
@@ -47,7 +47,7 @@ pub(super) fn compute(family: Family, lhs: Kind, rhs: Kind) -> Option<DType> {
     })
 }
 
-/// `jax.dtypes.to_inexact_dtype`: integers keep their width, but none is below `f32`.
+/// `jax.dtypes.to_inexact_dtype`: 64-bit integers become `f64`, bools and all other integers `f32`.
 fn to_inexact(dtype: DType) -> DType {
     match dtype.category() {
         Category::Float | Category::Complex => dtype,

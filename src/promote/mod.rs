@@ -1,20 +1,21 @@
-//! Type promotion: which dtype an operation gives, asked without computing anything.
+//! Type promotion: the dtype of an operation's result, determined without computing anything.
 //!
-//! Four rulebooks answer, each a table in a file of its own that can be read beside the
-//! documentation of the library it follows. Every operation of the crate asks [`result_type`]'s own
-//! code, so what is answered here is what happens.
+//! There are four rulebooks ([`Rules`]), each named after the library whose promotion it follows. Every operation of
+//! the crate uses the same code as [`result_type`], so the answers here always match.
+//!
+//! # Examples
 //!
 //! ```
 //! use bitlane::promote::{Kind, result_type};
 //! use bitlane::{BinaryOp, DType, ErrorKind, Rules, Scalar};
 //!
 //! let (ints, floats) = (Kind::tensor(DType::I32), Kind::tensor(DType::F32));
-//! // Paddle does not mix integers with floats, the others do, each in its own way.
+//! // Paddle does not mix integers with floats. The others do, each in its own way.
 //! let refused = result_type(BinaryOp::Add, ints, floats, Rules::Paddle).unwrap_err();
 //! assert_eq!(refused.kind(), ErrorKind::Promotion);
 //! assert_eq!(result_type(BinaryOp::Add, ints, floats, Rules::Torch)?, DType::F32);
 //! assert_eq!(result_type(BinaryOp::Add, ints, floats, Rules::NumPy)?, DType::F64);
-//! // A number follows the tensor, unless its category is higher.
+//! // A number adopts the dtype of the tensor, unless its category is higher.
 //! let half = Kind::scalar(&Scalar::from(0.5));
 //! assert_eq!(result_type(BinaryOp::Add, Kind::tensor(DType::F16), half, Rules::Paddle)?, DType::F16);
 //! assert_eq!(result_type(BinaryOp::Add, ints, half, Rules::Paddle)?, DType::F32);
@@ -36,7 +37,7 @@ pub(crate) use self::op::Family;
 pub use self::op::Op;
 use crate::{Category, DType, Error, Result, Scalar, Tensor};
 
-/// Whose rules decide the dtype of a result.
+/// A rulebook: the library whose rules determine the dtype of a result.
 ///
 /// # Examples
 ///
@@ -56,7 +57,7 @@ pub enum Rules {
     Torch,
     /// NumPy 2 (NEP 50): the smallest dtype that holds both, whatever the rank.
     NumPy,
-    /// JAX with 64-bit types enabled: a lattice in which a float beats every integer.
+    /// JAX with 64-bit types enabled: a lattice in which every float is above every integer.
     Jax,
 }
 
@@ -64,7 +65,14 @@ impl Rules {
     /// Every rulebook.
     pub const ALL: &'static [Rules] = &[Rules::Paddle, Rules::Torch, Rules::NumPy, Rules::Jax];
 
-    /// The name of the library, as printed.
+    /// Returns the name of the library, as printed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::Rules;
+    /// assert_eq!(Rules::Jax.name(), "JAX");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Rules::Paddle => "Paddle",
@@ -84,7 +92,7 @@ impl fmt::Display for Rules {
 impl FromStr for Rules {
     type Err = Error;
 
-    /// Parses a name in any case.
+    /// Parses a name, ignoring ASCII case.
     fn from_str(text: &str) -> Result<Self> {
         let named = Rules::ALL.iter().find(|rules| rules.name().eq_ignore_ascii_case(text));
         named.copied().ok_or_else(|| Error::InvalidArgument {
@@ -94,7 +102,7 @@ impl FromStr for Rules {
     }
 }
 
-/// What promotion sees of an operand: never its values.
+/// The properties of an operand that promotion depends on. Values are never among them.
 ///
 /// # Examples
 ///
@@ -111,24 +119,48 @@ impl FromStr for Rules {
 pub enum Kind {
     /// A tensor with at least one dimension.
     Tensor(DType),
-    /// A tensor without dimensions, weak under some rules.
+    /// A tensor without dimensions. Under some rules it yields to a tensor with dimensions.
     ZeroD(DType),
-    /// A number, weak under every rulebook.
+    /// A number. Under every rulebook it yields to a tensor.
     Scalar(Category),
 }
 
 impl Kind {
-    /// A tensor with at least one dimension.
+    /// Returns the kind of a tensor with at least one dimension.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::DType;
+    /// use bitlane::promote::Kind;
+    /// assert_eq!(Kind::tensor(DType::U8), Kind::Tensor(DType::U8));
+    /// ```
     pub const fn tensor(dtype: DType) -> Self {
         Kind::Tensor(dtype)
     }
 
-    /// A tensor without dimensions.
+    /// Returns the kind of a tensor without dimensions.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::DType;
+    /// use bitlane::promote::Kind;
+    /// assert_eq!(Kind::zero_d(DType::U8).to_string(), "0-d u8 tensor");
+    /// ```
     pub const fn zero_d(dtype: DType) -> Self {
         Kind::ZeroD(dtype)
     }
 
-    /// A number; its value has no say.
+    /// Returns the kind of a number, which is its category. The value does not matter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::promote::Kind;
+    /// use bitlane::{Category, Scalar};
+    /// assert_eq!(Kind::scalar(&Scalar::from(1000)), Kind::Scalar(Category::Int));
+    /// ```
     pub const fn scalar(scalar: &Scalar) -> Self {
         Kind::Scalar(scalar.category())
     }
@@ -150,9 +182,10 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The dtype of `op`'s result under `rules`.
+/// Returns the dtype of the result of `op` under `rules`.
 ///
-/// The answer is the dtype that the operation itself would give. Shapes, and whether a number fits, are not looked at.
+/// It is the dtype of the tensor that the operation returns. Shapes are not considered, nor is whether the value of a
+/// number fits.
 ///
 /// # Examples
 ///
@@ -168,8 +201,9 @@ impl fmt::Display for Kind {
 ///
 /// # Errors
 ///
-/// What the operation itself would say of its dtypes: [`Error::Promotion`] if the rules give the operands no common dtype,
-/// [`Error::UnsupportedDType`] if the operation is not defined in the one they give.
+/// The errors with which the operation itself rejects its dtypes: [`Error::Promotion`] if the rules have no common
+/// dtype for the operands, [`Error::UnsupportedDType`] if the operation is not defined for it, and
+/// [`Error::InvalidArgument`] if both operands are numbers, or if an operand of a loss is a number.
 pub fn result_type(
     op: impl Into<Op>,
     lhs: impl Into<Kind>,
@@ -179,26 +213,26 @@ pub fn result_type(
     resolve(op.into(), lhs.into(), rhs.into(), rules).map(|resolved| resolved.result)
 }
 
-/// How an operation computes, and what it gives.
+/// The dtypes of an operation: what its operands are converted to, and what it returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Resolved {
-    /// What both operands are converted to.
+    /// How the operands are converted.
     pub(crate) compute: Compute,
-    /// The dtype of the result: bool for predicates, else the dtype of the computation (but Torch
-    /// rounds `huber_loss` to the dtype of its left operand).
+    /// The dtype of the result: bool for predicates, and the dtype of the computation otherwise, except that Torch
+    /// rounds `huber_loss` to the dtype of its left operand.
     pub(crate) result: DType,
 }
 
-/// What the operands become before an operation runs.
+/// How operands are converted before an operation runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compute {
     /// Both are converted to this dtype.
     In(DType),
-    /// `u64` is compared with a signed dtype: no dtype holds both, so neither is converted.
+    /// `u64` is compared with a signed dtype. No integer dtype holds both, so neither is converted.
     ExactIntegers,
 }
 
-/// Decides how `op` computes; what [`result_type`] and every operation ask.
+/// Determines the dtypes of `op`, for [`result_type`] and for every operation.
 pub(crate) fn resolve(op: Op, lhs: Kind, rhs: Kind, rules: Rules) -> Result<Resolved> {
     let family = op.family();
     if matches!((lhs, rhs), (Kind::Scalar(_), Kind::Scalar(_))) {
@@ -224,8 +258,7 @@ pub(crate) fn resolve(op: Op, lhs: Kind, rhs: Kind, rules: Rules) -> Result<Reso
         (Kind::Tensor(l) | Kind::ZeroD(l), Kind::Tensor(r) | Kind::ZeroD(r))
             if family.is_comparison() && l.is_int() && r.is_int() =>
         {
-            // The rules have allowed the pair; whatever they would round or wrap, an order of
-            // integers is exact.
+            // The rules accept the pair. Their common dtype might round or wrap, but comparisons of integers are exact.
             narrowest_integer(l, r).map_or(Compute::ExactIntegers, Compute::In)
         }
         _ => Compute::In(common),
@@ -243,12 +276,12 @@ fn refuse_scalar(op: Op, reason: &str) -> Result<Resolved> {
     Err(Error::InvalidArgument { op: op.name(), reason: reason.into() })
 }
 
-/// Which dtype two dtypes have in common, if any; by row and column in the order of the dtypes.
+/// The common dtype of each pair of dtypes, if any. Rows and columns are in the order of [`DType::ALL`].
 type Matrix = [[Option<DType>; DType::ALL.len()]; DType::ALL.len()];
 
 const EMPTY: Matrix = [[None; DType::ALL.len()]; DType::ALL.len()];
 
-/// Writes a [`Matrix`] as it is printed in the libraries' documentation; `-` is a refused pair.
+/// Builds a [`Matrix`] from a table as printed in the documentation of the libraries; `-` is a rejected pair.
 macro_rules! matrix {
     ($($row:ident: [$($cell:tt)*])*) => {{
         let mut matrix = $crate::promote::EMPTY;
@@ -264,13 +297,14 @@ fn look_up(matrix: &Matrix, lhs: DType, rhs: DType) -> Option<DType> {
     matrix[lhs as usize][rhs as usize]
 }
 
-/// The narrowest integer dtype that holds every value of two others; `u64` has none with a signed
-/// one. NumPy's rule for integers is just this.
+/// Returns the narrowest integer dtype that holds every value of two others, or `None` for `u64` with a signed one.
+/// This is NumPy's rule for integers.
 fn narrowest_integer(lhs: DType, rhs: DType) -> Option<DType> {
     look_up(&numpy::TENSORS, lhs, rhs).filter(|dtype| dtype.is_int())
 }
 
-/// What Paddle and Torch take a number for: their default dtypes, of which only a weak use is made.
+/// The dtypes that Paddle and Torch give to numbers by default. They never override the dtype of a tensor of the same
+/// or a higher category.
 const fn scalar_dtype(category: Category) -> DType {
     match category {
         Category::Bool => DType::Bool,

@@ -1,10 +1,10 @@
-//! NumPy's rules (NEP 50): the smallest dtype that holds both; the rank does not matter; a Python
-//! number yields to any array. `bf16` is the extension type of `ml_dtypes`.
+//! NumPy's rules (NEP 50): the smallest dtype that holds both. The rank does not matter, and a Python number yields to
+//! any array. `bf16` is the extension type of `ml_dtypes`.
 
 use super::{Family, Kind, Matrix, look_up, matrix};
 use crate::{Category, DType};
 
-/// What the loops of the ufuncs choose; `numpy.promote_types`, but for `bf16`.
+/// The dtype of the ufunc loop for each pair: `numpy.promote_types`, except for `bf16`.
 pub(super) const TENSORS: Matrix = matrix! {
     //      Bool U8   U16  U32  U64  I8   I16  I32  I64  F16  BF16 F32  F64  C64  C128
     Bool:  [Bool U8   U16  U32  U64  I8   I16  I32  I64  F16  BF16 F32  F64  C64  C128]
@@ -28,7 +28,7 @@ pub(super) fn compute(family: Family, lhs: Kind, rhs: Kind) -> Option<DType> {
     match (lhs, rhs) {
         (Kind::Tensor(l) | Kind::ZeroD(l), Kind::Tensor(r) | Kind::ZeroD(r)) => match family {
             Family::Select if is_beyond_promote_types(l, r) => None,
-            // The loop is chosen for each operand, not for their common dtype: u8 with i8 is f16.
+            // NumPy chooses the loop by the operands, not by their common dtype: u8 with i8 gives f16.
             _ if has_float_loops(family) && l.category().max(r.category()) < Category::Float => {
                 look_up(&TENSORS, smallest_float(l), smallest_float(r))
             }
@@ -37,7 +37,7 @@ pub(super) fn compute(family: Family, lhs: Kind, rhs: Kind) -> Option<DType> {
         (Kind::Tensor(t) | Kind::ZeroD(t), Kind::Scalar(s))
         | (Kind::Scalar(s), Kind::Tensor(t) | Kind::ZeroD(t)) => {
             Some(match (t, s, family) {
-                // ml_dtypes does not know Python's float: NumPy looks for a loop that takes both.
+                // ml_dtypes does not handle Python's float, so NumPy searches for a loop that accepts both.
                 (DType::BF16, Category::Float, Family::Select) => DType::F64,
                 (DType::BF16, Category::Float, _) => DType::F32,
                 _ => in_loop(family, with_scalar(t, s)),
@@ -47,8 +47,8 @@ pub(super) fn compute(family: Family, lhs: Kind, rhs: Kind) -> Option<DType> {
     }
 }
 
-/// A Python number counts as `i64`, `f64` or `c128`, if its category is higher than the array's;
-/// a complex one takes its width from a float array. JAX agrees.
+/// The common dtype of an array and a Python number. A number of a higher category than the array counts as `i64`,
+/// `f64` or `c128`, except that a complex one takes its width from a float array. JAX has the same rule.
 pub(super) fn with_scalar(array: DType, scalar: Category) -> DType {
     match (array, scalar) {
         _ if scalar <= array.category() => array,
@@ -60,8 +60,8 @@ pub(super) fn with_scalar(array: DType, scalar: Category) -> DType {
     }
 }
 
-/// `numpy.where` asks `numpy.promote_types`, in which `bf16` meets only what casts to it safely or
-/// what it casts to safely; a ufunc finds a loop for both.
+/// Returns `true` for pairs that a ufunc accepts but `numpy.where` does not. `numpy.where` uses `numpy.promote_types`,
+/// where `bf16` combines only with dtypes that cast to it safely or that it casts to safely.
 fn is_beyond_promote_types(lhs: DType, rhs: DType) -> bool {
     let stranger = match (lhs, rhs) {
         (DType::BF16, other) | (other, DType::BF16) => other,
@@ -70,24 +70,24 @@ fn is_beyond_promote_types(lhs: DType, rhs: DType) -> bool {
     stranger == DType::F16 || (stranger.is_int() && stranger.size() > 1)
 }
 
-/// Whether the ufunc has loops for floats only, from `f16` on.
+/// Returns `true` if the ufunc has loops for floats only, the smallest of them `f16`.
 const fn has_float_loops(family: Family) -> bool {
     use Family::{Atan2, Copysign, LogAddExp, NextAfter};
     matches!(family, Atan2 | Copysign | LogAddExp | NextAfter)
 }
 
-/// The dtype in which a family computes what has a common dtype.
+/// The dtype in which a family computes operands of the dtype `common`.
 fn in_loop(family: Family, common: DType) -> DType {
     match family {
         _ if common.category() >= Category::Float => common,
-        // Division has no loops below f64 but for the floats' own.
+        // Division has no loops for bools and integers; they are divided in f64.
         Family::Divide => DType::F64,
         _ if has_float_loops(family) => smallest_float(common),
         _ => common,
     }
 }
 
-/// The smallest float to which a bool or an integer casts safely (of 64-bit ones NumPy says f64).
+/// The smallest float to which NumPy casts a bool or an integer safely; it counts `f64` as safe for 64-bit integers.
 const fn smallest_float(dtype: DType) -> DType {
     match dtype.size() {
         1 => DType::F16,

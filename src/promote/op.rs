@@ -1,4 +1,4 @@
-//! The operations that promotion knows, and the families in which they promote alike.
+//! The operations with promotion rules, and the families within which the rules are the same.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::op::{Domain, OtherOp};
 use crate::{BinaryOp, Error, Result};
 
-/// The operations among which no rulebook makes a difference, but for [`Domain`].
+/// A set of operations that every rulebook promotes in the same way, apart from their [`Domain`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     Shift,
@@ -32,7 +32,7 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    /// Whether the result is bool whatever the operands are.
+    /// Returns `true` if the result is always bool.
     pub(crate) const fn is_predicate(self) -> bool {
         self.is_comparison() || matches!(self, Family::Logical)
     }
@@ -47,8 +47,7 @@ impl Family {
     }
 }
 
-/// An operation to ask [`result_type`](super::result_type) about: any [`BinaryOp`], or one of the
-/// operations on two operands that are called differently, such as `select` and the losses.
+/// An operation that [`result_type`](super::result_type) knows: any [`BinaryOp`], `select`, or one of the losses.
 ///
 /// # Examples
 ///
@@ -88,7 +87,15 @@ impl Op {
         all
     };
 
-    /// The name, as printed and parsed.
+    /// Returns the name, as printed and parsed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::BinaryOp;
+    /// use bitlane::promote::Op;
+    /// assert_eq!(Op::from(BinaryOp::Fmax).name(), "fmax");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self.0 {
             Row::Binary(op) => op.name(),
@@ -127,8 +134,8 @@ impl From<OtherOp> for Op {
 impl FromStr for Op {
     type Err = Error;
 
-    /// Parses a name; `where` and `mod`, which NumPy and Paddle say for `select` and `remainder`,
-    /// are names too.
+    /// Parses a name. `where` and `mod`, the names of `select` and `remainder` in NumPy and Paddle, are accepted as
+    /// well.
     fn from_str(text: &str) -> Result<Self> {
         let name = match text {
             "where" => "select",

@@ -1,9 +1,9 @@
-//! Paddle's rules: integers meet only their own dtype, floats widen, complex takes everything.
+//! Paddle's rules: an integer dtype mixes only with itself, floats widen, and complex dtypes mix with everything.
 
 use super::{Family, Kind, Matrix, look_up, matrix, narrowest_integer, scalar_dtype};
 use crate::{Category, DType};
 
-/// Two tensors. Paddle has no `u16`, `u32` and `u64`; they behave as the other integers do.
+/// The common dtype of two tensors. Paddle has no `u16`, `u32` and `u64`; here they behave like the other integers.
 const TENSORS: Matrix = matrix! {
     //      Bool U8   U16  U32  U64  I8   I16  I32  I64  F16  BF16 F32  F64  C64  C128
     Bool:  [Bool -    -    -    -    -    -    -    -    -    -    -    -    C64  C128]
@@ -23,7 +23,7 @@ const TENSORS: Matrix = matrix! {
     C128:  [C128 C128 C128 C128 C128 C128 C128 C128 C128 C128 C128 C128 C128 C128 C128]
 };
 
-/// Whether a 0-d tensor gives way to the other operand, as a scalar does.
+/// Returns `true` if a 0-d tensor yields to the other operand, as a number does.
 const fn zero_d_is_weak(family: Family) -> bool {
     use Family::*;
     matches!(family, Arithmetic | Divide | Modular | Pow | Equality | Ordering | Copysign | MseLoss)
@@ -42,7 +42,7 @@ pub(super) fn compute(family: Family, lhs: Kind, rhs: Kind) -> Option<DType> {
 fn common(family: Family, lhs: Kind, rhs: Kind) -> Option<DType> {
     use Kind::{Scalar, Tensor, ZeroD};
     match (lhs, rhs) {
-        // Only the sign of y matters, so its category does not; a complex number has no sign.
+        // Only the sign of y matters, so its category does not, except that a complex number has no sign.
         (Tensor(x) | ZeroD(x), Scalar(y))
             if family == Family::Copysign && y < Category::Complex =>
         {
@@ -65,8 +65,8 @@ fn common(family: Family, lhs: Kind, rhs: Kind) -> Option<DType> {
     }
 }
 
-/// A weak operand has a say only if its category is higher, and then it decides alone, except that
-/// neither half of `f64` with `c64` loses precision.
+/// The common dtype if one operand is weak: that of the strong operand, unless the category of the weak one is higher.
+/// The exception is `f64` with `c64`, which gives `c128` so that neither loses precision.
 fn yielding(strong: DType, weak: DType) -> DType {
     match (strong, weak) {
         (DType::F64, DType::C64) | (DType::C64, DType::F64) => DType::C128,
@@ -75,7 +75,8 @@ fn yielding(strong: DType, weak: DType) -> DType {
     }
 }
 
-/// Two 0-d tensors that the general rule refuses: neither can yield, so the higher one decides.
+/// The common dtype of two 0-d tensors that [`TENSORS`] rejects: that of the higher category or, within one category,
+/// the narrowest integer that holds both.
 fn among_zero_d(lhs: DType, rhs: DType) -> Option<DType> {
     match lhs.category().cmp(&rhs.category()) {
         std::cmp::Ordering::Less => Some(rhs),

@@ -1,5 +1,4 @@
-//! What the public replay of the libraries' answers (`tests/promotion.rs`) cannot see: the dtype
-//! of the computation.
+//! Tests of the dtype of the computation, which `tests/promotion.rs`, a replay of the libraries' answers, cannot see.
 
 use super::*;
 
@@ -73,7 +72,7 @@ fn compares_integers_exactly_under_every_rulebook() {
 #[test]
 fn a_weak_operand_never_moves_an_equal_or_higher_category() {
     for_each_question(|op, lhs, rhs, rules| {
-        // ml_dtypes does not know Python's float, so NumPy widens for it.
+        // ml_dtypes does not handle Python's float, so NumPy widens bf16.
         let numpy_bf16 = (lhs, rules) == (Kind::Tensor(DType::BF16), Rules::NumPy);
         if let (Kind::Tensor(dtype), Kind::Scalar(category)) = (lhs, rhs)
             && op.family() == Family::Arithmetic

@@ -1,10 +1,10 @@
-//! PyTorch's rules: `torch.promote_types` among equals; a 0-d tensor yields to one with dimensions,
-//! and a Python number yields to both.
+//! PyTorch's rules: `torch.promote_types` for two operands of the same kind. A 0-d tensor yields to one with
+//! dimensions, and a Python number yields to both.
 
 use super::{Family, Kind, Matrix, look_up, matrix, scalar_dtype};
 use crate::{Category, DType};
 
-/// `torch.promote_types`. The newer unsigned dtypes mix with floats only.
+/// `torch.promote_types`. `u16`, `u32` and `u64` mix only with themselves and with floats.
 const TENSORS: Matrix = matrix! {
     //      Bool U8   U16  U32  U64  I8   I16  I32  I64  F16  BF16 F32  F64  C64  C128
     Bool:  [Bool U8   -    -    -    I8   I16  I32  I64  F16  BF16 F32  F64  C64  C128]
@@ -29,14 +29,14 @@ pub(super) fn compute(family: Family, lhs: Kind, rhs: Kind) -> Option<DType> {
         Family::Divide | Family::Copysign | Family::Atan2 => common(lhs, rhs).map(to_float),
         // Torch compares a half float with a complex number in complex32; here in complex64.
         _ if family.is_predicate() => common(lhs, rhs).or_else(|| half_with_complex(lhs, rhs)),
-        // These broadcast first, so that no operand is 0-d any more.
+        // PyTorch broadcasts the operands of these losses first, so none of them is 0-d.
         Family::Loss | Family::MseLoss => common(stretched(lhs), stretched(rhs)),
-        // It writes into a tensor like its left operand, which must be able to hold the result.
+        // PyTorch writes the result to a tensor of the left operand's dtype, which must be able to hold it.
         Family::HuberLoss => {
             let common = common(stretched(lhs), stretched(rhs))?;
             (dtype(lhs).category() >= common.category()).then_some(common)
         }
-        // exp(x) - y * x, so an integer x becomes a float before it meets the product.
+        // exp(x) - y * x: the exponential of an integer x is a float before it meets the product.
         Family::PoissonLoss => {
             let product = common(lhs, rhs)?;
             let product = match (lhs, rhs) {
@@ -71,7 +71,7 @@ const fn stretched(kind: Kind) -> Kind {
     Kind::Tensor(dtype(kind))
 }
 
-/// `torch.result_type`: equals promote, otherwise the lower one yields.
+/// `torch.result_type`: two operands of the same kind promote, otherwise the weaker one yields.
 fn common(lhs: Kind, rhs: Kind) -> Option<DType> {
     let standing = |kind| match kind {
         Kind::Tensor(_) => 2,
@@ -85,7 +85,7 @@ fn common(lhs: Kind, rhs: Kind) -> Option<DType> {
     }
 }
 
-/// A weak operand can raise the category, but of a complex one only the category counts.
+/// The common dtype if one operand is weak. It can raise the category; a complex one takes its width from a float.
 fn yielding(strong: DType, weak: DType) -> Option<DType> {
     match (strong, weak.category()) {
         (_, category) if category <= strong.category() => Some(strong),

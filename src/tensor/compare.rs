@@ -1,4 +1,4 @@
-//! Comparing tensors as a whole, for tests.
+//! Comparing whole tensors, for tests.
 
 use super::Tensor;
 use crate::cast::Cast;
@@ -8,10 +8,13 @@ use crate::{Category, Complex, DType, Result};
 
 /// # Comparing
 ///
-/// These wait for the device and compare on the host. [`Tensor::equal`] compares element by element.
+/// These methods wait for the device and compare whole tensors on the host. [`Tensor::equal`] compares element by
+/// element.
 impl Tensor {
-    /// Whether both have the same dtype, the same shape and the same bits. So −0.0 differs from 0.0, and a NaN is equal
-    /// to itself. They may be on different devices.
+    /// Returns `true` if both tensors have the same dtype, the same shape and the same bits.
+    ///
+    /// −0.0 therefore differs from 0.0, and a NaN equals a NaN with the same sign and payload. The tensors may be on
+    /// different devices.
     ///
     /// # Examples
     ///
@@ -26,15 +29,17 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or whatever failed on a device before.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the error of an earlier operation that failed on a device.
     pub fn bits_equal(&self, other: &Tensor) -> Result<bool> {
         let alike = self.dtype() == other.dtype() && self.shape() == other.shape();
         Ok(alike && self.to_bytes()? == other.to_bytes()?)
     }
 
-    /// Whether every element is close to the other's: `|x − y| ≤ absolute + relative · |y|`, as NumPy's `allclose`
-    /// says. NaN is close to nothing, an infinity to itself. Dtypes may differ, shapes broadcast, and the tensors may
-    /// be on different devices.
+    /// Returns `true` if all pairs of elements are close: `|x − y| ≤ absolute + relative · |y|`, as in NumPy's
+    /// `allclose`.
+    ///
+    /// NaN is not close to anything, not even to itself; an infinity is close only to itself. The dtypes may differ,
+    /// the shapes are broadcast, and the tensors may be on different devices.
     ///
     /// # Examples
     ///
@@ -50,14 +55,14 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Broadcast`](crate::Error::Broadcast) if the shapes do not fit,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or whatever failed on a device before.
+    /// [`Error::Broadcast`](crate::Error::Broadcast) if the shapes do not broadcast,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the error of an earlier operation that failed on a device.
     pub fn allclose(&self, other: &Tensor, relative: f64, absolute: f64) -> Result<bool> {
         let shape = broadcast("allclose", self.shape(), other.shape())?;
         let (x, y) = (self.broadcast_to(&*shape)?, other.broadcast_to(&*shape)?);
         let is_exact = |tensor: &Tensor| tensor.dtype().category() <= Category::Int;
         if is_exact(&x) && is_exact(&y) {
-            // As floats, large integers that differ could become equal.
+            // Distinct large integers could become equal as floats.
             let (x, y) = (x.integers()?, y.integers()?);
             return Ok(x.into_iter().zip(y).all(|(x, y)| {
                 x == y || (x - y).unsigned_abs() as f64 <= absolute + relative * y.abs() as f64
@@ -65,7 +70,7 @@ impl Tensor {
         }
         let (x, y) = (x.complex_numbers()?, y.complex_numbers()?);
         Ok(x.into_iter().zip(y).all(|(x, y)| {
-            // A difference that is not finite is no measure; equal infinities are equal.
+            // A non-finite difference is never close; equal infinities satisfy `x == y`.
             let distance = (x - y).norm();
             x == y || distance.is_finite() && distance <= absolute + relative * y.norm()
         }))

@@ -1,4 +1,4 @@
-//! Making tensors.
+//! Constructors.
 
 use super::Tensor;
 use super::shape::{IntoRange, IntoShape};
@@ -12,7 +12,7 @@ use crate::{DType, Device, Element, Error, Result, Scalar};
 
 /// # Constructors
 impl Tensor {
-    /// Copies elements, given in row-major order, to a device.
+    /// Creates a tensor by copying elements, given in row-major order, to a device.
     ///
     /// # Examples
     ///
@@ -26,8 +26,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidShape`] if the shape does not have as many elements as are given or is
-    /// impossible, [`Error::OutOfMemory`] if the device has no room.
+    /// - [`Error::InvalidShape`] if the shape does not have as many elements as the slice, its rank is above 8, or its
+    ///   byte count overflows `isize`.
+    /// - [`Error::OutOfMemory`] if the device cannot allocate the memory.
     pub fn from_slice<T: Element>(
         elements: &[T],
         shape: impl IntoShape,
@@ -40,7 +41,7 @@ impl Tensor {
         })
     }
 
-    /// Copies elements, given as native-endian bytes in row-major order, to a device.
+    /// Creates a tensor by copying elements, given as native-endian bytes in row-major order, to a device.
     ///
     /// # Examples
     ///
@@ -53,8 +54,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As for [`Tensor::from_slice`], and [`Error::InvalidArgument`] for a bool that is neither 0
-    /// nor 1.
+    /// As for [`Tensor::from_slice`], and [`Error::InvalidArgument`] if `dtype` is `bool` and a byte is not 0 or 1.
     pub fn from_bytes(
         dtype: DType,
         bytes: &[u8],
@@ -79,7 +79,7 @@ impl Tensor {
         })
     }
 
-    /// A tensor of zeros (of `false`).
+    /// Creates a tensor of zeros, or of `false` if the dtype is `bool`.
     ///
     /// # Examples
     ///
@@ -92,7 +92,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    /// [`Error::InvalidShape`] if the rank is above 8 or the byte count overflows `isize`, [`Error::OutOfMemory`] if
+    /// the device cannot allocate the memory.
     pub fn zeros(shape: impl IntoShape, dtype: DType, device: &Device) -> Result<Tensor> {
         shape.with_shape(|shape| {
             let len = checked_len("zeros", shape, dtype.size())?;
@@ -100,7 +101,7 @@ impl Tensor {
         })
     }
 
-    /// A tensor of ones (of `true`).
+    /// Creates a tensor of ones, or of `true` if the dtype is `bool`.
     ///
     /// # Examples
     ///
@@ -113,12 +114,12 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    /// As for [`Tensor::zeros`].
     pub fn ones(shape: impl IntoShape, dtype: DType, device: &Device) -> Result<Tensor> {
         Tensor::full(shape, true, dtype, device)
     }
 
-    /// A tensor in which every element is the same number, rounded to the dtype.
+    /// Creates a tensor in which every element is `value`, rounded to the dtype.
     ///
     /// # Examples
     ///
@@ -131,8 +132,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::ScalarOverflow`] if an integer does not fit an integer dtype,
-    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    /// [`Error::ScalarOverflow`] if an integer does not fit an integer dtype, and as for [`Tensor::zeros`].
     pub fn full(
         shape: impl IntoShape,
         value: impl Into<Scalar>,
@@ -150,7 +150,9 @@ impl Tensor {
         })
     }
 
-    /// The integers of a range, or from 0 to before a count, each converted as [`Tensor::cast`] does.
+    /// Creates a one-dimensional tensor of consecutive integers: those of a range, or `0..count`.
+    ///
+    /// Each integer is converted to the dtype as [`Tensor::cast`] converts it.
     ///
     /// # Examples
     ///
@@ -165,10 +167,10 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidShape`] or [`Error::OutOfMemory`].
+    /// As for [`Tensor::zeros`].
     pub fn arange(range: impl IntoRange, dtype: DType, device: &Device) -> Result<Tensor> {
         let (start, end) = range.bounds();
-        // A range of more than `usize::MAX` numbers is refused like one of exactly so many.
+        // A length above `usize::MAX` is clamped to it; `checked_len` rejects both.
         let len = usize::try_from((end - start).max(0)).unwrap_or(usize::MAX);
         checked_len("arange", &[len], dtype.size())?;
         macro_rules! count {
@@ -184,7 +186,9 @@ impl Tensor {
     }
 }
 
-/// So many numbers from `start` on. They fit 64 bits, since there is room for all of them.
+/// Returns `len` consecutive numbers starting at `start`.
+///
+/// The bounds come from 64-bit types, so every number fits `i64` if it is negative and `u64` otherwise.
 fn numbers<T: Element>(start: i128, len: usize) -> Result<Vec<T>>
 where
     u64: Cast<T>,
@@ -202,7 +206,7 @@ where
     Ok(numbers)
 }
 
-/// Checks that a shape is possible and has as many elements as were given.
+/// Checks that a shape is valid and has `given` elements.
 fn expect_len(op: &'static str, shape: &[usize], dtype: DType, given: usize) -> Result<()> {
     let len = checked_len(op, shape, dtype.size())?;
     if len == given {

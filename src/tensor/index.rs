@@ -6,7 +6,7 @@ use crate::{Element, Error, Result};
 
 /// # Elements and rows
 impl Tensor {
-    /// The element of a tensor that has just one. Waits for the device.
+    /// Returns the only element of a tensor with exactly one element. Waits for the device.
     ///
     /// # Examples
     ///
@@ -20,13 +20,14 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::InvalidShape`] if there is not exactly one element, [`Error::InvalidArgument`] if `T` is not its type,
-    /// or whatever failed on the device before.
+    /// or the error of an earlier operation that failed on the device.
     pub fn item<T: Element>(&self) -> Result<T> {
         self.only("item")
     }
 
-    /// The element at an index, negative numbers counting from the back. Waits for the device: to read many elements,
-    /// [`Tensor::to_vec`] is faster.
+    /// Returns the element at an index, in which negative numbers count from the end. Waits for the device.
+    ///
+    /// To read many elements, [`Tensor::to_vec`] is faster.
     ///
     /// # Examples
     ///
@@ -40,8 +41,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] if there is no such element or the index has not one number per dimension,
-    /// [`Error::InvalidArgument`] if `T` is not the type of the elements, or whatever failed on the device before.
+    /// [`Error::OutOfBounds`] if there is no such element or the index does not have one number per dimension,
+    /// [`Error::InvalidArgument`] if `T` is not the element type, or the error of an earlier operation that failed on
+    /// the device.
     pub fn get<T: Element>(&self, index: impl IntoIndex) -> Result<T> {
         let op = "get";
         let index = index.numbers();
@@ -60,7 +62,7 @@ impl Tensor {
         element.only(op)
     }
 
-    /// The part of the tensor at one index of an axis, without that axis: a view.
+    /// Returns a view of the tensor at one index of an axis, without that axis.
     ///
     /// # Examples
     ///
@@ -86,7 +88,7 @@ impl Tensor {
         self.narrow(axis, place, 1)?.squeeze(axis)
     }
 
-    /// The parts of the tensor along its first dimension, each a view without that dimension.
+    /// Returns an iterator over views of the tensor along its first dimension, each without that dimension.
     ///
     /// # Examples
     ///
@@ -102,7 +104,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidShape`] if there is no dimension.
+    /// [`Error::InvalidShape`] if the tensor has no dimensions.
     pub fn rows(&self) -> Result<std::vec::IntoIter<Tensor>> {
         let Some(&count) = self.shape().first() else {
             let reason = "a tensor without dimensions has no rows".into();
@@ -112,7 +114,7 @@ impl Tensor {
         Ok(rows?.into_iter())
     }
 
-    /// The only element, on behalf of another operation.
+    /// Returns the only element, with errors that name the operation `op`.
     fn only<T: Element>(&self, op: &'static str) -> Result<T> {
         let elements = if self.len() == 1 { self.elements(op)? } else { Vec::new() };
         elements.first().copied().ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Tensors put together from others.
+//! Concatenating and stacking.
 
 use super::shape::place;
 use super::{IntoAxis, Tensor};
@@ -7,8 +7,9 @@ use crate::{Error, Result};
 
 /// # Joining
 impl Tensor {
-    /// Tensors one after another along an axis that they have. All their other sizes, their dtypes and their devices
-    /// must be the same.
+    /// Concatenates tensors along an existing axis.
+    ///
+    /// Their sizes must agree in all other dimensions, and they must have the same dtype and device.
     ///
     /// # Examples
     ///
@@ -25,8 +26,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for no tensors or different dtypes, [`Error::InvalidShape`] if another size differs,
-    /// [`Error::OutOfBounds`] for an axis that does not exist, [`Error::DeviceMismatch`], [`Error::OutOfMemory`].
+    /// [`Error::InvalidArgument`] if there are no tensors or their dtypes differ, [`Error::InvalidShape`] if their
+    /// sizes do not agree, [`Error::OutOfBounds`] if the axis does not exist, [`Error::DeviceMismatch`],
+    /// [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`].
     pub fn concatenate<T: AsRef<Tensor>>(
         tensors: impl IntoIterator<Item = T>,
         axis: impl IntoAxis,
@@ -57,8 +59,9 @@ impl Tensor {
         Ok(joined)
     }
 
-    /// Tensors of the same shape along a new axis, which becomes dimension `axis` of the result. Their dtypes and
-    /// devices must be the same.
+    /// Stacks tensors along a new axis, which becomes dimension `axis` of the result.
+    ///
+    /// They must have the same shape, dtype and device.
     ///
     /// # Examples
     ///
@@ -74,7 +77,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As for [`Tensor::concatenate`], and [`Error::InvalidShape`] at rank 8.
+    /// As for [`Tensor::concatenate`], and [`Error::InvalidShape`] if the rank is already 8.
     pub fn stack<T: AsRef<Tensor>>(
         tensors: impl IntoIterator<Item = T>,
         axis: impl IntoAxis,
@@ -100,7 +103,7 @@ impl Tensor {
     }
 }
 
-/// The first tensor, whose dtype and device the others share.
+/// Returns the first tensor, after checking that the others have its dtype and device.
 fn first<'a>(op: &'static str, tensors: &[&'a Tensor]) -> Result<&'a Tensor> {
     let Some(&first) = tensors.first() else {
         let reason = "no tensors were given, at least one is needed".into();
@@ -118,7 +121,7 @@ fn first<'a>(op: &'static str, tensors: &[&'a Tensor]) -> Result<&'a Tensor> {
     Ok(first)
 }
 
-/// A tensor whose shape does not fit the first one's.
+/// The error for a tensor whose shape does not fit that of the first one.
 fn misfit(op: &'static str, index: usize, tensor: &Tensor, first: &Tensor, place: &str) -> Error {
     let reason =
         format!("tensor {index} must have the sizes of the first, {:?}, {place}", first.shape());

@@ -1,6 +1,6 @@
-//! The tensor: storage on a device, seen through a layout.
+//! The tensor: storage on a device, viewed through a layout.
 
-// In the order in which the documentation shows their methods.
+// Rustdoc shows the methods in the order of these modules.
 mod create;
 mod nested;
 mod properties;
@@ -27,9 +27,11 @@ use crate::{DType, Device, Result};
 
 /// An array of elements on a device.
 ///
-/// Cloning shares the storage, and so do the views: what is written through one is seen through all
-/// of them. Operations give new tensors, except those that end in `_assign` or are told where to
-/// write with [`Binary::out`](crate::Binary::out). Tensors can be shared between threads.
+/// Clones and views share storage: a write through one is visible through all of them. Operations return new
+/// tensors, except for the methods whose names end in `_assign`, those under [Writing in place](#writing-in-place), and
+/// operations with a destination ([`Binary::out`](crate::Binary::out)). Tensors are `Send` and `Sync`.
+///
+/// # Examples
 ///
 /// ```
 /// use bitlane::{Device, Tensor};
@@ -44,36 +46,38 @@ use crate::{DType, Device, Result};
 ///
 /// # When it does not compile
 ///
-/// - `x.sum()` lacks an argument: a reduction takes its axes, and an empty list means all: `x.sum(&[])?`.
-/// - `&x + &y` gives a `Result`, since shapes and dtypes may not fit: `(&x + &y)?`. Longer formulas read better as
-///   [expressions](Tensor::expr), which have one `?` at the end.
-/// - `(2.0 * &x)?` has "incompatible types", since the literal has no type of its own: write `2.0f64 * &x` or `&x * 2.0`.
-///   Whichever it is, the number follows the dtype of the tensor.
-/// - `x.reshape((2, -1))`, where "`usize: Neg` is not satisfied": the size that follows from the others is written `..`,
-///   as in `x.reshape((2, ..))?`.
-/// - `x.to_vec()?` needs the type of the elements: `x.to_vec::<f32>()?`.
-/// - There is no `x += 1`, which could not report an error: `x.add_assign(1)?`. Nor do `x > 0` and `x == y` compare, since
-///   a comparison gives a tensor: `x.greater_than(0)?`, or [`x.bits_equal(&y)?`](Tensor::bits_equal) for all at once.
-/// - `for row in x`: [`x.rows()?`](Tensor::rows) iterates over the first dimension.
-/// - `x[[0, 1]]` cannot be had of a tensor on a device: [`x.get::<f32>([0, 1])?`](Tensor::get) reads an element,
-///   [`x.masked_fill(&mask, 0)?`](Tensor::masked_fill) and [`x.slice(0, 2..4)?.fill(0)?`](Tensor::fill) write.
+/// - `x.sum()` lacks an argument. A reduction takes its axes, and an empty list means all of them: `x.sum(&[])?`.
+/// - `&x + &y` is a `Result`, since shapes and dtypes may be incompatible: write `(&x + &y)?`. Longer formulas read
+///   better as [expressions](Tensor::expr), which need a single `?` at the end.
+/// - `(2.0 * &x)?` has "incompatible types", since the type of the literal cannot be inferred: write `2.0f64 * &x` or
+///   `&x * 2.0`. Either way the number adopts the dtype of the tensor.
+/// - `x.reshape((2, -1))` fails with "`usize: Neg` is not satisfied". The size to infer is written `..`, as in
+///   `x.reshape((2, ..))?`.
+/// - `x.to_vec()?` needs the element type: `x.to_vec::<f32>()?`.
+/// - `x += 1` does not exist, because it could not report an error: write `x.add_assign(1)?`. `x > 0` and `x == y` do
+///   not exist either, because a comparison returns a tensor: write `x.greater_than(0)?`, or
+///   [`x.bits_equal(&y)?`](Tensor::bits_equal) to compare whole tensors.
+/// - `for row in x` does not work; [`x.rows()?`](Tensor::rows) iterates over the first dimension.
+/// - `x[[0, 1]]` does not work, because the elements may be in device memory. [`x.get::<f32>([0, 1])?`](Tensor::get)
+///   reads an element; [`x.masked_fill(&mask, 0)?`](Tensor::masked_fill) and
+///   [`x.slice(0, 2..4)?.fill(0)?`](Tensor::fill) write.
 #[derive(Clone)]
 pub struct Tensor {
     storage: Arc<Storage>,
     layout: Layout,
     dtype: DType,
-    /// The storage's device, seen through the stream on which this tensor's operations run.
+    /// The device of the storage, with the stream on which this tensor's operations run.
     device: Device,
 }
 
 impl Tensor {
-    /// A tensor over all of a storage that holds elements of `dtype` in row-major order.
+    /// Wraps a storage that holds exactly the elements of `shape`, of this dtype and in row-major order.
     pub(crate) fn row_major(storage: Storage, shape: &[usize], dtype: DType) -> Tensor {
         let device = storage.device().clone();
         Tensor { storage: Arc::new(storage), layout: Layout::row_major(shape), dtype, device }
     }
 
-    /// A tensor whose elements are undefined; the caller writes them all before handing it out.
+    /// Allocates a tensor with undefined elements. The caller must write all of them before handing it out.
     pub(crate) fn undefined(
         op: &'static str,
         device: &Device,
@@ -84,12 +88,12 @@ impl Tensor {
         Ok(Tensor::row_major(Storage::allocate(device, bytes)?, shape, dtype))
     }
 
-    /// The same storage seen through another layout, which must lie inside it.
+    /// Returns a view of the same storage through another layout, which must lie inside the storage.
     pub(crate) fn with_layout(&self, layout: Layout) -> Tensor {
         Tensor { layout, ..self.clone() }
     }
 
-    /// The same tensor, whose operations run on another stream of its device.
+    /// Returns the same tensor, with operations running on another stream of its device.
     pub(crate) fn with_device(&self, device: &Device) -> Tensor {
         Tensor { device: device.clone(), ..self.clone() }
     }

@@ -3,7 +3,7 @@
 use super::Tensor;
 use crate::{Device, Element, Error, Result};
 
-/// Elements in arrays, vectors and slices, nested to any depth; the shape is that of the nesting.
+/// Elements in nested arrays, vectors and slices, as [`Tensor::from_nested`] takes them. The nesting defines the shape.
 ///
 /// # Examples
 ///
@@ -23,25 +23,27 @@ pub trait Nested {
     /// The type of the elements.
     type Element: Element;
 
-    /// Adds the sizes of this nesting, as its first items have them. Without items there is only what the type says.
+    /// Appends the sizes of this nesting, outermost first, as read from the first item of each level.
+    ///
+    /// `first` is `None` inside an empty level, where only the lengths of arrays are known; others count as 0.
     fn sizes(first: Option<&Self>, sizes: &mut Vec<usize>);
 
-    /// Adds all elements, in row-major order, if they have exactly these sizes.
+    /// Appends all elements in row-major order, provided that the nesting has exactly these sizes.
     ///
     /// # Errors
     ///
-    /// The size that differs from the one expected, and how deep it is nested.
+    /// Returns the first size that differs from the expected one, and its depth.
     fn elements(&self, sizes: &[usize], elements: &mut Vec<Self::Element>) -> Result<(), Ragged>;
 }
 
-/// A part of a nesting that has another size than its neighbours.
+/// A level of a nesting whose size differs from that of its siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ragged {
-    /// How many items there are.
+    /// The number of items found.
     pub found: usize,
-    /// How many the first neighbour has.
+    /// The number of items in the first sibling.
     pub expected: usize,
-    /// How many dimensions are inside of this one.
+    /// The number of dimensions nested inside this one.
     pub depth: usize,
 }
 
@@ -89,7 +91,7 @@ nested! {
 }
 
 impl Tensor {
-    /// Copies elements that are nested in arrays, vectors or slices to a device, with the shape of the nesting.
+    /// Creates a tensor by copying nested arrays, vectors or slices to a device. The nesting defines the shape.
     ///
     /// # Examples
     ///
@@ -105,8 +107,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidShape`] if parts of the nesting have different sizes or it is deeper than 8 levels,
-    /// [`Error::OutOfMemory`] if the device has no room.
+    /// [`Error::InvalidShape`] if the sizes at one level differ or there are more than 8 levels,
+    /// [`Error::OutOfMemory`] if the device cannot allocate the memory.
     pub fn from_nested<N: Nested>(nested: N, device: &Device) -> Result<Tensor> {
         let op = "from_nested";
         let mut sizes = Vec::new();

@@ -1,4 +1,4 @@
-//! What a tensor is: its shape, dtype and device.
+//! The properties of a tensor: its shape, dtype and device.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::{DType, Device};
 
 /// # Shape, dtype and device
 impl Tensor {
-    /// The size of each dimension.
+    /// Returns the size of each dimension.
     ///
     /// # Examples
     ///
@@ -21,7 +21,7 @@ impl Tensor {
         self.layout.shape()
     }
 
-    /// How far apart neighbours are in each dimension, in elements; 0 and negative are possible.
+    /// Returns the stride of each dimension, in elements. Strides may be zero or negative.
     ///
     /// # Examples
     ///
@@ -36,7 +36,7 @@ impl Tensor {
         self.layout.strides()
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     ///
     /// # Examples
     ///
@@ -50,7 +50,7 @@ impl Tensor {
         self.dtype
     }
 
-    /// Where the elements live.
+    /// Returns the device that holds the elements.
     ///
     /// # Examples
     ///
@@ -64,7 +64,7 @@ impl Tensor {
         &self.device
     }
 
-    /// The number of dimensions, 0 to 8.
+    /// Returns the number of dimensions, from 0 to 8.
     ///
     /// # Examples
     ///
@@ -78,7 +78,7 @@ impl Tensor {
         self.layout.rank()
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     ///
     /// # Examples
     ///
@@ -92,7 +92,7 @@ impl Tensor {
         self.layout.len()
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if the tensor has no elements.
     ///
     /// # Examples
     ///
@@ -106,7 +106,7 @@ impl Tensor {
         self.layout.is_empty()
     }
 
-    /// Whether the elements lie in row-major order without gaps.
+    /// Returns `true` if the elements are in row-major order without gaps.
     ///
     /// # Examples
     ///
@@ -120,7 +120,7 @@ impl Tensor {
         self.layout.is_contiguous()
     }
 
-    /// Whether the two are views of the same storage, overlapping or not.
+    /// Returns `true` if both tensors are views of the same storage, whether or not they overlap.
     ///
     /// # Examples
     ///
@@ -136,7 +136,7 @@ impl Tensor {
     }
 }
 
-/// So that functions can take tensors, references to them and lists of either.
+/// Lets functions such as [`Tensor::stack`] accept both tensors and references to tensors.
 impl AsRef<Tensor> for Tensor {
     fn as_ref(&self) -> &Tensor {
         self

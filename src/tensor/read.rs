@@ -1,4 +1,4 @@
-//! Reading elements back, and copies in another form.
+//! Reading elements back, converting and copying.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::{DType, Device, Element, Error, Result};
 
 /// # Reading, converting and copying
 impl Tensor {
-    /// The elements in row-major order. Waits for the device.
+    /// Copies the elements to a vector, in row-major order. Waits for the device.
     ///
     /// # Examples
     ///
@@ -25,27 +25,27 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if `T` is not the type of the elements, [`Error::OutOfMemory`],
-    /// or whatever failed on the device before.
+    /// [`Error::InvalidArgument`] if `T` is not the element type, [`Error::OutOfMemory`], or the error of an earlier
+    /// operation that failed on the device.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.elements("to_vec")
     }
 
-    /// As [`Tensor::to_vec`], on behalf of another operation.
+    /// Like [`Tensor::to_vec`], with errors that name the operation `op`.
     pub(crate) fn elements<T: Element>(&self, op: &'static str) -> Result<Vec<T>> {
         if T::DTYPE != self.dtype {
             let (asked, own) = (T::DTYPE, self.dtype);
             let reason = format!("elements of {own} were asked for as {asked}; cast them first");
             return Err(Error::InvalidArgument { op, reason });
         }
-        // Only bools can be wrong, in memory that the user's own kernels have written.
+        // Only bools have invalid bit patterns, which a user's own kernels may have written.
         backend::elements(self.download()?).ok_or_else(|| {
             let reason = "the storage holds a bool beyond 0 and 1".into();
             Error::InvalidArgument { op, reason }
         })
     }
 
-    /// The elements as native-endian bytes, in row-major order. Waits for the device.
+    /// Copies the elements to a vector of native-endian bytes, in row-major order. Waits for the device.
     ///
     /// # Examples
     ///
@@ -58,12 +58,12 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], or whatever failed on the device before.
+    /// [`Error::OutOfMemory`], or the error of an earlier operation that failed on the device.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.download()
     }
 
-    /// The bits of the elements in row-major order, as numbers of any size that divides theirs.
+    /// Copies the bits of the elements, in row-major order, to values of a type whose size divides the elements'.
     fn download<B: AnyBitPattern>(&self) -> Result<Vec<B>> {
         let dense = self.contiguous()?;
         let range = dense.byte_range();
@@ -71,16 +71,16 @@ impl Tensor {
         memory.download(range)
     }
 
-    /// The bytes of a contiguous tensor in its storage.
+    /// Returns the byte range of a contiguous tensor in its storage.
     fn byte_range(&self) -> Range<usize> {
         let start = self.layout.offset() * self.dtype.size();
         start..start + self.len() * self.dtype.size()
     }
 
-    /// The same elements on another device; the tensor itself if it is there already.
+    /// Copies the tensor to another device. Returns a clone if it is already there.
     ///
-    /// A device that differs only in its stream (see [`Device::with_new_stream`]) shares the
-    /// storage: nothing is copied, and what is asked of the result runs on that stream.
+    /// If the devices differ only in their streams (see [`Device::with_new_stream`]), the result shares the storage:
+    /// nothing is copied, and operations on the result run on the stream of `device`.
     ///
     /// # Examples
     ///
@@ -94,8 +94,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], whatever failed on either device, or [`Error::InvalidArgument`] for a
-    /// bool beyond 0 and 1 that the user's own kernels have written, if it would come to the CPU.
+    /// [`Error::OutOfMemory`], the error of an earlier operation that failed on either device, or
+    /// [`Error::InvalidArgument`] if a `bool` tensor that is copied to the CPU holds a byte other than 0 and 1, which
+    /// only a user's own kernel can have written.
     pub fn to_device(&self, device: &Device) -> Result<Tensor> {
         if self.device() == device {
             return Ok(self.with_device(device));
@@ -112,10 +113,13 @@ impl Tensor {
         Ok(Tensor::row_major(Storage::new(device, bytes, memory), self.shape(), self.dtype))
     }
 
-    /// The same elements converted to a dtype; the tensor itself if it has that dtype.
+    /// Converts the elements to a dtype. Returns a clone if the tensor already has it.
     ///
-    /// Integers wrap; floats become integers by truncating and saturating, NaN becoming 0; all but
-    /// zero is `true`; complex numbers lose their imaginary part; rounding is to nearest even.
+    /// - An integer wraps to a narrower integer.
+    /// - A float becomes an integer by truncating and saturating; NaN becomes 0.
+    /// - Every value other than zero becomes `true`, including NaN.
+    /// - A complex number loses its imaginary part, except that it becomes `true` if either part is not zero.
+    /// - A value that a float cannot represent is rounded once, to nearest even.
     ///
     /// # Examples
     ///
@@ -128,12 +132,12 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`].
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
         if dtype == self.dtype { Ok(self.clone()) } else { self.copied_as("cast", dtype) }
     }
 
-    /// The same elements in row-major order without gaps; the tensor itself if they are so already.
+    /// Returns a tensor with the same elements in row-major order without gaps. Copies only if needed.
     ///
     /// # Examples
     ///
@@ -147,7 +151,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`].
+    /// As for [`Tensor::cast`].
     pub fn contiguous(&self) -> Result<Tensor> {
         if self.is_contiguous() {
             Ok(self.clone())
@@ -156,7 +160,7 @@ impl Tensor {
         }
     }
 
-    /// A copy in storage of its own, in row-major order without gaps; [`Clone`] shares the storage.
+    /// Copies the tensor to new storage, in row-major order without gaps. [`Clone`], by contrast, shares the storage.
     ///
     /// # Examples
     ///
@@ -171,12 +175,12 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`].
+    /// As for [`Tensor::cast`].
     pub fn copy(&self) -> Result<Tensor> {
         self.copied_as("copy", self.dtype)
     }
 
-    /// A row-major copy in fresh storage.
+    /// Copies the elements, converted to `dtype`, to new storage in row-major order.
     fn copied_as(&self, op: &'static str, dtype: DType) -> Result<Tensor> {
         let mut call = Call::new();
         let elements = call.tensor(self);

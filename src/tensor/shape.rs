@@ -1,4 +1,4 @@
-//! What shapes, axes and ranges of numbers can be given as.
+//! The argument types for shapes, axes, indices and ranges.
 
 use std::ops::{Range, RangeFull, RangeInclusive};
 
@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::layout::{MAX_RANK, boxed, checked_len};
 use crate::{Error, Result};
 
-/// What a shape can be given as: an array, slice, vector or tuple of sizes, one size, or `()` for none.
+/// A shape argument: an array, slice, vector or tuple of sizes, a single size, or `()` for no dimensions.
 ///
 /// # Examples
 ///
@@ -26,12 +26,12 @@ use crate::{Error, Result};
     note = "a shape is `[2, 3]`, `(2, 3)`, `&[usize]`, `Vec<usize>`, a single `usize`, or `()` for no dimensions"
 )]
 pub trait IntoShape {
-    /// Lends the sizes to a function.
+    /// Calls a function with the sizes.
     fn with_shape<R>(self, function: impl FnOnce(&[usize]) -> R) -> R;
 }
 
-/// The shape of a [`reshape`](crate::Tensor::reshape): whatever an [`IntoShape`] is, with `..` in a tuple for the one
-/// size that follows from the others, and `..` alone for all elements in one dimension.
+/// The shape argument of [`reshape`](crate::Tensor::reshape): an [`IntoShape`], a tuple with one `..` for a size to
+/// infer, or `..` alone to flatten.
 ///
 /// # Examples
 ///
@@ -48,11 +48,11 @@ pub trait IntoShape {
     note = "such a shape is `[2, 3]`, `(2, 3)`, `(2, ..)`, `&[usize]`, `Vec<usize>`, a single `usize`, `()` or `..`"
 )]
 pub trait IntoReshape {
-    /// Lends the sizes of a tensor of `len` elements to a function.
+    /// Calls a function with the sizes, in which `..` is replaced by the size that makes `len` elements in total.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidShape`] if there is more than one `..`, or if no size can stand for it.
+    /// [`Error::InvalidShape`] if there is more than one `..` or no such size exists, and the errors of the function.
     fn with_sizes<R>(self, len: usize, function: impl FnOnce(&[usize]) -> Result<R>) -> Result<R>;
 }
 
@@ -87,13 +87,13 @@ into_shape! {
     [] (): _shape => &[];
 }
 
-/// One size of a tuple that is given to [`reshape`](crate::Tensor::reshape): a number, or `..`.
+/// One size of a tuple passed to [`reshape`](crate::Tensor::reshape): a number, or `..` for the size to infer.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a size",
     note = "a size is a `usize`, or `..` for the one that follows from the others"
 )]
 pub trait Size {
-    /// The number; none for `..`.
+    /// Returns the size, or `None` for `..`.
     fn size(self) -> Option<usize>;
 }
 
@@ -149,7 +149,7 @@ tuple_shapes! {
     A a B b C c D d E e F f G g H h;
 }
 
-/// Sizes with the one that is not given filled in.
+/// Replaces the missing size by the one that makes `len` elements in total.
 fn inferred(len: usize, sizes: &[Option<usize>]) -> Result<SmallVec<[usize; MAX_RANK]>> {
     let op = "reshape";
     let known: SmallVec<[usize; MAX_RANK]> = sizes.iter().map(|size| size.unwrap_or(1)).collect();
@@ -175,7 +175,7 @@ fn inferred(len: usize, sizes: &[Option<usize>]) -> Result<SmallVec<[usize; MAX_
     Ok(sizes.iter().map(|size| size.unwrap_or(len / product)).collect())
 }
 
-/// What an axis or an index can be given as: `usize`, `isize` or `i32`. Negative ones count from the back.
+/// An axis or index argument: a `usize`, `isize`, `i32` or `i128`. Negative numbers count from the end.
 ///
 /// # Examples
 ///
@@ -191,7 +191,7 @@ fn inferred(len: usize, sizes: &[Option<usize>]) -> Result<SmallVec<[usize; MAX_
     note = "an axis is a `usize`, or an `isize` or `i32` that may be negative to count from the back"
 )]
 pub trait IntoAxis: Copy {
-    /// The number as it was given.
+    /// Returns the number as given, which may be negative.
     fn number(self) -> i128;
 }
 
@@ -207,8 +207,8 @@ macro_rules! into_axis {
 
 into_axis! { usize isize i32 }
 
-/// What several axes or the index of an element can be given as: an array, slice or vector of numbers, of which
-/// negative ones count from the back.
+/// A list of axes, or the index of an element: an array, slice or vector of numbers. Negative numbers count from the
+/// end.
 ///
 /// # Examples
 ///
@@ -224,7 +224,7 @@ into_axis! { usize isize i32 }
     note = "such a list is an array, slice or vector of `usize`, `isize` or `i32`"
 )]
 pub trait IntoIndex {
-    /// The numbers as they were given.
+    /// Returns the numbers as given, which may be negative.
     fn numbers(self) -> Vec<i128>;
 }
 
@@ -252,14 +252,14 @@ impl IntoAxis for i128 {
     }
 }
 
-/// The place that a number stands for among `count`; none if there is no such place.
+/// Resolves a number that may be negative to an index below `count`. Returns `None` if it is out of bounds.
 pub(super) fn place(number: impl IntoAxis, count: usize) -> Option<usize> {
     let number = number.number();
     let from_front = if number < 0 { number + count as i128 } else { number };
     usize::try_from(from_front).ok().filter(|&place| place < count)
 }
 
-/// The axis that a number stands for in a tensor of this shape.
+/// Resolves an axis, which may be negative, of a tensor of this shape.
 pub(super) fn axis(op: &'static str, number: impl IntoAxis, shape: &[usize]) -> Result<usize> {
     place(number, shape.len()).ok_or_else(|| {
         let (number, rank) = (number.number(), shape.len());
@@ -270,8 +270,8 @@ pub(super) fn axis(op: &'static str, number: impl IntoAxis, shape: &[usize]) -> 
     })
 }
 
-/// What the numbers of an [`arange`](crate::Tensor::arange) can be given as: how many there are from 0 on, or a
-/// range of integers.
+/// The range argument of [`arange`](crate::Tensor::arange): a count, which stands for `0..count`, or a range of
+/// integers.
 ///
 /// # Examples
 ///
@@ -286,7 +286,7 @@ pub(super) fn axis(op: &'static str, number: impl IntoAxis, shape: &[usize]) -> 
     note = "`arange` takes a count (`usize`), or a range such as `2..5` or `-3..=3`"
 )]
 pub trait IntoRange {
-    /// The first number, and one past the last.
+    /// Returns the first number, and one past the last.
     fn bounds(self) -> (i128, i128);
 }
 

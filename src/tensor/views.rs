@@ -1,4 +1,4 @@
-//! Views: other layouts over the same storage. None of them copies.
+//! Views: other layouts over the same storage.
 
 use smallvec::SmallVec;
 
@@ -10,11 +10,12 @@ use crate::{Error, Result};
 
 /// # Views
 ///
-/// Other shapes and strides over the same storage. None of these copies, and axes may be negative to count from the
-/// back.
+/// Each of these methods returns a tensor with another shape and other strides over the same storage. None of them
+/// copies elements. A negative axis counts from the last dimension.
 impl Tensor {
-    /// Another shape with the same elements in the same row-major order. In a tuple, `..` stands for the size that
-    /// follows from the others, and `..` alone for all elements in one dimension.
+    /// Returns a view of another shape with the same elements in the same row-major order.
+    ///
+    /// One size of a tuple may be `..`, which is inferred from the others. `..` alone flattens to one dimension.
     ///
     /// # Examples
     ///
@@ -31,13 +32,13 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidShape`] if the number of elements differs, or if no strides can express the
-    /// shape: then a copy is needed, which [`Tensor::contiguous`] makes.
+    /// [`Error::InvalidShape`] if the number of elements differs, or if no strides over the storage can express the
+    /// shape. In the latter case a copy is needed: call [`Tensor::contiguous`] first.
     pub fn reshape(&self, shape: impl IntoReshape) -> Result<Tensor> {
         shape.with_sizes(self.len(), |shape| Ok(self.with_layout(self.layout.reshape(shape)?)))
     }
 
-    /// A new dimension of size 1, which becomes dimension `axis` of the result.
+    /// Inserts a dimension of size 1, which becomes dimension `axis` of the result.
     ///
     /// # Examples
     ///
@@ -51,7 +52,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] if the result has no such dimension, [`Error::InvalidShape`] at rank 8.
+    /// [`Error::OutOfBounds`] if the result has no such dimension, [`Error::InvalidShape`] if the rank is already 8.
     pub fn unsqueeze(&self, axis: impl IntoAxis) -> Result<Tensor> {
         let place = place(axis, self.rank() + 1).ok_or_else(|| Error::OutOfBounds {
             op: "unsqueeze",
@@ -60,7 +61,7 @@ impl Tensor {
         Ok(self.with_layout(self.layout.unsqueeze(place)?))
     }
 
-    /// Without a dimension of size 1.
+    /// Removes a dimension of size 1.
     ///
     /// # Examples
     ///
@@ -73,13 +74,13 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidShape`] if its size is not 1, [`Error::OutOfBounds`] if it does not exist.
+    /// [`Error::InvalidShape`] if its size is not 1, [`Error::OutOfBounds`] if the axis does not exist.
     pub fn squeeze(&self, axis: impl IntoAxis) -> Result<Tensor> {
         let axis = self.axis("squeeze", axis)?;
         Ok(self.with_layout(self.layout.squeeze(axis)?))
     }
 
-    /// Two dimensions exchanged.
+    /// Swaps two dimensions.
     ///
     /// # Examples
     ///
@@ -92,13 +93,13 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] if one of them does not exist.
+    /// [`Error::OutOfBounds`] if either axis does not exist.
     pub fn transpose(&self, first: impl IntoAxis, second: impl IntoAxis) -> Result<Tensor> {
         let (first, second) = (self.axis("transpose", first)?, self.axis("transpose", second)?);
         Ok(self.with_layout(self.layout.transpose(first, second)?))
     }
 
-    /// The dimensions in another order: `order[k]` names the one that becomes dimension `k`.
+    /// Reorders the dimensions: `order[k]` is the dimension that becomes dimension `k`.
     ///
     /// # Examples
     ///
@@ -112,10 +113,10 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if `order` does not name every dimension once.
+    /// [`Error::InvalidArgument`] if `order` does not name every dimension exactly once.
     pub fn permute(&self, order: impl IntoIndex) -> Result<Tensor> {
         let order = order.numbers();
-        // An axis that does not exist stays what it is, and is refused with the rest.
+        // An axis that does not exist becomes one that `Layout::permute` rejects.
         let axes = order.iter().map(|&axis| place(axis, self.rank()).unwrap_or(usize::MAX));
         let layout = self.layout.permute(&axes.collect::<SmallVec<[usize; MAX_RANK]>>());
         layout.map(|layout| self.with_layout(layout)).map_err(|_| {
@@ -124,7 +125,7 @@ impl Tensor {
         })
     }
 
-    /// Part of a dimension, by start, end and step; see [`Slice`].
+    /// Selects part of a dimension by start, end and step; see [`Slice`].
     ///
     /// # Examples
     ///
@@ -138,14 +139,13 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] if the dimension does not exist, [`Error::InvalidArgument`] for a
-    /// step of 0.
+    /// [`Error::OutOfBounds`] if the axis does not exist, [`Error::InvalidArgument`] if the step is 0.
     pub fn slice(&self, axis: impl IntoAxis, slice: impl Into<Slice>) -> Result<Tensor> {
         let axis = self.axis("slice", axis)?;
         Ok(self.with_layout(self.layout.slice(axis, slice.into())?))
     }
 
-    /// `len` elements of a dimension from `start` on; unlike [`Tensor::slice`], all must exist.
+    /// Selects `len` elements of a dimension, beginning with `start`. Unlike with [`Tensor::slice`], all must exist.
     ///
     /// # Examples
     ///
@@ -159,13 +159,13 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] if they do not.
+    /// [`Error::OutOfBounds`] if the axis or one of the elements does not exist.
     pub fn narrow(&self, axis: impl IntoAxis, start: usize, len: usize) -> Result<Tensor> {
         let axis = self.axis("narrow", axis)?;
         Ok(self.with_layout(self.layout.narrow(axis, start, len)?))
     }
 
-    /// A dimension in reverse.
+    /// Reverses a dimension.
     ///
     /// # Examples
     ///
@@ -178,13 +178,13 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] if it does not exist.
+    /// [`Error::OutOfBounds`] if the axis does not exist.
     pub fn flip(&self, axis: impl IntoAxis) -> Result<Tensor> {
         let axis = self.axis("flip", axis)?;
         Ok(self.with_layout(self.layout.flip(axis)?))
     }
 
-    /// Stretched to a shape: missing dimensions and those of size 1 repeat.
+    /// Broadcasts to a shape: missing leading dimensions are added, and dimensions of size 1 are repeated.
     ///
     /// # Examples
     ///
@@ -197,8 +197,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Broadcast`] if another size differs, [`Error::InvalidShape`] above rank 8 or if the
-    /// bytes of such a shape cannot be counted.
+    /// [`Error::Broadcast`] if the shape has fewer dimensions, or if a size other than 1 differs;
+    /// [`Error::InvalidShape`] if the rank is above 8 or the byte count of the shape overflows `isize`.
     pub fn broadcast_to(&self, shape: impl IntoShape) -> Result<Tensor> {
         let op = "broadcast_to";
         shape.with_shape(|shape| {
@@ -207,7 +207,8 @@ impl Tensor {
         })
     }
 
-    /// Any shape, strides and offset over the storage, in elements, counted from its start.
+    /// Returns a view with any shape, strides and offset. Strides and offset are in elements; the offset counts from
+    /// the start of the storage, not of this view.
     ///
     /// # Examples
     ///
@@ -223,9 +224,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`] if an element would lie outside the storage, [`Error::InvalidShape`]
-    /// if there are not as many strides as sizes, above rank 8, or if the bytes of such a shape
-    /// cannot be counted.
+    /// [`Error::OutOfBounds`] if an element would be outside the storage; [`Error::InvalidShape`] if the numbers of
+    /// strides and sizes differ, the rank is above 8, or the byte count of the shape overflows `isize`.
     pub fn as_strided(&self, shape: &[usize], strides: &[isize], offset: usize) -> Result<Tensor> {
         let op = "as_strided";
         checked_len(op, shape, self.dtype.size())?;
@@ -233,7 +233,7 @@ impl Tensor {
         Layout::strided(op, shape, strides, offset, capacity).map(|layout| self.with_layout(layout))
     }
 
-    /// The axis that a number stands for.
+    /// Resolves an axis that may be negative.
     pub(super) fn axis(&self, op: &'static str, number: impl IntoAxis) -> Result<usize> {
         axis(op, number, self.shape())
     }

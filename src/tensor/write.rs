@@ -1,4 +1,4 @@
-//! Writing to tensors and views that are there already.
+//! Writing to existing tensors and views.
 
 use super::Tensor;
 use crate::call::{Call, Elements, Target, Term};
@@ -6,9 +6,9 @@ use crate::{Error, Operand, Result, Scalar};
 
 /// # Writing in place
 ///
-/// What is written through a view is seen through the tensor it was made from.
+/// A write through a view is visible through every other tensor that shares its storage.
 impl Tensor {
-    /// Makes every element the same number, rounded to the dtype.
+    /// Sets every element to `value`, rounded to the dtype.
     ///
     /// # Examples
     ///
@@ -22,15 +22,17 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::ScalarOverflow`] if an integer does not fit an integer dtype,
-    /// [`Error::OverlappingDestination`] if elements of the view share memory, and what the device says. The tensor is
-    /// then as it was.
+    /// [`Error::ScalarOverflow`] if an integer does not fit an integer dtype, [`Error::OverlappingDestination`] if
+    /// elements of the view share memory, and on CUDA [`Error::Compile`] or [`Error::Driver`]. On error the tensor is
+    /// unchanged.
     pub fn fill(&mut self, value: impl Into<Scalar>) -> Result<()> {
         self.write_number("fill", value.into(), None)
     }
 
-    /// Copies the elements of another tensor, which broadcasts to the shape of this one. Elements of the same dtype
-    /// keep every bit, −0.0 and NaN payloads included; others are converted as [`Tensor::cast`] does.
+    /// Copies the elements of another operand, which is broadcast to the shape of this tensor.
+    ///
+    /// Elements of the same dtype keep every bit, including the sign of zero and NaN payloads; others are converted as
+    /// [`Tensor::cast`] converts them.
     ///
     /// # Examples
     ///
@@ -47,17 +49,18 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Broadcast`] if the shapes do not fit, [`Error::InplaceDtype`] if the other dtype is of a higher
-    /// category, [`Error::OverlappingDestination`] if elements of this view share memory, [`Error::DeviceMismatch`],
-    /// [`Error::ScalarOverflow`] for a number that does not fit, and what the device says. The tensor is then as it
-    /// was.
+    /// [`Error::Broadcast`] if the source does not broadcast to this shape, [`Error::InplaceDtype`] if its dtype is of
+    /// a higher category, [`Error::OverlappingDestination`] if elements of this view share memory,
+    /// [`Error::DeviceMismatch`] if the source is on another device, [`Error::ScalarOverflow`] if it is a number that
+    /// does not fit, [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`]. On error the tensor
+    /// is unchanged.
     pub fn copy_from<'a>(&mut self, source: impl Into<Operand<'a>>) -> Result<()> {
         self.write("copy_from", source.into(), None)
     }
 
-    /// Makes the elements where the mask is true the same number: `x[mask] = value`.
+    /// Sets the elements where the mask is true to `value`, as `x[mask] = value` does in NumPy.
     ///
-    /// The mask is a bool tensor that broadcasts to the shape of this one. It may be made from the tensor itself.
+    /// The mask is a `bool` tensor, which is broadcast to the shape of this tensor and may share its storage.
     ///
     /// # Examples
     ///
@@ -72,14 +75,15 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As for [`Tensor::fill`]; [`Error::InvalidArgument`] if the mask is not bool, [`Error::Broadcast`] if it does not
-    /// fit the shape.
+    /// As for [`Tensor::fill`]; [`Error::InvalidArgument`] if the mask is not `bool`, [`Error::Broadcast`] if it does
+    /// not broadcast to this shape, [`Error::DeviceMismatch`] if it is on another device.
     pub fn masked_fill(&mut self, mask: &Tensor, value: impl Into<Scalar>) -> Result<()> {
         self.write_number("masked_fill", value.into(), Some(mask))
     }
 
-    /// Copies elements of another tensor where the mask is true: `x[mask] = source[mask]`. Both broadcast to the shape
-    /// of this one.
+    /// Copies the elements of another operand where the mask is true, as `x[mask] = source[mask]` does in NumPy.
+    ///
+    /// The source and the mask are broadcast to the shape of this tensor.
     ///
     /// # Examples
     ///
@@ -102,7 +106,7 @@ impl Tensor {
         self.write("assign_where", source.into(), Some(mask))
     }
 
-    /// Copies an operand into this tensor, whose elements the caller may write.
+    /// Copies an operand into this tensor. The caller must have the right to write the elements.
     pub(super) fn write(
         &self,
         op: &'static str,
@@ -121,7 +125,7 @@ impl Tensor {
         if let Some(device) = elements.device {
             self.device().expect_same(op, device)?;
         }
-        // The shape is this tensor's, to which the source is stretched.
+        // The source is broadcast to this tensor's shape.
         let elements = Elements { shape: call.add_shape(self.shape()), ..elements };
         call.run(op, elements, None, Target { out: Some(self), mask }).map(drop)
     }

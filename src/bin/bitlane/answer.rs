@@ -1,4 +1,4 @@
-//! What a command answers: text for people, JSON for programs, and whether all is well.
+//! The output of a command: text for people, JSON for programs, and the exit code.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-/// Whatever stops a command, as a line for the user.
+/// An error that ends a command, printed as a message for the user.
 pub type Failure = Box<dyn Error>;
 
-/// How a command ends.
+/// The result of a command.
 pub type Outcome = Result<Answer, Failure>;
 
-/// What a command has to say. It is printed at once, at the end.
+/// The output of a command, which is printed at the end.
 pub struct Answer {
     pub text: String,
     pub json: Value,
@@ -21,17 +21,17 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// An answer of a command that has gone well.
+    /// Creates the answer of a command that succeeded.
     pub fn new(text: impl Into<String>, json: Value) -> Answer {
         Answer { text: text.into(), json, ok: true }
     }
 
-    /// The answer of a command that has failed; its text has gone to the standard error already.
+    /// Creates the answer of a command that failed. Its text is empty, because the error is printed to standard error.
     pub fn failed(failure: &dyn Error) -> Answer {
         Answer { text: String::new(), json: json!({ "error": failure.to_string() }), ok: false }
     }
 
-    /// Prints the answer, and gives the exit code.
+    /// Prints the answer and returns the exit code.
     pub fn print(self, as_json: bool) -> ExitCode {
         let mut text = if as_json { self.json.to_string() } else { self.text };
         if !text.is_empty() && !text.ends_with('\n') {
@@ -40,7 +40,7 @@ impl Answer {
         let mut output = io::stdout().lock();
         match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
             Ok(()) => {}
-            // Whoever reads has seen enough, as `head` does.
+            // The reader has closed the pipe, as `head` does.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             Err(error) => {
                 eprintln!("bitlane: the answer cannot be printed: {error}");
@@ -51,7 +51,7 @@ impl Answer {
     }
 }
 
-/// Lines in columns as wide as their longest cell.
+/// Formats rows as columns, each as wide as its longest cell.
 pub fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -1,4 +1,4 @@
-//! `bitlane bench`: how fast this machine is, in a few seconds.
+//! `bitlane bench`: measures the speed of this machine in a few seconds.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use serde_json::json;
 use crate::answer::{Answer, Outcome};
 use crate::operands::device;
 
-/// How long the longest bar is.
+/// The length of the longest bar.
 const WIDTH: usize = 40;
 
-/// What `bench` is told.
+/// The arguments of `bench`.
 #[derive(Args)]
 pub struct Options {
     /// What to measure: best, cpu, cuda or cuda:NUMBER
@@ -34,7 +34,7 @@ fn elements(text: &str) -> Result<usize, String> {
     }
 }
 
-/// An operation, and how many bytes it moves for each element.
+/// An operation, and the number of bytes that it moves per element.
 struct Subject {
     name: &'static str,
     bytes: usize,
@@ -94,13 +94,13 @@ fn subjects(device: &Device, elements: usize) -> Result<Vec<Subject>, Error> {
     ])
 }
 
-/// The median time of a call, waiting for the device each time.
+/// Measures the median time of a call, including the wait for the device.
 fn median(
     device: &Device,
     budget: Duration,
     run: &dyn Fn() -> Result<Tensor, Error>,
 ) -> Result<Duration, Error> {
-    // The first call compiles kernels and touches memory.
+    // A warm-up call, which compiles kernels and allocates memory.
     run()?;
     device.synchronize()?;
     let mut times = Vec::new();

@@ -1,4 +1,4 @@
-//! `bitlane doctor`: what this machine has, what is missing and what to do about it.
+//! `bitlane doctor`: shows what this machine has, what is missing and what to do about it.
 
 use std::env;
 use std::thread;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, columns};
 
-/// What was found, line by line.
+/// The findings, as rows of text and as JSON.
 #[derive(Default)]
 struct Findings {
     rows: Vec<Vec<String>>,
@@ -23,7 +23,7 @@ impl Findings {
     }
 }
 
-/// Runs the command. It fails if there is a GPU that cannot be used.
+/// Runs the command. The exit code is 1 if there is a GPU that cannot be used.
 pub fn run() -> Answer {
     let mut found = Findings { json: json!({}), ..Findings::default() };
     found.add("bitlane", env!("CARGO_PKG_VERSION"));
@@ -73,7 +73,7 @@ fn features() -> Vec<&'static str> {
     all.into_iter().filter(|(_, enabled)| *enabled).map(|(name, _)| name).collect()
 }
 
-/// The vector instructions that loops are compiled for and this machine has.
+/// Returns the vector instruction sets that loops are compiled for and that this machine has.
 fn instructions() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]
     let found = [
@@ -88,7 +88,7 @@ fn instructions() -> Vec<&'static str> {
     found.into_iter().filter(|(_, there)| *there).map(|(name, _)| name).collect()
 }
 
-/// Where a library has been loaded from, on systems that tell.
+/// Returns the path from which a library has been loaded, on systems with `/proc`.
 fn loaded(library: &str) -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     maps.lines().find_map(|line| {
@@ -97,7 +97,7 @@ fn loaded(library: &str) -> Option<String> {
     })
 }
 
-/// What is to be said of NVRTC and the cache, which do not depend on a device.
+/// Returns the findings about NVRTC and the kernel cache, which do not depend on a device.
 #[cfg(feature = "cuda")]
 fn compiler() -> Vec<(&'static str, String)> {
     let nvrtc = match bitlane::introspect::nvrtc_version() {

@@ -1,4 +1,4 @@
-//! `bitlane eval`: an expression over named operands.
+//! `bitlane eval`: evaluates an expression over named operands.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ Every operation can be called by its name, as copysign(a, b) or abs(a). There ar
   sum(a), mean(a, 0)  over all axes, or over those named; as the last step
   max, min, any, all  likewise";
 
-/// What `eval` is told.
+/// The arguments of `eval`.
 #[derive(Args)]
 #[command(after_help = SYNTAX)]
 pub struct Options {
@@ -48,7 +48,7 @@ pub struct Options {
 
 /// Runs the command.
 pub fn run(options: &Options) -> Outcome {
-    // What is wrong with the expression is said before any file is read.
+    // Syntax errors are reported before any file is read.
     let node = parse(&options.expression)?;
     let device = device(&options.device)?;
     let mut inputs = BTreeMap::new();
@@ -68,7 +68,8 @@ pub fn run(options: &Options) -> Outcome {
     deliver(&result, options.output.as_ref())
 }
 
-/// The expression of a node. Nodes are as deep as the parser allows, which the stack does too.
+/// Converts a node to an [`Expr`]. The recursion cannot overflow the stack, because the parser limits the depth of the
+/// tree.
 pub fn lower<'a>(
     node: &'a Node,
     inputs: &'a BTreeMap<&str, Input>,

@@ -1,4 +1,4 @@
-//! The language of `bitlane eval`: from text to a tree.
+//! The parser of the language of `bitlane eval`.
 
 use bitlane::{BinaryOp, DType, Expr, Scalar, Shift};
 
@@ -6,16 +6,16 @@ use crate::answer::Failure;
 use crate::operands::number;
 use crate::run::{unary, unknown};
 
-/// How deeply parentheses and calls may be nested.
+/// The maximum nesting depth of parentheses, calls and prefix operators.
 const DEEPEST: usize = 100;
 
-/// How many operators there may be. An [`Expr`] takes fewer, and no tree is deeper than this.
+/// The maximum number of operators, which also bounds the depth of the tree. An [`Expr`] allows fewer.
 const MOST: usize = 1000;
 
 /// A reduction over axes.
 type Reduction = for<'a> fn(Expr<'a>, &[usize]) -> Expr<'a>;
 
-/// A reduction, by its name.
+/// Returns the reduction of this name.
 fn reduction(name: &str) -> Option<Reduction> {
     let reduction: Reduction = match name {
         "sum" => |x, axes| x.sum(axes),
@@ -29,7 +29,7 @@ fn reduction(name: &str) -> Option<Reduction> {
     Some(reduction)
 }
 
-/// An expression.
+/// A node of the syntax tree.
 #[derive(Debug)]
 pub enum Node {
     Number(Scalar),
@@ -41,7 +41,7 @@ pub enum Node {
     Reduce(Reduction, Box<Node>, Vec<usize>),
 }
 
-/// The operators, with how tightly they bind. Longer ones stand before those that they begin with.
+/// The binary operators with their precedence. An operator must come before its own prefixes.
 const OPERATORS: [(&str, u8, BinaryOp); 19] = [
     ("==", 1, BinaryOp::Equal),
     ("!=", 1, BinaryOp::NotEqual),
@@ -64,13 +64,13 @@ const OPERATORS: [(&str, u8, BinaryOp); 19] = [
     ("%", 7, BinaryOp::Remainder),
 ];
 
-/// How tightly the signs in front of an operand bind.
+/// The precedence of prefix operators.
 const PREFIX: u8 = 8;
 
-/// How tightly powers bind, which group from the right.
+/// The precedence of `**`, which is right-associative.
 const POWER: u8 = 9;
 
-/// Reads an expression.
+/// Parses an expression.
 pub fn parse(text: &str) -> Result<Node, Failure> {
     let mut parser = Parser { text, at: 0, depth: 0, operators: 0 };
     let node = parser.expression(0)?;
@@ -82,14 +82,14 @@ pub fn parse(text: &str) -> Result<Node, Failure> {
 
 struct Parser<'a> {
     text: &'a str,
-    /// How many bytes have been read.
+    /// The number of bytes consumed.
     at: usize,
     depth: usize,
     operators: usize,
 }
 
 impl<'a> Parser<'a> {
-    /// What is left, without the spaces in front.
+    /// Skips spaces and returns the rest of the text.
     fn rest(&mut self) -> &'a str {
         let rest = self.text[self.at..].trim_start();
         self.at = self.text.len() - rest.len();
@@ -108,14 +108,14 @@ impl<'a> Parser<'a> {
         if self.take(token) { Ok(()) } else { Err(self.wrong(token)) }
     }
 
-    /// An error that points at the place.
+    /// Creates an error that points at the current position.
     fn wrong(&mut self, wanted: &str) -> Failure {
         self.rest();
         let column = self.text[..self.at].chars().count();
         format!("expected {wanted}\n  {}\n  {}^", self.text, " ".repeat(column)).into()
     }
 
-    /// An operand and the operators behind it that bind at least so tightly.
+    /// Parses an operand and the operators after it whose precedence is at least `least`.
     fn expression(&mut self, least: u8) -> Result<Node, Failure> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -144,12 +144,13 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// A number, a name, a call, or an expression in parentheses or behind a sign.
+    /// Parses a number, a name, a call, an expression in parentheses, or a prefix operator with its operand.
     fn operand(&mut self) -> Result<Node, Failure> {
         if self.take("(") {
             let inner = self.expression(0)?;
             self.expect(")")?;
-            // In parentheses a comparison may be compared again.
+            // A comparison in parentheses may be an operand of another one. The cast, which does nothing, hides it from
+            // the check for chained comparisons.
             return Ok(match inner {
                 Node::Binary(op, ..) if is_comparison(op) => {
                     Node::Cast(Box::new(inner), DType::Bool)
@@ -180,7 +181,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The longest run of characters that numbers and names are made of.
+    /// Consumes the longest run of characters that can be part of a number or a name.
     fn word(&mut self) -> &'a str {
         let rest = self.rest();
         let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || c == '.');
@@ -198,7 +199,7 @@ impl<'a> Parser<'a> {
         word
     }
 
-    /// What is called by a name, after its opening parenthesis.
+    /// Parses the arguments of a call, after the opening parenthesis.
     fn call(&mut self, name: &str) -> Result<Node, Failure> {
         let first = Box::new(self.expression(0)?);
         let node = match name {
@@ -227,7 +228,7 @@ impl<'a> Parser<'a> {
         Ok(node)
     }
 
-    /// The axes that follow the operand of a reduction.
+    /// Parses the axes after the operand of a reduction.
     fn axes(&mut self) -> Result<Vec<usize>, Failure> {
         let mut axes = Vec::new();
         while self.take(",") {
@@ -255,7 +256,7 @@ fn negated(scalar: Scalar) -> Result<Scalar, Failure> {
 mod tests {
     use super::*;
 
-    /// The tree in parentheses.
+    /// Formats the tree as an S-expression.
     fn tree(text: &str) -> String {
         fn show(node: &Node) -> String {
             match node {

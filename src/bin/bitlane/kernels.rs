@@ -1,11 +1,11 @@
-//! `bitlane kernels`: what the CUDA backend is made of.
+//! `bitlane kernels`: lists the kernels of the CUDA backend, and shows their source and PTX.
 
 use bitlane::Rules;
 use clap::Args;
 
 use crate::answer::Outcome;
 
-/// What `kernels` is told.
+/// The arguments of `kernels`.
 #[derive(Args)]
 pub struct Options {
     /// Only kernels whose name contains this, such as copysign_f32
@@ -75,15 +75,15 @@ pub fn run(options: &Options) -> Outcome {
     Ok(Answer::new(names.join("\n"), json!({ "kernels": names })))
 }
 
-/// How many elements an operand has if nothing is said of its shape.
+/// The default number of elements of an operand.
 #[cfg(feature = "cuda")]
 const ELEMENTS: usize = 1 << 16;
 
-/// The architecture that PTX is for if nothing is said of it.
+/// The default architecture of PTX.
 #[cfg(feature = "cuda")]
 const ARCHITECTURE: u32 = 80;
 
-/// Generates and compiles the kernels for an expression. That takes NVRTC, but no device.
+/// Generates and compiles the kernels for an expression. This requires NVRTC, but no device.
 #[cfg(feature = "cuda")]
 fn for_expression(expression: &str, options: &Options) -> Outcome {
     use std::collections::BTreeMap;
@@ -121,7 +121,7 @@ fn for_expression(expression: &str, options: &Options) -> Outcome {
     Ok(Answer::new(text, json!({ "expression": lowered.to_string(), "kernels": kernels })))
 }
 
-/// A tensor of a dtype and shape, such as `f32` or `f32[64,1]`.
+/// Creates an operand from a dtype and an optional shape, such as `f32` or `f32[64,1]`.
 #[cfg(feature = "cuda")]
 fn stand_in(text: &str) -> Result<crate::operands::Input, crate::answer::Failure> {
     use bitlane::{Device, Tensor};

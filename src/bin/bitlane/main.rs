@@ -1,4 +1,4 @@
-//! The program `bitlane`: operations on `.npy` files, promotion tables, and what a machine can do.
+//! The program `bitlane`: operations on `.npy` files, promotion tables, and diagnostics of a machine.
 
 #![deny(missing_docs, unsafe_code)]
 #![deny(

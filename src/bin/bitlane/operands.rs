@@ -1,4 +1,4 @@
-//! Operands as they are named on the command line: files, numbers and devices.
+//! Operands and devices on the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure, Outcome};
 
-/// A file that was loaded, or a number.
+/// A loaded file, or a number.
 pub enum Input {
     Array(Tensor),
     Number(Scalar),
 }
 
 impl Input {
-    /// Takes a number for a number, and everything else for the path of a `.npy` file.
+    /// Parses a number. Anything else is the path of a `.npy` file, which is loaded.
     pub fn parse(text: &str, device: &Device) -> Result<Input, Failure> {
         match number(text) {
             Some(scalar) => Ok(Input::Number(scalar)),
@@ -22,7 +22,7 @@ impl Input {
         }
     }
 
-    /// The operand that it is.
+    /// Returns the input as an operand.
     pub fn operand(&self) -> Operand<'_> {
         match self {
             Input::Array(tensor) => tensor.into(),
@@ -31,13 +31,14 @@ impl Input {
     }
 }
 
-/// A number as Rust writes it, with a sign; also hexadecimal and binary integers, `true` and `false`.
+/// Parses a number: decimal, or an integer in hexadecimal (`0x`) or binary (`0b`), all with an optional `-`; `true`,
+/// `false`, `inf`, `-inf` and `nan`.
 pub fn number(text: &str) -> Option<Scalar> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text),
     };
-    // A path is not a number, even if it is called `infinity`.
+    // Checked here, because Rust would also parse `infinity` as a number, which may be a path.
     if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return match text {
             "true" => Some(Scalar::Bool(true)),
@@ -64,7 +65,7 @@ pub fn number(text: &str) -> Option<Scalar> {
     }
 }
 
-/// A device by its name.
+/// Opens a device by its name.
 pub fn device(name: &str) -> Result<Device, Failure> {
     match name.split_once(':').unwrap_or((name, "0")) {
         ("best", _) => Ok(Device::best()?),
@@ -77,7 +78,7 @@ pub fn device(name: &str) -> Result<Device, Failure> {
     }
 }
 
-/// Saves a result, or shows it.
+/// Saves a result to a file, or prints it.
 pub fn deliver(result: &Tensor, output: Option<&PathBuf>) -> Outcome {
     let mut json = json!({
         "dtype": result.dtype().name(),

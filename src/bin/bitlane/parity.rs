@@ -1,4 +1,4 @@
-//! `bitlane parity`: a device against the CPU, bit for bit.
+//! `bitlane parity`: compares a device with the CPU, bit for bit.
 
 use bitlane::{BinaryOp, DType, Device, Error, Expr, Tensor};
 use clap::Args;
@@ -8,10 +8,10 @@ use serde_json::json;
 use crate::answer::{Answer, Outcome, columns};
 use crate::operands::device;
 
-/// How many differences are described.
+/// The maximum number of differences that are printed.
 const SHOWN: usize = 10;
 
-/// What `parity` is told.
+/// The arguments of `parity`.
 #[derive(Args)]
 pub struct Options {
     /// What to compare with the CPU: best, cpu, cuda or cuda:NUMBER
@@ -19,7 +19,7 @@ pub struct Options {
     device: String,
 }
 
-/// How operands lie in memory.
+/// The layout of the operands.
 #[derive(Clone, Copy, Debug)]
 enum Arrangement {
     Contiguous,
@@ -39,24 +39,24 @@ const ARRANGEMENTS: [Arrangement; 6] = [
     Arrangement::Number,
 ];
 
-/// The sizes of the operands: no multiple of any vector.
+/// The sizes of the operands, which are not multiples of any vector width.
 const ROWS: usize = 23;
 const COLUMNS: usize = 61;
 
-/// A comparison that is to be made.
+/// A comparison to make.
 struct Case {
     name: String,
     run: Computation,
 }
 
-/// What is computed on either device.
+/// The computation to run on both devices.
 type Computation = Box<dyn Fn(&Device) -> Result<Tensor, Error>>;
 
-/// Runs the command. It fails if anything differs.
+/// Runs the command. The exit code is 1 if anything differs.
 pub fn run(options: &Options) -> Outcome {
     let device = device(&options.device)?;
     let cases = cases();
-    // Hidden by itself where the standard error is not a terminal.
+    // The bar is hidden automatically if standard error is not a terminal.
     let bar = ProgressBar::new(cases.len() as u64);
     if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}") {
         bar.set_style(style);
@@ -108,7 +108,7 @@ pub fn run(options: &Options) -> Outcome {
     Ok(Answer { text, json, ok: differences.is_empty() })
 }
 
-/// Every binary operation in every dtype and arrangement, and some of everything else.
+/// Returns every binary operation in every dtype and arrangement, every cast, and a selection of all other operations.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for &dtype in DType::ALL {
@@ -168,7 +168,7 @@ fn binary(
     bitlane::binary(op, &x, &y).run()
 }
 
-/// Bits of every kind: mixed, so that small numbers, large ones, zeros and NaN occur.
+/// Creates a tensor of pseudo-random bits, among them small numbers, large numbers, zeros and NaNs.
 fn sample(dtype: DType, seed: u64, device: &Device) -> Result<Tensor, Error> {
     let mut state = seed;
     let mut bytes = Vec::with_capacity(ROWS * COLUMNS * dtype.size());
@@ -186,7 +186,7 @@ fn sample(dtype: DType, seed: u64, device: &Device) -> Result<Tensor, Error> {
     Tensor::from_bytes(dtype, &bytes, [ROWS, COLUMNS], device)
 }
 
-/// In what two results differ, NaN being equal to NaN.
+/// Describes how two results differ, or returns `None` if they do not. All NaNs are equal.
 fn difference(expected: &Tensor, found: &Tensor) -> Result<Option<String>, Error> {
     let mut found = found.to_device(&Device::cpu())?.copy()?;
     let mut expected = expected.copy()?;

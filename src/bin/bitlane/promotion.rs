@@ -1,4 +1,4 @@
-//! `bitlane promote`: which dtype an operation gives.
+//! `bitlane promote`: shows the dtype of the result of an operation.
 
 use bitlane::promote::{Kind, Op, result_type};
 use bitlane::{DType, Rules};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::answer::{Answer, Failure, Outcome, columns};
 use crate::operands::number;
 
-/// What `promote` is told.
+/// The arguments of `promote`.
 #[derive(Args)]
 pub struct Options {
     /// The operation, such as add, bitwise_left_shift or select
@@ -54,7 +54,7 @@ pub fn run(options: &Options) -> Outcome {
     Ok(Answer::new(columns(&rows), json))
 }
 
-/// An operand as promotion sees it.
+/// Parses the kind of an operand.
 fn kind(text: &str) -> Result<Kind, Failure> {
     if let Some(scalar) = number(text) {
         return Ok(Kind::scalar(&scalar));
@@ -65,7 +65,7 @@ fn kind(text: &str) -> Result<Kind, Failure> {
     }
 }
 
-/// All pairs of dtypes.
+/// Returns the table of all pairs of dtypes.
 fn table(op: Op, rules: Rules) -> Answer {
     let names: Vec<String> = DType::ALL.iter().map(ToString::to_string).collect();
     let mut rows = vec![[vec![String::new()], names].concat()];

@@ -1,4 +1,4 @@
-//! `bitlane run`: one operation.
+//! `bitlane run`: runs one operation.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use clap::Args;
 use crate::answer::{Failure, Outcome};
 use crate::operands::{Input, deliver, device};
 
-/// What `run` is told.
+/// The arguments of `run`.
 #[derive(Args)]
 pub struct Options {
     /// The operation, such as add, bitwise_left_shift, copysign or abs
@@ -31,10 +31,10 @@ pub struct Options {
     device: String,
 }
 
-/// An operation on one operand.
+/// A unary operation.
 type Unary = for<'a> fn(Expr<'a>) -> Expr<'a>;
 
-/// The operations on one operand, by name.
+/// The unary operations, by name.
 const UNARY: [(&str, Unary); 5] = [
     ("abs", |x| x.abs()),
     ("negative", |x| x.negative()),
@@ -43,12 +43,12 @@ const UNARY: [(&str, Unary); 5] = [
     ("signbit", |x| x.signbit()),
 ];
 
-/// Finds an operation on one operand.
+/// Returns the unary operation of this name.
 pub fn unary(name: &str) -> Option<Unary> {
     UNARY.iter().find(|(known, _)| *known == name).map(|&(_, function)| function)
 }
 
-/// Says that a name is unknown, and which are known.
+/// Creates the error for an unknown name, which lists the known ones.
 pub fn unknown(name: &str) -> Failure {
     let names = UNARY.iter().map(|(name, _)| *name).chain(BinaryOp::ALL.iter().map(|op| op.name()));
     let names: Vec<_> = names.collect();

@@ -1,42 +1,42 @@
-//! The structures of DLPack, as its header has them.
+//! The C structures of DLPack.
 
 use std::ffi::c_void;
 
 use super::delete;
 
-/// The kind of device that memory is on; [`DLDevice::device_type`].
+/// The values of [`DLDevice::device_type`] that bitlane supports.
 pub mod device_type {
-    /// Memory of the host.
+    /// Host memory.
     pub const CPU: i32 = 1;
     /// Memory of a CUDA device.
     pub const CUDA: i32 = 2;
-    /// Memory of the host that CUDA has pinned.
+    /// Pinned host memory.
     pub const CUDA_HOST: i32 = 3;
 }
 
-/// The memory must not be written; a bit of [`DLManagedTensorVersioned::flags`].
+/// The bit of [`DLManagedTensorVersioned::flags`] that forbids writing the memory.
 pub const READ_ONLY: u64 = 1;
 
-/// The version of the structures here.
+/// The version of DLPack that these structures implement.
 pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 1 };
 
-/// The version of a managed tensor. Others of the same `major` are laid out alike.
+/// The version of a managed tensor. Versions with the same `major` have the same memory layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DLPackVersion {
-    /// Changes with the layout.
+    /// The major version, which changes when the layout changes.
     pub major: u32,
-    /// Changes with additions.
+    /// The minor version, which changes when something is added.
     pub minor: u32,
 }
 
-/// A device by kind and number.
+/// A device, by type and number.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DLDevice {
-    /// One of [`device_type`].
+    /// The type of the device; see [`device_type`].
     pub device_type: i32,
-    /// Which of these.
+    /// The number of the device among those of its type.
     pub device_id: i32,
 }
 
@@ -44,57 +44,59 @@ pub struct DLDevice {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DLDataType {
-    /// Signed integers are 0, unsigned ones 1, floats 2, bfloat 4, complex numbers 5, bools 6.
+    /// The type code: 0 for signed integers, 1 for unsigned integers, 2 for floats, 4 for bfloat, 5 for complex
+    /// numbers, 6 for bools.
     pub code: u8,
-    /// The bits of an element.
+    /// The number of bits of an element.
     pub bits: u8,
-    /// More than 1 for vectors, which bitlane has none of.
+    /// The number of vector lanes of an element. bitlane supports only 1.
     pub lanes: u16,
 }
 
-/// A tensor in somebody's memory.
+/// A tensor that does not own its memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLTensor {
-    /// The memory.
+    /// The address of the memory.
     pub data: *mut c_void,
-    /// Where it is.
+    /// The device that holds the memory.
     pub device: DLDevice,
     /// The number of dimensions.
     pub ndim: i32,
     /// The type of the elements.
     pub dtype: DLDataType,
-    /// As many sizes as dimensions.
+    /// The `ndim` sizes.
     pub shape: *mut i64,
-    /// As many strides, in elements; null for row-major order.
+    /// The `ndim` strides, in elements; null for row-major order.
     pub strides: *mut i64,
-    /// Where the first element is, in bytes from `data`.
+    /// The offset of the first element from `data`, in bytes.
     pub byte_offset: u64,
 }
 
-/// A tensor with somebody to tell when it is no longer needed, as libraries hand it out in a capsule named `dltensor`.
+/// A tensor with a deleter, which libraries exchange in a Python capsule named `dltensor`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct DLManagedTensor {
     /// The tensor.
     pub dl_tensor: DLTensor,
-    /// The producer's own.
+    /// Data of the producer.
     pub manager_ctx: *mut c_void,
-    /// To be called once, with this structure.
+    /// The function that the consumer calls once, with this structure, when it no longer needs the tensor.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
 }
 
-/// The same with a version and flags, in a capsule named `dltensor_versioned`.
+/// A tensor with a deleter, a version and flags, which libraries exchange in a Python capsule named
+/// `dltensor_versioned`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct DLManagedTensorVersioned {
     /// The version of this structure.
     pub version: DLPackVersion,
-    /// The producer's own.
+    /// Data of the producer.
     pub manager_ctx: *mut c_void,
-    /// To be called once, with this structure.
+    /// The function that the consumer calls once, with this structure, when it no longer needs the tensor.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
-    /// [`READ_ONLY`] and others.
+    /// Flags such as [`READ_ONLY`].
     pub flags: u64,
     /// The tensor.
     pub dl_tensor: DLTensor,
@@ -104,7 +106,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Either kind of managed tensor.
+/// A managed tensor: [`DLManagedTensor`] or [`DLManagedTensorVersioned`]. The trait is sealed.
 pub trait Managed: sealed::Sealed + Sized + 'static {
     #[doc(hidden)]
     fn new(tensor: DLTensor, context: *mut c_void) -> Self;
@@ -114,7 +116,7 @@ pub trait Managed: sealed::Sealed + Sized + 'static {
     fn context(&self) -> *mut c_void;
     #[doc(hidden)]
     fn flags(&self) -> u64;
-    /// The version, if there is one.
+    /// Returns the version, or `None` if the structure has no version.
     #[doc(hidden)]
     fn version(&self) -> Option<DLPackVersion>;
     #[doc(hidden)]

@@ -1,17 +1,21 @@
-//! DLPack: tensors of other libraries as tensors of bitlane and the other way round, in the same memory.
+//! DLPack: exchange of tensors with other libraries without copying.
 //!
-//! A [`Capsule`] owns a managed tensor, which is what the libraries hand each other: of version 1
-//! ([`DLManagedTensorVersioned`]), or without a version ([`DLManagedTensor`]), which older libraries want.
+//! A [`Capsule`] owns a managed tensor, the structure that libraries exchange: [`DLManagedTensorVersioned`] since
+//! version 1 of DLPack, or [`DLManagedTensor`] with older libraries.
 //!
-//! - [`export`] makes a capsule of a tensor. The memory lives until the capsule and everything that was made of it is
-//!   gone. On CUDA, work that the consumer queues on the stream of [`Tensor::device`] comes after all that was asked of the
-//!   tensor; for a consumer with a stream of its own, export `tensor.to_device(&cuda::device_on(&stream)?)`.
-//! - [`import`] makes a tensor of a capsule. The producer's memory is given back when the last view of the tensor is
-//!   gone and, on CUDA, the work on it is done. The device that is given says on which stream the data is ready.
+//! - [`export`] creates a capsule from a tensor. The memory lives until the capsule and everything created from it has
+//!   been dropped. On CUDA, work that the consumer queues on the stream of [`Tensor::device`] runs after all earlier
+//!   operations on the tensor. For a consumer with a stream of its own, export
+//!   `tensor.to_device(&cuda::device_on(&stream)?)`.
+//! - [`import`] creates a tensor from a capsule. The memory is returned to the producer when the last view of the
+//!   tensor has been dropped and, on CUDA, the work on it has finished. The device passed to it determines the stream
+//!   on which the data is ready.
 //!
-//! Nobody locks the memory for both sides: a program must not write it on one side while the other uses it, which is
-//! what [`Capsule::from_raw`] asks to be promised. A capsule that never left bitlane is imported as the very tensor that
-//! was exported, and needs no promise.
+//! No lock covers both sides: neither side may write the memory while the other uses it. The caller of
+//! [`Capsule::from_raw`] has to guarantee this. A capsule that never left bitlane is imported as the tensor that was
+//! exported, and needs no such guarantee.
+//!
+//! # Examples
 //!
 //! ```
 //! use bitlane::dlpack::{self, Capsule, DLManagedTensorVersioned};
@@ -40,31 +44,62 @@ use crate::layout::{Layout, MAX_RANK, checked_len};
 use crate::storage::Storage;
 use crate::{DType, Device, Error, Result, Tensor};
 
-/// A managed tensor that is owned: dropping it tells its producer.
+/// An owned managed tensor. Dropping it calls the deleter of the producer.
 pub struct Capsule<M: Managed> {
     managed: NonNull<M>,
-    /// Whether [`export`] made it and nobody else has had it since.
+    /// Whether [`export`] created it and it has never left bitlane since.
     own: bool,
 }
 
-// SAFETY: a managed tensor is not tied to a thread; its deleter may be called from any.
+// SAFETY: a managed tensor is not tied to a thread; its deleter may be called from any thread.
 unsafe impl<M: Managed> Send for Capsule<M> {}
-// SAFETY: a shared capsule only lets the structure be read, which nobody writes while it is owned.
+// SAFETY: a shared capsule only allows reading the structure, which nobody writes while it is owned.
 unsafe impl<M: Managed> Sync for Capsule<M> {}
 
 impl<M: Managed> Capsule<M> {
-    /// Takes over a managed tensor that another library has handed out; none if the pointer is null.
+    /// Takes ownership of a managed tensor from another library. Returns `None` if the pointer is null.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::dlpack::{self, Capsule, DLManagedTensorVersioned};
+    /// use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::arange(3, DType::I32, &Device::cpu())?;
+    /// // In practice the pointer comes from a capsule of PyTorch, NumPy or JAX.
+    /// let managed: *mut DLManagedTensorVersioned = dlpack::export(&x)?.into_raw();
+    /// // SAFETY: the managed tensor is valid and nobody else deletes it, and `x` is not written while `y` exists.
+    /// if let Some(capsule) = unsafe { Capsule::from_raw(managed) } {
+    ///     let y = dlpack::import(capsule, &Device::cpu())?;
+    ///     assert_eq!(y.to_vec::<i32>()?, [0, 1, 2]);
+    /// }
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     ///
     /// # Safety
     ///
-    /// The pointer must be null or to a managed tensor of this type, valid as DLPack has it, that nobody else will delete.
-    /// Its elements must be initialised, bools being 0 or 1. As long as this capsule or a tensor that is imported from it
-    /// exists, nobody may write the elements while bitlane uses them, nor use them while bitlane writes.
+    /// - The pointer must be null or point to a managed tensor of this type that is valid according to DLPack and that
+    ///   nobody else will delete.
+    /// - Its elements must be initialised, and its bools must be 0 or 1.
+    /// - While this capsule or a tensor imported from it exists, nobody may write the elements while bitlane uses them,
+    ///   nor use them while bitlane writes them.
     pub unsafe fn from_raw(managed: *mut M) -> Option<Capsule<M>> {
         NonNull::new(managed).map(|managed| Capsule { managed, own: false })
     }
 
-    /// Gives the managed tensor up, to a library that will call its deleter.
+    /// Releases ownership of the managed tensor, for a library that will call its deleter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane::dlpack::{self, Capsule, DLManagedTensor};
+    /// use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::arange(3, DType::I32, &Device::cpu())?;
+    /// let managed: *mut DLManagedTensor = dlpack::export(&x)?.into_raw();
+    /// // Another library takes over here. Otherwise the capsule has to be restored to free it:
+    /// // SAFETY: the managed tensor is valid, and nobody else deletes it.
+    /// drop(unsafe { Capsule::from_raw(managed) });
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     pub fn into_raw(self) -> *mut M {
         let managed = self.managed.as_ptr();
         std::mem::forget(self);
@@ -72,7 +107,7 @@ impl<M: Managed> Capsule<M> {
     }
 
     fn managed(&self) -> &M {
-        // SAFETY: the structure is valid for as long as it is owned, and it is owned by `self`.
+        // SAFETY: the structure is valid as long as it is owned, and `self` owns it.
         unsafe { self.managed.as_ref() }
     }
 }
@@ -80,7 +115,7 @@ impl<M: Managed> Capsule<M> {
 impl<M: Managed> Drop for Capsule<M> {
     fn drop(&mut self) {
         if let Some(deleter) = self.managed().deleter() {
-            // SAFETY: the structure is owned and not used after this; its deleter is called once.
+            // SAFETY: `self` owns the structure and does not use it after this, so the deleter is called exactly once.
             unsafe { deleter(self.managed.as_ptr()) }
         }
     }
@@ -92,32 +127,45 @@ impl<M: Managed> fmt::Debug for Capsule<M> {
     }
 }
 
-/// What an exported tensor needs to live.
+/// The data that an exported tensor points to.
 struct Exported {
-    /// Keeps the memory.
+    /// Keeps the memory alive.
     tensor: Tensor,
     shape: [i64; MAX_RANK],
     strides: [i64; MAX_RANK],
 }
 
-/// Deletes what [`export`] has made.
+/// Deletes a managed tensor that [`export`] has created.
 unsafe extern "C" fn delete<M: Managed>(managed: *mut M) {
     if managed.is_null() {
         return;
     }
-    // SAFETY: `export` made both boxes, and whoever calls a deleter does so once, at the end.
+    // SAFETY: `export` created both boxes, and a deleter is called once, after the last use.
     unsafe {
         let managed = Box::from_raw(managed);
         drop(Box::from_raw(managed.context().cast::<Exported>()));
     }
 }
 
-/// Makes a capsule of a tensor, in the same memory. The tensor may be any view; not every library takes negative strides.
+/// Creates a capsule that shares the memory of a tensor.
+///
+/// The tensor may be any view, but not every library accepts negative strides.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::dlpack::{self, Capsule, DLManagedTensorVersioned};
+/// use bitlane::{DType, Device, Tensor};
+/// let x = Tensor::zeros([2, 3], DType::F32, &Device::cpu())?;
+/// let capsule: Capsule<DLManagedTensorVersioned> = dlpack::export(&x)?;
+/// # drop(capsule);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
 ///
 /// # Errors
 ///
-/// On CUDA [`Error::Driver`] if streams cannot be put in order, and [`Error::InvalidArgument`] for memory that is only lent
-/// to a function (`cuda::with_view`), and would be gone after it.
+/// On CUDA, [`Error::Driver`] if the streams cannot be synchronised, and [`Error::InvalidArgument`] if the memory is
+/// only borrowed for the duration of a function (`cuda::with_view`).
 pub fn export<M: Managed>(tensor: &Tensor) -> Result<Capsule<M>> {
     let mut exported =
         Box::new(Exported { tensor: tensor.clone(), shape: [1; MAX_RANK], strides: [0; MAX_RANK] });
@@ -140,7 +188,7 @@ pub fn export<M: Managed>(tensor: &Tensor) -> Result<Capsule<M>> {
     Ok(Capsule { managed: NonNull::from(Box::leak(managed)), own: true })
 }
 
-/// The start of a tensor's storage, and what DLPack calls its device.
+/// Returns the start of a tensor's storage, and its device in terms of DLPack.
 fn address(tensor: &Tensor) -> Result<(*mut u8, DLDevice)> {
     match &*tensor.storage().read() {
         #[cfg(feature = "cpu")]
@@ -164,15 +212,30 @@ fn address(tensor: &Tensor) -> Result<(*mut u8, DLDevice)> {
     }
 }
 
-/// Makes a tensor of a capsule, in the same memory; memory that must not be written is copied.
+/// Creates a tensor that shares the memory of a capsule. Memory that is marked [`READ_ONLY`] is copied instead.
 ///
-/// The device says where the memory is expected to be, and on which stream its data is ready.
+/// `device` must be the device that holds the memory. Its stream is the one on which the data is ready.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::dlpack::{self, Capsule, DLManagedTensorVersioned};
+/// use bitlane::{Device, Tensor};
+/// let x = Tensor::from_nested([1.5f32, 2.5], &Device::cpu())?;
+/// let capsule: Capsule<DLManagedTensorVersioned> = dlpack::export(&x)?;
+/// assert!(dlpack::import(capsule, &Device::cpu())?.bits_equal(&x)?);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
 ///
 /// # Errors
 ///
-/// [`Error::InvalidArgument`] for a version, device or element type that is not known, for memory that is not aligned to
-/// its elements and for sizes that make no sense, [`Error::DeviceMismatch`] for memory of another device,
-/// [`Error::InvalidShape`] above rank 8. The capsule is then deleted.
+/// - [`Error::InvalidArgument`] if the version, the device type or the element type is not supported, the rank is above
+///   8, the memory is not aligned to its elements, or the sizes and strides are invalid.
+/// - [`Error::InvalidShape`] if the byte count of the shape overflows `isize`.
+/// - [`Error::DeviceMismatch`] if the memory is on another device.
+/// - [`Error::OutOfMemory`] if read-only memory cannot be copied.
+///
+/// On error the capsule is dropped, which calls its deleter.
 pub fn import<M: Managed>(capsule: Capsule<M>, device: &Device) -> Result<Tensor> {
     let op = "dlpack";
     let managed = capsule.managed();
@@ -185,8 +248,8 @@ pub fn import<M: Managed>(capsule: Capsule<M>, device: &Device) -> Result<Tensor
     let tensor = *managed.tensor();
     expect_device(op, tensor.device, device)?;
     if capsule.own {
-        // Another storage over the same memory would have a lock of its own.
-        // SAFETY: `export` made the context, which lives as long as the capsule.
+        // The original tensor is returned, because a second storage over the same memory would have a separate lock.
+        // SAFETY: `export` created the context, which lives as long as the capsule.
         let exported = unsafe { &*managed.context().cast::<Exported>() };
         return Ok(exported.tensor.with_device(device));
     }
@@ -208,7 +271,8 @@ pub fn import<M: Managed>(capsule: Capsule<M>, device: &Device) -> Result<Tensor
     let bytes = elements.checked_mul(dtype.size()).ok_or_else(|| invalid("too large"))?;
     let layout = Layout::strided(op, &shape, &strides, low, elements)?;
     let read_only = managed.flags() & READ_ONLY != 0;
-    // SAFETY: the capsule's memory holds these elements and is the owner's until the storage drops the capsule.
+    // SAFETY: the memory holds these bytes, as the caller of `from_raw` guarantees. It stays valid until the deleter is
+    // called, and the storage drops the memory before the capsule.
     let memory = unsafe { borrowed(device, start, bytes) }?;
     let owner = Owner { device: device.clone(), _capsule: capsule };
     let storage = Storage::new(device, bytes, memory).owned_by(Box::new(owner));
@@ -216,7 +280,7 @@ pub fn import<M: Managed>(capsule: Capsule<M>, device: &Device) -> Result<Tensor
     if read_only { imported.copy() } else { Ok(imported) }
 }
 
-/// A capsule whose memory is in use.
+/// A capsule whose memory a storage uses.
 struct Owner<M: Managed> {
     device: Device,
     _capsule: Capsule<M>,
@@ -224,29 +288,30 @@ struct Owner<M: Managed> {
 
 impl<M: Managed> Drop for Owner<M> {
     fn drop(&mut self) {
-        // The producer knows nothing of work that is still queued. If the wait fails the context is broken, and no work
-        // goes on in it.
+        // The producer does not know about work that is still queued. If waiting fails, the context is broken and runs
+        // no more work.
         let _ = self.device.synchronize();
     }
 }
 
-/// Somebody else's memory.
+/// Wraps memory that the crate does not own.
 ///
 /// # Safety
 ///
-/// There must be so many bytes on this device, which nobody frees or uses otherwise before the memory is dropped.
+/// `start` must point to this many bytes on the device, in which the elements are initialised. Until the returned
+/// memory is dropped, nobody may free them, write them while bitlane uses them, or use them while bitlane writes them.
 unsafe fn borrowed(device: &Device, start: *mut u8, bytes: usize) -> Result<Memory> {
     match device.kind() {
         #[cfg(feature = "cpu")]
         Kind::Cpu => {
             let start = NonNull::new(start).ok_or_else(|| invalid("no memory"))?;
-            // SAFETY: the caller's own promise.
+            // SAFETY: the caller guarantees this.
             Ok(Memory::Cpu(unsafe { crate::backend::cpu::CpuMemory::borrowed(start, bytes) }))
         }
         #[cfg(feature = "cuda")]
         Kind::Cuda(device) => {
             let address = start.addr() as u64;
-            // SAFETY: the caller's own promise.
+            // SAFETY: the caller guarantees this.
             Ok(Memory::Cuda(unsafe {
                 crate::backend::cuda::foreign::borrowed(device, address, bytes)
             }))
@@ -272,7 +337,7 @@ fn expect_device(op: &'static str, given: DLDevice, device: &Device) -> Result<(
     Err(Error::DeviceMismatch { op, lhs: name, rhs: device.to_string() })
 }
 
-/// Sizes and strides, checked but for what they reach.
+/// Reads the sizes and strides. Whether they stay inside the memory is not checked.
 fn sizes(tensor: &DLTensor) -> Result<(Vec<usize>, Vec<isize>)> {
     let rank = usize::try_from(tensor.ndim).map_err(invalid)?;
     if rank > MAX_RANK {
@@ -282,7 +347,8 @@ fn sizes(tensor: &DLTensor) -> Result<(Vec<usize>, Vec<isize>)> {
         return Err(invalid("the shape is missing"));
     }
     let list = |start: *mut i64| -> Vec<i64> {
-        // SAFETY: DLPack has as many numbers there as dimensions, as whoever made the capsule has promised.
+        // SAFETY: a valid `DLTensor` has `ndim` numbers there, and the creator of the capsule guarantees that it is
+        // valid.
         (0..rank).map(|axis| unsafe { start.add(axis).read() }).collect()
     };
     let shape: Result<Vec<usize>, _> =
@@ -298,7 +364,7 @@ fn sizes(tensor: &DLTensor) -> Result<(Vec<usize>, Vec<isize>)> {
     Ok((shape, strides.map_err(invalid)?))
 }
 
-/// How many elements lie before the first one and after it.
+/// Returns how far the elements reach before and after the first one, in elements, or `None` on overflow.
 fn reach(shape: &[usize], strides: &[isize]) -> Option<(usize, usize)> {
     let (mut low, mut high) = (0usize, 0usize);
     for (&size, &stride) in shape.iter().zip(strides) {
@@ -306,12 +372,12 @@ fn reach(shape: &[usize], strides: &[isize]) -> Option<(usize, usize)> {
         let side = if stride < 0 { &mut low } else { &mut high };
         *side = side.checked_add(span)?;
     }
-    // Every place can be counted in bytes of the largest element.
+    // The whole span must be countable in bytes even for the largest elements, of 16 bytes.
     low.checked_add(high)?.checked_add(1)?.checked_mul(16)?;
     Some((low, high))
 }
 
-/// Complex numbers are aligned as their parts.
+/// Returns the alignment of an element. Complex numbers are aligned like their parts.
 fn alignment(dtype: DType) -> usize {
     if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() }
 }

@@ -14,9 +14,9 @@ use crate::{Device, Result, Tensor};
 
 const SUFFIX: &str = ".npy";
 
-/// Loads all arrays of a `.npz` file, with their names, in the order of the file.
+/// Loads all arrays of a `.npz` file to a device, with their names, in the order of the file.
 ///
-/// Compressed files can be read too. They grow to at most a thousand times their size.
+/// Compressed files can be read, too. Decompression expands a file at most about a thousandfold.
 ///
 /// # Examples
 ///
@@ -34,14 +34,28 @@ const SUFFIX: &str = ".npy";
 ///
 /// # Errors
 ///
-/// As for [`load`](super::load), and [`Error::File`](crate::Error::File) for an archive that is broken, encrypted or
-/// holds anything else than arrays.
+/// As for [`load`](super::load), and [`Error::File`](crate::Error::File) if the archive is malformed, is encrypted or
+/// contains anything other than arrays.
 pub fn load_npz(path: impl AsRef<Path>, device: &Device) -> Result<Vec<(String, Tensor)>> {
     let path = path.as_ref();
     in_file(path, open(OP, path).and_then(|(file, _)| read_npz(file, device)))
 }
 
-/// As [`load_npz`], from anything that can be read at any place.
+/// Like [`load_npz`], from a reader that can seek.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Cursor;
+///
+/// use bitlane::{Device, Tensor, npy};
+/// let mut archive = Cursor::new(Vec::new());
+/// npy::write_npz(&mut archive, [("x", Tensor::from_nested([1u8, 2], &Device::cpu())?)])?;
+/// let arrays = npy::read_npz(archive, &Device::cpu())?;
+/// assert_eq!(arrays[0].0, "x");
+/// assert_eq!(arrays[0].1.to_vec::<u8>()?, [1, 2]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -62,11 +76,22 @@ pub fn read_npz(reader: impl Read + Seek, device: &Device) -> Result<Vec<(String
     Ok(arrays)
 }
 
-/// Saves tensors under names as a `.npz` file, without compression. Waits for the device.
+/// Saves named tensors to a `.npz` file, without compression. Waits for the device.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{Device, Tensor, npy};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("weights.npz");
+/// let (x, y) = (Tensor::from_nested([1, 2], &Device::cpu())?, Tensor::from_nested([0.5f32], &Device::cpu())?);
+/// npy::save_npz(&path, [("x", &x), ("y", &y)])?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
-/// As for [`save`](super::save), and [`Error::File`](crate::Error::File) for a name that is given twice.
+/// As for [`save`](super::save), and [`Error::File`](crate::Error::File) if two tensors have the same name.
 pub fn save_npz<N: AsRef<str>, T: Borrow<Tensor>>(
     path: impl AsRef<Path>,
     tensors: impl IntoIterator<Item = (N, T)>,
@@ -75,7 +100,19 @@ pub fn save_npz<N: AsRef<str>, T: Borrow<Tensor>>(
     in_file(path, replace(OP, path, |writer| write_npz(writer, tensors)))
 }
 
-/// As [`save_npz`], to anything that can be written at any place.
+/// Like [`save_npz`], to a writer that can seek.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Cursor;
+///
+/// use bitlane::{Device, Tensor, npy};
+/// let mut archive = Cursor::new(Vec::new());
+/// npy::write_npz(&mut archive, [("x", Tensor::from_nested([1u8, 2], &Device::cpu())?)])?;
+/// assert!(archive.into_inner().starts_with(b"PK"));
+/// # Ok::<(), bitlane::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -90,7 +127,7 @@ pub fn write_npz<N: AsRef<str>, T: Borrow<Tensor>>(
         let bytes = tensor.len() * tensor.dtype().size();
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
-            // Beyond 4 GiB, header included, sizes take 64 bits.
+            // Files of 4 GiB or more, including the `.npy` header, need 64-bit sizes in the archive.
             .large_file(bytes > u32::MAX as usize - (1 << 16));
         let file = format!("{}{SUFFIX}", name.as_ref());
         archive.start_file(file, options).map_err(|error| refused(OP, error))?;

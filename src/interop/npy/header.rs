@@ -8,19 +8,19 @@ use crate::{DType, Result};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// No header of an array of numbers is longer; NumPy's own limit is 10,000.
+/// The maximum length of a header. No array of numbers needs more; NumPy's own limit is 10,000.
 const LONGEST: usize = 1 << 16;
 
-/// Arrays begin at a multiple of this, so that they can be mapped into memory.
+/// The alignment of the elements in the file, so that it can be mapped into memory.
 const ALIGNMENT: usize = 64;
 
-/// What a header says of the array behind it.
+/// The description of the array that follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) dtype: DType,
-    /// The bytes of every number are in the opposite of the machine's order.
+    /// Whether the byte order is not that of the machine.
     pub(super) swapped: bool,
-    /// The first index varies fastest.
+    /// Whether the elements are in Fortran order, with the first index varying fastest.
     pub(super) fortran: bool,
     pub(super) shape: Vec<usize>,
 }
@@ -86,10 +86,10 @@ impl Header {
         }
     }
 
-    /// The whole header, in version 1 of the format.
+    /// Returns the complete header, in version 1 of the format.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let sizes: Vec<String> = self.shape.iter().map(|size| format!("{size},")).collect();
-        // A tuple of several needs no comma behind the last.
+        // Only a tuple of one element needs a trailing comma.
         let sizes = sizes.join(" ");
         let sizes = if self.shape.len() > 1 { sizes.trim_end_matches(',') } else { &sizes };
         let order = if self.fortran { "True" } else { "False" };
@@ -101,13 +101,13 @@ impl Header {
         let end = (start + text.len() + 1).next_multiple_of(ALIGNMENT);
         text += &" ".repeat(end - start - text.len() - 1);
         text.push('\n');
-        // With at most eight sizes the text is far shorter than 16 bits can count.
+        // With at most eight sizes the length fits 16 bits by far.
         let len = (text.len() as u16).to_le_bytes();
         [MAGIC, &[1, 0][..], &len, text.as_bytes()].concat()
     }
 }
 
-/// How NumPy writes a dtype: its kind and its size.
+/// Returns NumPy's code for a dtype without the byte order: its kind and its size.
 fn kind_of(dtype: DType) -> String {
     let kind = match dtype {
         DType::Bool => 'b',
@@ -129,7 +129,7 @@ fn descr_of(dtype: DType) -> String {
     format!("{order}{}", kind_of(dtype))
 }
 
-/// The dtype of a description such as `<f4`, and whether its bytes have to be swapped.
+/// Parses a description such as `<f4`. Returns the dtype, and whether its bytes have to be swapped.
 fn dtype_of(descr: &str) -> Result<(DType, bool)> {
     let (big, kind) = match descr.split_at_checked(1) {
         Some((">", kind)) => (true, kind),
@@ -145,13 +145,13 @@ fn dtype_of(descr: &str) -> Result<(DType, bool)> {
     Ok((dtype, big != cfg!(target_endian = "big") && dtype.size() > 1))
 }
 
-/// What is left of a dictionary's text.
+/// The unparsed rest of the dictionary.
 struct Fields<'a> {
     rest: &'a str,
 }
 
 impl<'a> Fields<'a> {
-    /// Takes a token if it is the next one.
+    /// Consumes a token if it is the next one.
     fn take(&mut self, token: &str) -> bool {
         self.rest = self.rest.trim_start();
         match self.rest.strip_prefix(token) {
@@ -172,7 +172,7 @@ impl<'a> Fields<'a> {
         refused(OP, format!("the header has {found:?} where {wanted} should be"))
     }
 
-    /// A string without escapes, in quotes of either kind.
+    /// Parses a string without escapes, in single or double quotes.
     fn string(&mut self) -> Result<&'a str> {
         self.rest = self.rest.trim_start();
         if self.rest.starts_with(['[', '(']) {
@@ -204,7 +204,7 @@ impl<'a> Fields<'a> {
             let number = self.rest[..end].parse().map_err(|_| self.unexpected("a size"))?;
             numbers.push(number);
             self.rest = &self.rest[end..];
-            // Python 2 marked large integers.
+            // Python 2 appended an `L` to long integers.
             self.take("L");
             if !self.take(",") {
                 self.expect(")")?;

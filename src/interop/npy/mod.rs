@@ -1,13 +1,15 @@
-//! NumPy's files: `.npy` for one array, `.npz` for several by name.
+//! NumPy's file formats: `.npy` for one array, and `.npz` for several named arrays.
 //!
-//! All fifteen dtypes are kept. NumPy itself has no `bf16`: it is written as `<V2`, as the package `ml_dtypes` writes its
-//! `bfloat16`, and in Python `numpy.load("x.npy").view(ml_dtypes.bfloat16)` gives it back. Big-endian files are read, and
-//! the order of an array's axes in memory is kept both ways: a Fortran array becomes a view with its strides, and such a
-//! view a Fortran array.
+//! All fifteen dtypes are supported. NumPy itself has no `bf16`; it is stored as `<V2`, as the package `ml_dtypes`
+//! stores its `bfloat16`, and `numpy.load("x.npy").view(ml_dtypes.bfloat16)` loads it in Python. Big-endian files can
+//! be read. Fortran order is preserved in both directions: an array in Fortran order becomes a view with the
+//! corresponding strides, and such a view is saved in Fortran order.
 //!
-//! Files from strangers are safe to open. Nothing is allocated on the word of a header alone, objects (pickles) are
-//! refused, and whatever is wrong is an [`Error::File`](crate::Error::File). A file that is saved appears complete or not
-//! at all.
+//! Untrusted files are safe to open. No memory is allocated merely because a header asks for it, objects (pickles) are
+//! rejected, and a malformed file is an [`Error::File`](crate::Error::File). Saving is atomic: a reader never sees a
+//! partially written file.
+//!
+//! # Examples
 //!
 //! ```
 //! use bitlane::{DType, Device, Tensor, npy};
@@ -35,7 +37,7 @@ use crate::{Device, Result, Tensor};
 
 const OP: &str = "npy";
 
-/// Loads an array to a device.
+/// Loads a `.npy` file to a device.
 ///
 /// # Examples
 ///
@@ -48,13 +50,13 @@ const OP: &str = "npy";
 /// # Errors
 ///
 /// [`Error::File`](crate::Error::File) if the file cannot be read or is not a `.npy` file of a known dtype,
-/// [`Error::InvalidShape`](crate::Error::InvalidShape) above rank 8, and as for [`Tensor::from_bytes`].
+/// [`Error::InvalidShape`](crate::Error::InvalidShape) if the rank is above 8, and as for [`Tensor::from_bytes`].
 pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<Tensor> {
     let path = path.as_ref();
     in_file(path, open(OP, path).and_then(|(file, len)| read_promised(file, len, device)))
 }
 
-/// Saves a tensor as an array. Waits for the device.
+/// Saves a tensor to a `.npy` file. Waits for the device.
 ///
 /// # Examples
 ///
@@ -68,14 +70,14 @@ pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// [`Error::File`](crate::Error::File) if the file cannot be written; whatever was there is then still there. As for
-/// [`Tensor::to_bytes`].
+/// [`Error::File`](crate::Error::File) if the file cannot be written, and as for [`Tensor::to_bytes`]. On error an
+/// existing file is unchanged.
 pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     let path = path.as_ref();
     in_file(path, replace(OP, path, |writer| write(writer, tensor)))
 }
 
-/// Reads an array and nothing behind it, from anything that can be read.
+/// Reads an array in `.npy` format from a reader, and nothing beyond its end.
 ///
 /// # Examples
 ///
@@ -94,7 +96,7 @@ pub fn read(reader: impl Read, device: &Device) -> Result<Tensor> {
     read_promised(reader, 0, device)
 }
 
-/// As [`read`], where so many bytes are known to follow.
+/// Like [`read`], for a reader that is known to hold `promised` bytes.
 fn read_promised(mut reader: impl Read, promised: u64, device: &Device) -> Result<Tensor> {
     let Header { dtype, swapped, fortran, mut shape } = Header::read(&mut reader)?;
     let bytes = checked_len(OP, &shape, dtype.size())? * dtype.size();
@@ -110,11 +112,21 @@ fn read_promised(mut reader: impl Read, promised: u64, device: &Device) -> Resul
     Tensor::from_bytes(dtype, &elements, shape, device)?.permute(order)
 }
 
-/// Writes a tensor as an array, to anything that can be written. Waits for the device.
+/// Writes a tensor in `.npy` format to a writer. Waits for the device.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{Device, Tensor, npy};
+/// let mut bytes = Vec::new();
+/// npy::write(&mut bytes, &Tensor::from_nested([1u8, 2], &Device::cpu())?)?;
+/// assert!(bytes.starts_with(b"\x93NUMPY"));
+/// # Ok::<(), bitlane::Error>(())
+/// ```
 ///
 /// # Errors
 ///
-/// As for [`save`].
+/// [`Error::File`](crate::Error::File) if the writer fails, and as for [`Tensor::to_bytes`].
 pub fn write(mut writer: impl Write, tensor: &Tensor) -> Result<()> {
     let order: Vec<usize> = (0..tensor.rank()).rev().collect();
     let reversed = tensor.permute(order)?;

@@ -1,22 +1,22 @@
-//! Words in nested brackets, in lines of limited width.
+//! Layout of formatted elements ("words") in nested brackets, with lines of limited width.
 
-/// How long a line may be.
+/// The maximum length of a line.
 const WIDTH: usize = 75;
 
-/// What stands for elements that are not shown.
+/// The replacement for elements that are not shown.
 const ELLIPSIS: &str = "...";
 
-/// Words, one per element that is shown, and how they are arranged.
+/// The words, one per element that is shown, and their arrangement.
 pub(super) struct Grid<'a> {
     /// The shape of the tensor.
     pub(super) full: &'a [usize],
-    /// The shape of what is shown of it: smaller in dimensions of which only the ends are.
+    /// The shape of the elements that are shown, which is smaller in abbreviated dimensions.
     pub(super) shown: &'a [usize],
     pub(super) words: &'a [String],
 }
 
 impl Grid<'_> {
-    /// The whole text.
+    /// Returns the complete text.
     pub(super) fn text(&self) -> String {
         match self.words {
             [word] if self.shown.is_empty() => word.clone(),
@@ -24,7 +24,7 @@ impl Grid<'_> {
         }
     }
 
-    /// The part of the text that begins at an axis. Lines but the first begin with the indent.
+    /// Returns the text of the dimensions from `axis` on. All lines except the first begin with the indent.
     fn nested(&self, axis: usize, words: &[String], indent: &str, width: usize) -> String {
         let size = self.shown[axis];
         let gap = (size < self.full[axis]).then_some(size / 2);
@@ -39,13 +39,13 @@ impl Grid<'_> {
         if let Some(gap) = gap {
             parts.insert(gap, ELLIPSIS.into());
         }
-        // The further out, the more empty lines there are in between.
+        // Outer dimensions are separated by more empty lines than inner ones.
         let separator = "\n".repeat(self.shown.len() - axis - 1) + indent;
         format!("[{}]", parts.join(&separator))
     }
 }
 
-/// The words of the last axis, in as many lines as it takes.
+/// Formats the words of the last axis in as many lines as needed.
 fn row(words: &[String], gap: Option<usize>, indent: &str, width: usize) -> String {
     let mut text = String::new();
     let mut line = indent.to_owned();
@@ -65,7 +65,7 @@ fn row(words: &[String], gap: Option<usize>, indent: &str, width: usize) -> Stri
         }
         add(word);
     }
-    // Every word was followed by a space; spaces that belong to the last word stay.
+    // Removes the separator after the last word, but not the spaces that pad the word.
     line.pop();
     text += &line;
     format!("[{}]", &text[indent.len()..])

@@ -10,22 +10,23 @@ use self::words::Style;
 use super::Tensor;
 use crate::Result;
 
-/// More elements than this are shortened.
+/// Tensors with more elements than this are abbreviated.
 const MOST: usize = 1000;
 
-/// How many elements of a long dimension are shown at either end.
+/// The number of elements shown at either end of an abbreviated dimension.
 const EDGE: usize = 3;
 
-/// How many elements the short form for debugging shows.
+/// The number of elements in the `Debug` output.
 const DEBUGGED: usize = 8;
 
-/// How many digits follow the point at most, unless asked otherwise.
+/// The default maximum number of digits after the decimal point.
 const PRECISION: usize = 8;
 
-/// Prints the elements as NumPy does, and a line with the shape, the dtype and the device. Of more than 1000 elements
-/// only the first and the last three of every dimension are shown. Waits for the device.
+/// Prints the elements as NumPy does, followed by a line with the shape, the dtype and the device. Waits for the
+/// device.
 ///
-/// A precision limits the digits after the point (`{:.3}`), and the alternate form (`{:#}`) leaves the last line out.
+/// Of a tensor with more than 1000 elements, only the first and the last three of every dimension are shown. A
+/// precision limits the digits after the decimal point (`{:.3}`), and the alternate form (`{:#}`) omits the last line.
 ///
 /// # Examples
 ///
@@ -44,7 +45,7 @@ impl fmt::Display for Tensor {
         let precision = f.precision().unwrap_or(PRECISION);
         match self.printed(precision) {
             Ok(text) => f.write_str(&text)?,
-            // Printing must not fail, or `to_string` panics.
+            // An error here would make `to_string` panic.
             Err(error) => write!(f, "[unavailable: {error}]")?,
         }
         if f.alternate() {
@@ -54,7 +55,7 @@ impl fmt::Display for Tensor {
     }
 }
 
-/// Prints in one line what the tensor is, and its first elements. Waits for the device.
+/// Prints the dtype, the shape, the device and the first elements in one line. Waits for the device.
 ///
 /// # Examples
 ///
@@ -80,7 +81,7 @@ impl fmt::Debug for Tensor {
 }
 
 impl Tensor {
-    /// The elements in brackets.
+    /// Formats the elements in nested brackets.
     fn printed(&self, precision: usize) -> Result<String> {
         if self.is_empty() {
             return Ok("[]".into());
@@ -92,13 +93,13 @@ impl Tensor {
         Ok(Grid { full: self.shape(), shown: shown.shape(), words: &words }.text())
     }
 
-    /// A copy of the first and last elements of every long dimension.
+    /// Copies the first and last elements of every long dimension.
     fn edges(&self) -> Result<Tensor> {
         let op = "to_string";
         let shape: Vec<usize> = self.shape().iter().map(|&size| size.min(2 * EDGE)).collect();
         let edges = Tensor::undefined(op, self.device(), &shape, self.dtype())?;
         let long: Vec<usize> = (0..self.rank()).filter(|&k| self.shape()[k] > 2 * EDGE).collect();
-        // Each long dimension has two ends, so there are as many corners as subsets of them.
+        // Each long dimension has two ends, so `n` long dimensions have `2^n` corners.
         for corner in 0..1usize << long.len() {
             let (mut from, mut to) = (self.clone(), edges.clone());
             for (bit, &axis) in long.iter().enumerate() {
@@ -112,7 +113,7 @@ impl Tensor {
         Ok(edges)
     }
 
-    /// The first elements in row-major order, each printed on its own.
+    /// Formats the first elements in row-major order.
     fn first_words(&self) -> Result<Vec<String>> {
         if self.is_empty() {
             return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! Elements as words of the same width.
+//! Formatting of elements as words of equal width.
 
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -10,19 +10,19 @@ use crate::{DType, Element, Result};
 /// How elements are printed.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
-    /// At most so many digits follow the point.
+    /// The maximum number of digits after the decimal point.
     pub(super) precision: usize,
-    /// Whether words stand in brackets, and are padded to the same width.
+    /// Whether the words are printed in brackets. Bools are then padded to the same width.
     pub(super) in_array: bool,
 }
 
-/// Elements that can be printed side by side.
+/// An element type that can be formatted.
 trait Print: Element {
     fn words(elements: &[Self], style: Style) -> Vec<String>;
 }
 
 impl Style {
-    /// The elements of a tensor in row-major order.
+    /// Formats the elements of a tensor in row-major order.
     pub(super) fn words(self, tensor: &Tensor) -> Result<Vec<String>> {
         macro_rules! print {
             ($($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
@@ -63,12 +63,12 @@ macro_rules! print_integers {
 
 print_integers! { u8 u16 u32 u64 i8 i16 i32 i64 }
 
-/// What printing needs to know of a float type.
+/// The properties of a float type that formatting needs.
 trait Real: Copy {
-    /// How many decimal digits always survive: larger numbers than ten to this power get an exponent.
+    /// The number of decimal digits that the type always preserves. Numbers from ten to this power up get an exponent.
     const DIGITS: i32;
     fn to_f64(self) -> f64;
-    /// The shortest digits that give this very number back, as `1.25e-3`.
+    /// Returns the shortest decimal representation that parses to the same number, such as `1.25e-3`.
     fn shortest(self) -> String;
 }
 
@@ -107,7 +107,7 @@ macro_rules! narrow_floats {
 
             fn shortest(self) -> String {
                 let value = f64::from(self);
-                // Five digits tell all numbers of 16 bits apart.
+                // Five significant digits distinguish all 16-bit floats.
                 let candidates = (0..5).map(|digits| format!("{value:.digits$e}"));
                 let gives_back = |text: &String| {
                     text.parse().is_ok_and(|parsed| <$float>::from_f64(parsed) == self)
@@ -143,7 +143,7 @@ macro_rules! print_complex {
                 };
                 let (real, imaginary) = (part(|z| z.re, false), part(|z| z.im, true));
                 let join = |(real, imaginary): (String, String)| {
-                    // The unit stands right behind the number, before what pads it.
+                    // The imaginary unit follows the number immediately, before the padding.
                     let end = imaginary.trim_end().len();
                     format!("{real}{}j{}", &imaginary[..end], &imaginary[end..])
                 };
@@ -155,14 +155,15 @@ macro_rules! print_complex {
 
 print_complex! { f32 f64 }
 
-/// A number in digits: sign and whole part, fraction, and the exponent if there is one.
+/// The decimal digits of a number: sign and integer part, fraction, and optionally an exponent.
 struct Digits {
     whole: String,
     fraction: String,
     exponent: Option<i32>,
 }
 
-/// Floats with their points below each other; all with an exponent if they are too far apart.
+/// Formats floats with aligned decimal points. If their magnitudes are too small, too large or too far apart, all of
+/// them get an exponent.
 fn real_words<T: Real>(elements: &[T], style: Style, signed: bool) -> Vec<String> {
     let finite = || elements.iter().copied().filter(|x| x.to_f64().is_finite());
     let magnitudes = || finite().map(|x| x.to_f64().abs()).filter(|&x| x != 0.0);
@@ -210,7 +211,7 @@ fn not_finite(x: f64, signed: bool) -> String {
     }
 }
 
-/// The shortest digits of a number, or fewer if there are more than `precision` behind the point.
+/// Returns the shortest digits of a number, rounded to at most `precision` digits after the decimal point.
 fn digits<T: Real>(x: T, precision: usize, scientific: bool) -> Digits {
     let shortest = x.shortest();
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
@@ -219,7 +220,7 @@ fn digits<T: Real>(x: T, precision: usize, scientific: bool) -> Digits {
     let text = if scientific {
         if known > precision { format!("{:.precision$e}", x.to_f64()) } else { shortest.clone() }
     } else {
-        // In positional notation the exponent moves digits across the point.
+        // In positional notation, the exponent changes the number of digits after the decimal point.
         let behind = (known as i64 - i64::from(exponent)).max(0) as usize;
         let value: f64 =
             if behind > precision { x.to_f64() } else { shortest.parse().unwrap_or(0.0) };
