@@ -62,7 +62,7 @@ fn elapsed(ms: *mut f32, start: u64, end: u64) -> Result<(), Code> {
 api! {
     fn cuEventCreate(event: *mut u64, flags: c_uint) {
         let (mut s, cx) = working()?;
-        // An event between processes cannot take the time.
+        // An interprocess event must have timing disabled.
         if flags > 7 || flags & 6 == 4 {
             return Err(ERROR_INVALID_VALUE);
         }
