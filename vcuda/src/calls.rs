@@ -71,7 +71,7 @@ impl Call {
                 None => body(),
             };
             if result.is_err_and(|code| code != ERROR_NOT_READY) {
-                runtime::settle();
+                runtime::finish_pageable_copies();
             }
             result
         };

@@ -32,7 +32,7 @@ pub struct Config {
     pub trace: bool,
     pub stats: bool,
     pub stub: bool,
-    /// If nonzero, only this many blocks at either end of a grid are run; zero means all blocks.
+    /// If nonzero, only this many blocks at either end of a grid are run; zero means all.
     pub ends: u64,
     pub when: Async,
     /// Pageable host memory is read when the copy runs, instead of being staged at the call.

@@ -151,7 +151,7 @@ api! {
 
     fn cuCtxSynchronize() {
         let (mut s, cx) = working()?;
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         let mut s = run_context(s, cx);
         outcome(&mut s, cx, None)
     }

@@ -37,8 +37,8 @@ impl Side {
         self.addr.checked_add(span).filter(|_| isize::try_from(span).is_ok()).map(|_| span)
     }
 
-    /// Returns whether a box lies in memory of the driver (as opposed to host memory unknown to it). Fails if it lies
-    /// in device memory but was passed as host memory, or not wholly in a live allocation.
+    /// Returns whether a box is accessed as memory of the driver, not as plain host memory. Fails for device memory
+    /// that is passed as host memory, and for memory of the driver that is not wholly in one live allocation.
     fn check(&self, s: &Guard, size: [u64; 3]) -> Result<bool, Code> {
         let span = self.span(size).filter(|_| self.addr != 0).ok_or(ERROR_INVALID_VALUE)?;
         let place = s.region_of(self.addr);
@@ -61,7 +61,7 @@ fn copy_box(to: Side, from: Side, size: [u64; 3], stream: Option<u64>) -> Result
     let (mut s, cx) = working()?;
     let handle = s.stream(cx, stream.unwrap_or(0))?;
     if stream.is_none() {
-        s.may_disturb()?;
+        s.check_capture_mode()?;
     }
     if size.contains(&0) {
         return Ok(());
@@ -230,7 +230,7 @@ pub(super) fn fill(f: Fill, stream: Option<u64>) -> Result<(), Code> {
     let (mut s, cx) = working()?;
     let handle = s.stream(cx, stream.unwrap_or(0))?;
     if stream.is_none() {
-        s.may_disturb()?;
+        s.check_capture_mode()?;
     }
     if !f.addr.is_multiple_of(f.width) || !f.pitch.is_multiple_of(f.width) {
         return Err(ERROR_INVALID_VALUE);

@@ -65,8 +65,8 @@ fn blocks(k: &Kernel, size: c_int, dynamic: usize) -> Result<c_int, Code> {
     Ok((2048 / threads).min(32).min((room / shared) as c_int))
 }
 
-/// Finds the block size, a multiple of the warp size, with the highest occupancy; among equals, the largest. The
-/// dynamic shared memory of a block is a constant or a function of the block size.
+/// Finds the block size with the highest occupancy, and among equals the largest, out of the limit and the multiples of
+/// the warp size below it. The dynamic shared memory of a block is a constant or a function of the block size.
 fn best_size(
     grid: *mut c_int,
     block: *mut c_int,

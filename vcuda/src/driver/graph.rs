@@ -5,7 +5,7 @@ use super::{api, on_stream, put, wanted, working};
 use crate::error::{
     Code, ERROR_GRAPH_EXEC_UPDATE_FAILURE, ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE,
 };
-use crate::runtime::{Exec, Graph, Guard, Work, run_all, stir};
+use crate::runtime::{Exec, Graph, Guard, Work, run_all, run_by_policy};
 use std::ffi::{c_char, c_uint, c_ulonglong, c_void};
 use std::mem::discriminant;
 
@@ -129,7 +129,7 @@ api! {
         let stream = s.stream(cx, stream)?;
         let works = s.execs.get(&exec).ok_or(ERROR_INVALID_VALUE)?.works.clone();
         works.into_iter().try_for_each(|work| s.push(stream, work))?;
-        drop(stir(s, stream));
+        drop(run_by_policy(s, stream));
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 fn load(library: *mut u64, image: &[u8], options: &Options) -> Result<(), Code> {
     let mut s = enter();
     wanted(library)?;
-    s.may_disturb()?;
+    s.check_capture_mode()?;
     loaded(library, s.load_library(image), options)
 }
 
@@ -54,7 +54,7 @@ api! {
 
     fn cuLibraryUnload(library: u64) {
         let mut s = enter();
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         // Queued kernels still need their code.
         run_all(s).unload_library(library)
     }

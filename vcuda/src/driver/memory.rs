@@ -8,7 +8,7 @@ use crate::error::{
     ERROR_OUT_OF_MEMORY,
 };
 use crate::memory::{DATA, Owner, RAW};
-use crate::runtime::{Guard, Work, enter, run_context, run_devices, stir, submit};
+use crate::runtime::{Guard, Work, enter, run_by_policy, run_context, run_devices, submit};
 use crate::sanitizer::{describe, lock};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -37,7 +37,7 @@ fn allocate(s: &mut Guard, device: usize, size: usize, owner: Owner) -> Result<u
 /// Allocates memory of the context's device that is accessible immediately.
 fn allocate_now(size: usize, call: &'static str) -> Result<u64, Code> {
     let (mut s, cx) = working()?;
-    s.may_disturb()?;
+    s.check_capture_mode()?;
     let mut s = make_room(s, cx, size)?;
     let device = s.device_of(cx);
     let at = allocate(&mut s, device, size, Owner { context: cx, call, pool: 0 })?;
@@ -48,7 +48,7 @@ fn allocate_now(size: usize, call: &'static str) -> Result<u64, Code> {
 /// Allocates pinned or managed memory, which the host and every device can access.
 fn allocate_host(size: usize, call: &'static str) -> Result<u64, Code> {
     let (mut s, cx) = working()?;
-    s.may_disturb()?;
+    s.check_capture_mode()?;
     if size == 0 {
         return Err(ERROR_INVALID_VALUE);
     }
@@ -95,7 +95,7 @@ fn release(addr: u64, how: Freed) -> Result<(), Code> {
     if addr == 0 {
         return Ok(());
     }
-    s.may_disturb()?;
+    s.check_capture_mode()?;
     // A synchronous free waits for all work of the context, as in a real driver.
     let mut s = run_context(s, cx);
     outcome(&mut s, cx, None)?;
@@ -160,7 +160,7 @@ pub(super) fn allocate_async(
     }
     let serial = s.block(addr).map_or(0, |b| b.serial);
     match s.push(stream, Work::Open { addr, serial }) {
-        Ok(()) => drop(stir(s, stream)),
+        Ok(()) => drop(run_by_policy(s, stream)),
         Err(code) => {
             s.free_now(addr);
             return Err(code);
@@ -232,7 +232,7 @@ api! {
         s.push(stream, Work::Free { addr })?;
         // Remember the pending free: a second free of the allocation must fail at the call.
         s.freeing.insert(addr);
-        drop(stir(s, stream));
+        drop(run_by_policy(s, stream));
         Ok(())
     }
 
@@ -278,7 +278,7 @@ api! {
 
     fn cuMemHostRegister_v2(at: *mut c_void, size: usize, flags: c_uint) {
         let (mut s, cx) = working()?;
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         let start = at as u64;
         let end = start.checked_add(size as u64).ok_or(ERROR_INVALID_VALUE)?;
         if at.is_null() || size == 0 || flags > 15 {
@@ -293,7 +293,7 @@ api! {
 
     fn cuMemHostUnregister(at: *mut c_void) {
         let (mut s, cx) = working()?;
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         let mut s = run_context(s, cx);
         let before = s.registered.len();
         s.registered.retain(|r| r.0 != at as u64);

@@ -51,7 +51,7 @@ pub(super) fn file_bytes(path: *const c_char) -> Result<Vec<u8>, Code> {
 fn load(module: *mut u64, image: &[u8], options: &Options) -> Result<(), Code> {
     let (mut s, cx) = working()?;
     wanted(module)?;
-    s.may_disturb()?;
+    s.check_capture_mode()?;
     loaded(module, s.load(cx, image), options)
 }
 
@@ -103,7 +103,7 @@ pub(super) fn global(
 
 fn unload(module: u64) -> Result<(), Code> {
     let (mut s, _) = working()?;
-    s.may_disturb()?;
+    s.check_capture_mode()?;
     let context =
         s.modules.get(&module).filter(|m| m.library == 0).ok_or(ERROR_INVALID_HANDLE)?.context;
     // Queued kernels still need their code.

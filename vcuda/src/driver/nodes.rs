@@ -1,6 +1,6 @@
 //! Graphs built node by node.
 //!
-//! A node holds what the same call would put on a captured stream, so a temporary stream is captured to create one.
+//! A node holds what the same call puts on a captured stream, so a temporary captured stream is made for each node.
 //! Nodes run in the order in which they were added, which respects every dependency on an existing node; a dependency
 //! that would require another order is refused.
 

@@ -71,7 +71,7 @@ api! {
     fn cuStreamSynchronize(stream: u64) {
         let (mut s, context, stream) = on_stream(stream)?;
         s.not_capturing(stream)?;
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         // Waiting for the legacy stream includes the streams that it waits for.
         let s = if s.is_legacy(stream) { submit(s, stream, Work::Nothing)? } else { s };
         let legacy = s.is_legacy(stream);
@@ -82,7 +82,7 @@ api! {
     fn cuStreamQuery(stream: u64) {
         let (mut s, cx, stream) = on_stream(stream)?;
         s.not_capturing(stream)?;
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         let (done, pushed) = s.streams.get(&stream).map_or((0, 0), |x| (x.done, x.pushed));
         if done == pushed {
             return outcome(&mut s, cx, Some(stream));
