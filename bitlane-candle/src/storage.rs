@@ -112,8 +112,8 @@ pub(crate) fn with_destination<T>(
     function(&mut tensor)
 }
 
-/// Returns the largest offset that a layout without zero-sized dimensions reaches, or `None` if it overflows: layouts
-/// are not validated, since they can be created from arbitrary numbers.
+/// Returns the largest offset that a layout without zero-sized dimensions reaches, or `None` if it overflows. Layouts are
+/// checked because they can be constructed from arbitrary numbers.
 fn last_element(layout: &Layout) -> Option<usize> {
     let mut last = layout.start_offset();
     for (&size, &stride) in layout.dims().iter().zip(layout.stride()) {
