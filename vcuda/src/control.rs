@@ -43,7 +43,7 @@ pub struct Live {
     pub streams: u64,
     /// Events.
     pub events: u64,
-    /// Modules.
+    /// Modules loaded by the program, and libraries.
     pub modules: u64,
     /// Graphs and executable graphs.
     pub graphs: u64,
