@@ -1,5 +1,5 @@
-//! `atleast_1d`, `atleast_2d` and `atleast_3d` (docs/semantics.md, section 5): shapes, strides, sharing, and operands of
-//! several sorts at once.
+//! `atleast_1d`, `atleast_2d` and `atleast_3d` (docs/semantics.md, section 5): shapes, strides, sharing of storage, and
+//! operands of several kinds at once.
 
 mod devices;
 
@@ -43,7 +43,7 @@ fn strides_and_offsets_are_kept_and_writes_are_seen() {
         assert_eq!(view.to_vec::<i32>().unwrap(), [9, 5, 1]);
         view.multiply_assign(10).unwrap();
         assert_eq!(base.to_vec::<i32>().unwrap(), [0, 10, 2, 3, 4, 50, 6, 7, 8, 90, 10, 11]);
-        // A 0-d tensor is a view, too, and writing to it shows.
+        // A 0-d tensor is also a view: writing to it changes the base.
         let zero_d = base.as_strided(&[], &[], 2).unwrap();
         let mut view = zero_d.atleast_2d();
         view.add_assign(100).unwrap();
@@ -72,7 +72,7 @@ fn many_operands_give_as_many_tensors_in_order() {
         let shapes: Vec<_> = views.iter().map(|view| view.shape().to_vec()).collect();
         assert_eq!(shapes, [[1, 1], [1, 1], [1, 1], [1, 3], [1, 1], [1, 1], [1, 1]]);
         assert!(views[1].shares_storage(&zero_d) && views[3].shares_storage(&vector));
-        // Numbers go where the first tensor is.
+        // Numbers are placed on the device of the first tensor.
         assert!(views.iter().all(|view| *view.device() == device));
         assert_eq!(views[0].to_vec::<i64>().unwrap(), [1]);
         assert_eq!(views[5].to_vec::<Complex<f32>>().unwrap(), [Complex::new(1.0, 2.0)]);
@@ -86,7 +86,7 @@ fn many_operands_give_as_many_tensors_in_order() {
 
 #[test]
 fn numbers_alone_go_to_the_best_device() {
-    // Only after the devices under test are chosen may the best one be asked for.
+    // `Device::best` may be called only after the devices under test have been chosen.
     let _ = devices();
     let Ok(best) = Device::best() else { return };
     let views = bitlane::atleast_1d([1, 2]).unwrap();

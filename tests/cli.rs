@@ -1,4 +1,4 @@
-//! The program `bitlane`: what it prints, what it saves and how it ends.
+//! The program `bitlane`: its output, the files it writes and its exit codes.
 #![cfg(all(feature = "cli", feature = "cpu"))]
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use bitlane::{DType, Device, Tensor, npy};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Runs the program in a folder, on the CPU alone.
+/// Runs the program in a folder, on the CPU only.
 fn bitlane(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bitlane"))
         .current_dir(folder)
@@ -21,7 +21,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// Runs a command that succeeds, and gives what it printed.
+/// Runs a command that must succeed and returns its output.
 #[track_caller]
 fn answer(folder: &TempDir, arguments: &[&str]) -> String {
     let output = bitlane(folder.path(), arguments);
@@ -37,7 +37,7 @@ fn json(folder: &TempDir, arguments: &[&str]) -> Value {
     serde_json::from_str(&printed).unwrap()
 }
 
-/// Runs a command that fails with a code, and gives what it said.
+/// Runs a command that must fail with this exit code and returns its message.
 #[track_caller]
 fn failure(folder: &TempDir, code: i32, arguments: &[&str]) -> String {
     let output = bitlane(folder.path(), arguments);
@@ -46,7 +46,7 @@ fn failure(folder: &TempDir, code: i32, arguments: &[&str]) -> String {
     text(&output.stderr).to_owned()
 }
 
-/// A folder with `x.npy`, i32, and `y.npy`, f32.
+/// Creates a folder with `x.npy`, of i32, and `y.npy`, of f32.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let x = Tensor::from_nested([[1, -2, 3], [4, 5, -6]], &Device::cpu()).unwrap();
@@ -139,7 +139,7 @@ fn promotion() {
 #[test]
 fn the_machine() {
     let folder = folder();
-    // A machine with a GPU that cannot be used is told so by the exit code.
+    // The exit code tells whether there is a GPU that cannot be used.
     let output = bitlane(folder.path(), &["doctor", "--json"]);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["bitlane"], env!("CARGO_PKG_VERSION"));
@@ -171,7 +171,7 @@ fn help_for_everyone() {
     assert!(failure(&folder, 2, &[]).contains("Usage"));
 }
 
-/// What takes no NVRTC: kernels that are written by hand are named, and what makes no sense is refused.
+/// The parts that need no NVRTC: hand-written kernels are named, and invalid input is refused.
 #[cfg(feature = "cuda")]
 #[test]
 fn the_kernels_of_an_expression() {

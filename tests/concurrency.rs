@@ -1,7 +1,7 @@
-//! The same tensors from many threads, in place included (docs/semantics.md, section 10): every operation is one step to
-//! all others, nothing tears, and nothing waits for ever.
+//! Many threads use the same tensors, including in-place operations (docs/semantics.md, section 10): every operation is
+//! atomic with respect to all others, nothing tears, and nothing deadlocks.
 //!
-//! ThreadSanitizer sees what a lucky schedule hides. With a nightly toolchain and its `rust-src`:
+//! ThreadSanitizer finds what a lucky schedule hides. With a nightly toolchain and its `rust-src`:
 //!
 //! ```text
 //! RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std \
@@ -20,14 +20,14 @@ use devices::devices;
 
 const THREADS: usize = 8;
 
-/// Fails if the work takes longer than anything but a deadlock would.
+/// Fails if the work takes so long that it must have deadlocked.
 fn without_a_deadlock(name: &str, work: impl FnOnce() + Send + 'static) {
-    // To find them may take a while, too: the virtual driver is built if need be.
+    // Finding the devices may take a while, because the virtual driver may have to be built; do not count that.
     devices();
     let (done, wait) = mpsc::channel();
     let worker = thread::spawn(move || {
         work();
-        // Nobody listens any more if the wait was over before.
+        // The receiver is gone if the wait has timed out.
         let _ = done.send(());
     });
     match wait.recv_timeout(Duration::from_secs(100)) {
@@ -53,7 +53,7 @@ fn in_many_threads(work: impl Fn(usize) + Sync) {
     });
 }
 
-/// A size that one thread walks, and one that the threads of the backend share.
+/// Returns a size that one thread processes, and one that the backend splits among its threads.
 fn sizes(device: &Device) -> [(usize, i32); 2] {
     if device.to_string() == "cpu" {
         [(1000, 200), (200_000, 6)]
@@ -69,7 +69,7 @@ fn every_in_place_operation_counts_once() {
             for (len, rounds) in sizes(&device) {
                 let x = Tensor::zeros([len], DType::I32, &device).unwrap();
                 in_many_threads(|number| {
-                    // Each thread writes through a view of its own: the whole, or backwards.
+                    // Each thread writes through its own view: the whole tensor, or reversed.
                     let mut own = if number % 2 == 0 { x.clone() } else { x.flip(0).unwrap() };
                     for _ in 0..rounds {
                         own.add_assign(1).unwrap();
@@ -142,7 +142,7 @@ fn any_order_of_operands_comes_to_an_end() {
                     }
                 }
             });
-            // Ones or-ed with ones are ones, in whatever order.
+            // OR of ones is one, in any order.
             for tensor in &tensors {
                 assert!(tensor.to_vec::<i64>().unwrap().iter().all(|&value| value == 1));
             }
@@ -177,8 +177,8 @@ fn a_write_that_reads_its_neighbour_keeps_all_of_it() {
     without_a_deadlock("neighbours", || {
         for device in devices() {
             let rounds = if device.to_string() == "cpu" { 100 } else { 5 };
-            // Each half is added to the other: the sum of both halves triples or so, but every
-            // element of a half stays equal to the rest, which half-done operations would break.
+            // Each half is added to the other. The values depend on the order, but all elements of a half stay equal,
+            // which a partial operation would break.
             let x = Tensor::ones([2000], DType::U64, &device).unwrap();
             let halves = [x.narrow(0, 0, 1000).unwrap(), x.narrow(0, 1000, 1000).unwrap()];
             in_many_threads(|number| {
@@ -200,8 +200,8 @@ fn an_operation_by_way_of_a_temporary_is_one_step_too() {
     without_a_deadlock("temporaries", || {
         for device in devices() {
             for _ in 0..20 {
-                // Adding the first element to all, itself included, doubles every element of a
-                // tensor of equals; between the reading and the writing nobody may come.
+                // Adding the first element to all elements, including itself, doubles every element if all are equal;
+                // no other operation may come between reading and writing.
                 let x = Tensor::ones([3000], DType::U64, &device).unwrap();
                 let first = x.narrow(0, 0, 1).unwrap().broadcast_to([3000]).unwrap();
                 in_many_threads(|_| {
@@ -233,7 +233,7 @@ fn tensors_die_on_any_thread() {
                 for round in 0..20 {
                     let x = Tensor::full([100], number as i32, DType::I32, &device).unwrap();
                     let y = x.bitwise_left_shift(1, Shift::Arithmetic).unwrap();
-                    // The view outlives the tensor it was made of, and both die elsewhere.
+                    // The view outlives the tensor it was made from, and both are dropped on another thread.
                     send.send(y.slice(0, round..).unwrap()).unwrap();
                 }
             });
@@ -260,8 +260,8 @@ fn workers_of_a_thread_pool_do_not_wait_for_themselves() {
         for device in devices() {
             for (len, rounds) in sizes(&device) {
                 let x = Tensor::zeros([len], DType::I32, &device).unwrap();
-                // Each worker waits for the one before it to let go of the tensor, and must not
-                // begin another of these operations in the middle of its own.
+                // Each worker waits for the previous one to release the tensor, and must not start another of these
+                // operations in the middle of its own.
                 (0..rounds).into_par_iter().for_each(|_| x.clone().add_assign(1).unwrap());
                 assert!(x.to_vec::<i32>().unwrap().iter().all(|&value| value == rounds));
             }

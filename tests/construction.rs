@@ -1,4 +1,4 @@
-//! Making, joining, indexing and filling tensors in the ways that users reach for first.
+//! Creating, joining, indexing and filling tensors in the most common ways.
 
 mod devices;
 
@@ -17,7 +17,7 @@ fn nesting_gives_the_shape() {
         let slices: Vec<&[i32]> = vec![&[1, 2], &[3, 4], &[5, 6]];
         assert_eq!(Tensor::from_nested(slices, &device).unwrap().shape(), [3, 2]);
         assert_eq!(Tensor::from_nested(7u8, &device).unwrap().shape(), [0usize; 0]);
-        // What no item tells, the type may.
+        // Without items, the type may still give the size.
         assert_eq!(Tensor::from_nested(Vec::<[i32; 3]>::new(), &device).unwrap().shape(), [0, 3]);
         assert_eq!(Tensor::from_nested(Vec::<Vec<i32>>::new(), &device).unwrap().shape(), [0, 0]);
         let ragged = vec![vec![vec![1], vec![2]], vec![vec![3], vec![4, 5]]];
@@ -133,7 +133,7 @@ fn views_are_filled_and_copied_into() {
         let (zero, filled, minus) = (0, 2.5f32.to_bits(), 1 << 31);
         let striped = [zero, filled, zero, filled];
         assert_eq!(bits, [striped, [minus; 4], striped].concat());
-        // A copy from a part of itself goes through a temporary.
+        // A copy from an overlapping part of the same storage goes through a temporary.
         let y = Tensor::arange(5, DType::I32, &device).unwrap();
         y.slice(0, 1..).unwrap().copy_from(y.slice(0, ..4).unwrap()).unwrap();
         assert_eq!(ints(&y), [0, 0, 1, 2, 3]);
@@ -196,7 +196,7 @@ fn tensors_are_compared_as_a_whole() {
         assert!(x.allclose(&y, 0.0, 0.0).unwrap());
         let nan = Tensor::from_nested([f32::NAN], &device).unwrap();
         assert!(!nan.allclose(&nan, 1.0, 1.0).unwrap());
-        // As floats these would be equal.
+        // These would be equal if compared as floats.
         let large = Tensor::from_nested([i64::MAX, i64::MIN], &device).unwrap();
         let other = Tensor::from_nested([i64::MAX - 1, i64::MIN], &device).unwrap();
         assert!(!large.allclose(&other, 0.0, 0.0).unwrap());

@@ -1,4 +1,4 @@
-//! The pool of the CPU's memory: what is reused, what is given back, and that nothing is lost.
+//! The memory pool of the CPU backend: what is reused, what is returned to the system, and that nothing is lost.
 
 #![cfg(feature = "cpu")]
 
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use bitlane::cpu::{self, PoolStatistics};
 use bitlane::{DType, Device, ErrorKind, Tensor};
 
-/// What a thread keeps of small blocks, at most.
+/// The most bytes of small blocks that a thread keeps.
 const THREAD_BYTES: usize = 256 << 10;
 
-/// The tests look at one pool, so they take turns, each with an empty one.
+/// The tests share one pool, so they take turns; each starts with an empty pool.
 struct Turn {
     _lock: MutexGuard<'static, ()>,
 }
@@ -27,7 +27,7 @@ fn alone() -> Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // Else this thread would give its small blocks back when it ends, during the next turn.
+        // Otherwise this thread would return its small blocks when it ends, during the next turn.
         cpu::trim_pool();
     }
 }
@@ -40,7 +40,7 @@ fn bytes(len: usize) -> Tensor {
     Tensor::full([len], 7, DType::U8, &Device::cpu()).unwrap()
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudorandom numbers, the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -50,7 +50,7 @@ impl Numbers {
         (self.0 >> 33) as usize % end
     }
 
-    /// A size from 1 byte to 8 MiB, small ones as likely as large ones.
+    /// Returns a size from 1 byte to 8 MiB, all orders of magnitude equally likely.
     fn size(&mut self) -> usize {
         let bits = self.below(24);
         1 + self.below(1 << bits)
@@ -158,7 +158,7 @@ fn memory_that_cannot_be_had_is_an_error_and_empties_the_pool() {
     assert_eq!(statistics().used_bytes, used);
 }
 
-/// Tensors of all sizes live for a while and die in another order than they were made.
+/// Creates tensors of all sizes and drops them in another order.
 fn churn(seed: u64, rounds: usize) {
     let mut numbers = Numbers(seed);
     let mut alive: Vec<Option<Tensor>> = (0..16).map(|_| None).collect();
@@ -182,7 +182,7 @@ fn a_long_run_is_a_flat_line() {
         assert!(now.kept_bytes <= limit + THREAD_BYTES, "{now:?}");
         resident.push(resident_bytes());
     }
-    // The first rounds fill the pool; from then on there is nothing that may grow.
+    // The first rounds fill the pool; after that, nothing may grow.
     let (early, late) = (resident[3], resident[11]);
     assert!(late <= early + (48 << 20), "resident memory went from {early} to {late} bytes");
     let before = statistics();
@@ -219,7 +219,7 @@ fn threads_that_come_and_go_lose_nothing() {
         thread::scope(|scope| {
             let churn = |seed: u64| scope.spawn(move || churn(100 * wave + seed, 100));
             let threads: Vec<_> = (0..6).map(churn).collect();
-            // Waits for the ends of the threads, and not only of what they do, as the scope would.
+            // Join the threads: the scope alone would wait for their closures only, not for the threads to end.
             threads.into_iter().for_each(|thread| thread.join().unwrap());
         });
         assert_eq!(statistics().used_bytes, used, "wave {wave}");
@@ -261,7 +261,7 @@ fn tensors_may_outlive_their_thread_and_its_destructors() {
 
     impl Drop for Late {
         fn drop(&mut self) {
-            // Runs while the thread ends, maybe after its small blocks have been given back.
+            // Runs while the thread ends, possibly after its small blocks have been returned.
             drop(self.0.take());
             drop(bytes(100));
         }
@@ -290,7 +290,7 @@ fn tensors_may_outlive_their_thread_and_its_destructors() {
     assert_eq!(statistics().used_bytes, used);
 }
 
-/// The memory of this process that is in use, says the system.
+/// Returns the resident memory of this process.
 #[cfg(target_os = "linux")]
 fn resident_bytes() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();
@@ -307,25 +307,25 @@ fn resident_bytes() -> usize {
 mod forked {
     use super::*;
 
-    /// Runs a function in a forked process, and says whether it was true within a minute.
+    /// Runs a function in a forked process and returns whether it returned `true` within a minute.
     fn in_a_fork(function: impl FnOnce() -> bool) -> bool {
-        // SAFETY: the child has the memory of this process and the calling thread alone. It uses
-        // the pool, whose locks never block, and ends without running destructors.
+        // SAFETY: the child has a copy of this process's memory and only the calling thread. It uses the pool, whose
+        // locks never block, and exits without running destructors.
         let child = unsafe { libc::fork() };
         assert!(child >= 0, "there can be no other process");
         if child == 0 {
             let code = i32::from(!function());
-            // SAFETY: ends the process.
+            // SAFETY: `_exit` is always safe to call; it ends the process.
             unsafe { libc::_exit(code) }
         }
         let end = Instant::now() + Duration::from_secs(60);
         let mut status = 0;
         loop {
-            // SAFETY: the child is this process' own, and its status is written to an int.
+            // SAFETY: the child belongs to this process, and `status` is a valid place for its status.
             match unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } {
                 0 if Instant::now() < end => thread::sleep(Duration::from_millis(5)),
                 0 => {
-                    // SAFETY: the child has not been waited for, so the number is still its own.
+                    // SAFETY: the child has not been waited for, so its process ID has not been reused.
                     unsafe { libc::kill(child, libc::SIGKILL) };
                     // SAFETY: as above.
                     unsafe { libc::waitpid(child, &mut status, 0) };
@@ -361,7 +361,7 @@ mod forked {
                     }
                 });
             }
-            // Some of these are forked while another thread holds a lock of the pool.
+            // Some of these forks happen while another thread holds a lock of the pool.
             let done = (0..20).all(|seed| {
                 in_a_fork(|| {
                     churn(seed, 20);

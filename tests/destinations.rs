@@ -1,5 +1,5 @@
-//! Destinations: any view, in place, masked, in another dtype, and overlapping what is read, all
-//! of which must give what computing into a fresh tensor first would give.
+//! Destinations: any view, in place, masked, of another dtype, and overlapping the operands. All of them must give what
+//! computing into a new tensor first would give.
 
 mod devices;
 mod model;
@@ -13,12 +13,12 @@ use model::random::Random;
 use model::view::View;
 use proptest::prelude::*;
 
-/// The elements of a buffer at a view's places, broadcast to a shape.
+/// Returns the elements of a buffer that a view selects, broadcast to a shape.
 fn seen(base: &[Bits], view: &View, shape: &[usize]) -> Vec<Bits> {
     view.broadcast_places(shape).into_iter().map(|place| base[place]).collect()
 }
 
-/// Whether a buffer is the expected one, element for element, gaps included.
+/// Compares a buffer with the expected one, element by element, including the gaps between the view's elements.
 fn expect(dtype: DType, given: &Tensor, expected: &[Bits], nan: Nan) -> Result<(), TestCaseError> {
     for (index, (given, &expected)) in download(given).into_iter().zip(expected).enumerate() {
         prop_assert!(
@@ -66,7 +66,7 @@ proptest! {
         }
         let nan = match freedom(op) {
             Nan::Exact if result != destination => Nan::SameSign,
-            // A neighbour in one dtype is none in another.
+            // Adjacent numbers of one dtype are not adjacent in another.
             Nan::Near | Nan::NearSum => {
                 prop_assume!(result == destination);
                 freedom(op)
@@ -111,7 +111,7 @@ proptest! {
         let y = rhs.map_or_else(|| x.clone(), |arrangement| arrangement.of(&shape));
         let len = [&out, &x, &y].map(View::extent).into_iter().max().unwrap();
         let base = Random::new(seed).elements(dtype, len);
-        // A mask in the same storage too, where the storage can be one.
+        // Use a mask in the same storage as well if its dtype allows it.
         let mask = (masked && dtype == DType::Bool).then(|| y.clone());
         let mut expected = base.clone();
         let [l, r] = [&x, &y].map(|view| seen(&base, view, &shape));
@@ -145,7 +145,7 @@ proptest! {
 #[test]
 fn a_view_that_runs_the_other_way_is_another() {
     for device in devices() {
-        // Both begin at the same element, and what one row writes the next one reads.
+        // Both start at the same element, and the second row reads what the first one writes.
         let x = Tensor::arange(12, DType::I32, &device).unwrap();
         let mut out = x.as_strided(&[2, 4], &[4, 1], 3).unwrap();
         let read = x.as_strided(&[2, 4], &[4, -1], 3).unwrap();

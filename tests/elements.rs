@@ -1,5 +1,5 @@
-//! Every kernel, at every pair of edge values, against the definition of one element. An operation
-//! without a kernel for a dtype in its domain fails here, on whichever device lacks it.
+//! Every kernel on every pair of edge values, compared with the definition for one element. An operation that lacks a
+//! kernel for a dtype in its domain fails here, on the device that lacks it.
 
 mod devices;
 mod model;
@@ -11,7 +11,7 @@ use model::element::{
 };
 use model::ops::{apply, freedom, is_defined, is_negative, result_dtype};
 
-/// Fails with the first element that is not the expected one.
+/// Fails at the first element that differs from the expected one.
 fn expect(result: &Tensor, expected: &[Bits], nan: Nan, what: impl Fn(usize) -> String) {
     let given = download(result);
     assert_eq!(given.len(), expected.len(), "{}", what(0));
@@ -25,7 +25,7 @@ fn expect(result: &Tensor, expected: &[Bits], nan: Nan, what: impl Fn(usize) -> 
     }
 }
 
-/// An operation in every form a loop can take, on the same pairs.
+/// Runs an operation on the same pairs in every form that a loop can take.
 fn every_form(op: BinaryOp, dtype: DType, device: &Device) {
     let edges = edge_values(dtype);
     let count = edges.len();
@@ -81,7 +81,7 @@ fn every_operation_has_a_kernel_for_every_dtype_of_its_domain() {
                     continue;
                 }
                 let x = Tensor::zeros([2], dtype, &device).unwrap();
-                // Some are computed in floats, and so they are defined for what becomes one.
+                // Some are computed in floats, and are therefore defined for dtypes that convert to one.
                 let becomes = match op {
                     BinaryOp::Divide | BinaryOp::LogAddExp => Some(DType::F32),
                     BinaryOp::Atan2 => Some(DType::F64),
@@ -119,14 +119,14 @@ fn every_dtype_casts_to_every_other_with_one_rounding() {
     }
 }
 
-/// Values beside and on the middle between two neighbours of every narrower float, where rounding
-/// in two steps goes wrong.
+/// Returns values at and next to the midpoints between adjacent numbers of every narrower float, where rounding in two
+/// steps goes wrong.
 fn rounding_cases(from: DType) -> Vec<Bits> {
     let narrower = [DType::F16, DType::BF16, DType::F32];
     let mut cases = Vec::new();
     if from.is_int() {
         for width in narrower.map(|to| float_format(to).unwrap().1) {
-            // 1.0…01, in binary, with the bit behind the mantissa set, and more far behind it.
+            // 1.0…01 in binary: the bit after the mantissa is set, and possibly another one far behind it.
             for top in width + 2..from.bits() - 1 {
                 let tie = (1u128 << top) | 1 << (top - width - 1);
                 cases.extend([tie - 1, tie, tie + 1, tie + (1 << (top - width))]);
@@ -145,7 +145,7 @@ fn rounding_cases(from: DType) -> Vec<Bits> {
                 cases.extend([(wide | 1 << spare) - 1, wide | 3 << spare]);
             }
         }
-        // Conversions are of numbers here; NaNs are among the edge values.
+        // Only numbers are converted here; NaNs are among the edge values.
         cases.retain(|&bits| {
             !matches!(model::element::decode(from, bits), model::element::Number::Nan { .. })
         });

@@ -1,4 +1,4 @@
-//! Bad input: each refusal's kind and its message, and that nothing was touched.
+//! Invalid input: the kind and the message of each error, and that nothing was modified.
 
 mod devices;
 
@@ -78,7 +78,7 @@ fn lengths_and_shapes_that_do_not_fit() {
 fn counts_that_overflow_are_refused_before_anything_is_allocated() {
     for device in devices() {
         const MAX: usize = usize::MAX;
-        // A zero does not excuse the others, whose product is a stride.
+        // A size of zero does not make the others valid: their product is a stride.
         let shapes: [&[usize]; 5] =
             [&[MAX], &[MAX, 0], &[0, MAX, 2], &[1 << 32, 1 << 32], &[1 << 63, 2]];
         for shape in shapes {
@@ -108,7 +108,7 @@ fn counts_that_overflow_are_refused_before_anything_is_allocated() {
                 &message("as_strided"),
             );
         }
-        // As bytes they can be counted, as complex numbers not.
+        // The number of elements fits, but the number of bytes does not.
         refused(
             Tensor::zeros([1 << 60], DType::C128, &device),
             ErrorKind::InvalidShape,
@@ -119,7 +119,7 @@ fn counts_that_overflow_are_refused_before_anything_is_allocated() {
             ErrorKind::InvalidShape,
             "arange: shape [18446744073709551615]: the byte count overflows isize",
         );
-        // Two views that are possible, with a result that is not.
+        // Two valid views whose result would be too large.
         let one = Tensor::zeros([1], DType::U8, &device).unwrap();
         let tall = one.broadcast_to([1 << 40, 1]).unwrap();
         let wide = one.broadcast_to([1, 1 << 40]).unwrap();
@@ -138,7 +138,7 @@ fn counts_that_overflow_are_refused_before_anything_is_allocated() {
 
 #[test]
 fn an_allocation_far_beyond_memory_is_an_error_and_not_an_abort() {
-    // More than any machine can address, so that no system promises it.
+    // More than any machine can address, so that no system overcommits it.
     const FAR: usize = 1 << 50;
     for device in devices() {
         let out_of_memory = |result: Result<Tensor, Error>, bytes: usize| {
@@ -161,7 +161,7 @@ fn an_allocation_far_beyond_memory_is_an_error_and_not_an_abort() {
         out_of_memory(view.to_bytes().map(|_| one.clone()), FAR * 4);
         let floats = view.broadcast_to([1 << 20, 1 << 30]).unwrap();
         assert_eq!(floats.to_vec::<i32>().unwrap_err().kind(), ErrorKind::OutOfMemory);
-        // Everything is as usable as before.
+        // Everything is still usable.
         assert_eq!(one.add(1).unwrap().to_vec::<i32>().unwrap(), [2]);
     }
 }
@@ -236,7 +236,7 @@ fn axes_orders_and_steps_that_mean_nothing() {
             argument,
             "slice: the step is 0; it must be positive or negative",
         );
-        // Steps and ends as large as they come are no error.
+        // The largest steps and ends are valid.
         for step in [isize::MAX, isize::MIN] {
             assert_eq!(x.slice(1, Slice::from(..).step(step)).unwrap().shape(), [2, 1]);
         }
@@ -359,7 +359,7 @@ fn numbers_that_do_not_fit() {
         );
         let error = bytes.cast(DType::U64).unwrap().maximum(-1).unwrap_err();
         assert_eq!(error.kind(), overflow);
-        // What is rounded, and what is only a sign or an amount, fits always.
+        // A number that is rounded, or that is only a sign or a shift amount, always fits.
         assert!(bytes.cast(DType::F16).unwrap().add(i64::MAX).is_ok());
         assert!(bytes.copysign(i64::MIN).is_ok());
         assert!((&bytes << i64::MAX).is_ok());

@@ -1,11 +1,11 @@
-//! Every example, run in this process: on the GPU or the virtual device where there is one, else on the CPU. What needs
-//! CUDA is shown as ignored where there is none. The eighth is a program for candle, and a test of `bitlane-candle`.
+//! Runs every example in this process: on a GPU or the virtual device if there is one, else on the CPU. Examples that
+//! need CUDA are reported as ignored without it. The eighth example uses candle and is tested by `bitlane-candle`.
 
 mod devices;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// A module for each example, with a function that runs it.
+/// Declares a module for each example, with a function that runs it.
 macro_rules! examples {
     ($($(#[$condition:meta])* $name:ident $file:literal;)*) => {
         $($(#[$condition])*
@@ -17,12 +17,12 @@ macro_rules! examples {
             }
         })*
 
-        /// The examples that this build has.
+        /// The examples that are part of this build.
         fn there() -> Vec<(&'static str, fn() -> Result<(), Failed>)> {
             vec![$($(#[$condition])* ($file, $name::run),)*]
         }
 
-        /// All of them.
+        /// The files of all examples.
         const FILES: &[&str] = &[$($file),*];
     };
 }
@@ -40,7 +40,7 @@ examples! {
     parity "09_parity";
 }
 
-/// Fails for an example that nobody runs.
+/// Fails if an example is not in the list.
 fn every_example_is_run() -> Result<(), Failed> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut found = Vec::new();
@@ -59,7 +59,7 @@ fn every_example_is_run() -> Result<(), Failed> {
 
 fn main() {
     let arguments = Arguments::from_args();
-    // Brings the driver into the process.
+    // Loads the driver into the process.
     let has_cuda = devices::devices().iter().any(|device| device.to_string() != "cpu");
     let mut tests = vec![Trial::test("every_example_is_run", every_example_is_run)];
     for &file in FILES {

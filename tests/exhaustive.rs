@@ -1,5 +1,5 @@
-//! Every pair of 8-bit integers through the four shifts, divisions and powers, against the definition in wide integers.
-//! The 16-bit pairs are in `exhaustive16/`.
+//! Shifts, divisions and powers of every pair of 8-bit integers, compared with the definition in wide integers. Pairs
+//! of 16 bits are tested in `exhaustive16/`.
 
 mod devices;
 
@@ -13,7 +13,7 @@ const SHIFTS: [BinaryOp; 4] = [
     BinaryOp::RightShift(Shift::Logical),
 ];
 
-/// A shift of a byte that is read as signed or not, by any amount; the result is again a byte.
+/// Shifts a byte, interpreted as signed or unsigned, by any amount; the result is a byte.
 fn shifted(op: BinaryOp, signed: bool, byte: u8, amount: i64) -> u8 {
     let value = if signed { i64::from(byte as i8) } else { i64::from(byte) };
     let result = match (op, (0..8).contains(&amount)) {
@@ -44,7 +44,7 @@ fn every_pair_of_bytes_is_shifted_as_defined() {
             let (column, row) =
                 (every_byte(dtype, &[256, 1], &device), every_byte(dtype, &[256], &device));
             let all = |tensor: &Tensor| tensor.broadcast_to([256, 256]).unwrap();
-            // A copy lays the broadcast elements out one by one.
+            // `contiguous` copies the broadcast elements.
             let dense = |tensor: &Tensor| all(tensor).contiguous().unwrap();
             for op in SHIFTS {
                 let expected: Vec<u8> = (0..=u8::MAX)
@@ -119,13 +119,13 @@ fn a_number_on_the_left_is_shifted_by_every_amount() {
     }
 }
 
-/// Division that rounds down, its remainder, and powers, of bytes as wide integers; the result is again a byte.
+/// Computes floor division, its remainder, and powers of bytes in wide integers; the result is a byte.
 fn divided(op: BinaryOp, x: i64, y: i64) -> u8 {
     let result = match op {
         BinaryOp::FloorDivide | BinaryOp::Remainder if y == 0 => 0,
         BinaryOp::FloorDivide => (x as f64 / y as f64).floor() as i64,
         BinaryOp::Remainder => x - y * (x as f64 / y as f64).floor() as i64,
-        // A power with a negative exponent is what is left of a reciprocal.
+        // A power with a negative exponent is the truncated reciprocal.
         _ if y < 0 => match x {
             1 => 1,
             -1 => 1 - 2 * (y & 1),

@@ -1,8 +1,7 @@
-//! The answers of the real libraries to value questions, each library's under its rulebook.
+//! Compares values with recorded results of the real libraries, each under its own rulebook.
 //!
-//! Every answer in `goldens/*.jsonl` must be the crate's, or be no answer of the library's rules
-//! (`no_answers`), or be departed from on purpose (`deviations`); and every entry of the two lists
-//! must be needed.
+//! The crate must give every result in `goldens/*.jsonl`, unless the result does not follow from the library's rules
+//! (`no_answers`) or the crate deviates on purpose (`deviations`). Every entry of the two lists must be needed.
 
 mod devices;
 mod goldens_replay;
@@ -16,7 +15,7 @@ use goldens_replay::excuses::{Excuse, deviations, no_answers};
 use goldens_replay::record::Record;
 use goldens_replay::replay::Case;
 
-/// The files, and how many records each has.
+/// The files, and the number of records in each.
 const FILES: [(&str, &str, usize); 11] = [
     ("shift", include_str!("goldens/shift.jsonl"), 878),
     ("copysign", include_str!("goldens/copysign.jsonl"), 398),
@@ -84,7 +83,7 @@ fn every_answer_of_the_libraries_is_given_or_departed_from_on_purpose() {
     }
 }
 
-/// Puts the questions of a file to a device, on a few threads: on CUDA nearly each is a kernel to compile.
+/// Runs the records of a file on a device, on a few threads: on CUDA nearly every record needs a kernel compiled.
 fn replay<'a>(records: &'a [Record], device: &Device) -> Vec<Case<'a>> {
     let next = AtomicUsize::new(0);
     let run = || {
@@ -98,7 +97,7 @@ fn replay<'a>(records: &'a [Record], device: &Device) -> Vec<Case<'a>> {
     })
 }
 
-/// The crate's answers to a record, under the rules of each library that gave one.
+/// Runs a record under the rulebook of each library that answered it.
 fn cases<'a>(record: &'a Record, device: &Device) -> Vec<Case<'a>> {
     let answers = record.answers.iter();
     let asked =

@@ -1,5 +1,5 @@
 //! The gradient of copysign (docs/semantics.md, section 4): the sign rule, special values, and the sums over broadcast
-//! dimensions, against sums in f64.
+//! dimensions, compared with sums in f64.
 
 mod devices;
 mod model;
@@ -28,7 +28,7 @@ fn the_sign_is_turned_where_copysign_turned_it() {
         };
         assert_eq!(bits(&gx), expected.map(f32::to_bits));
         assert_eq!(bits(&gy), [0; 10]);
-        // A number has no gradient to speak of, but its sign counts.
+        // A number has no gradient of interest, but its sign matters.
         let (gx, gy) = x.copysign_grad(-0.0, &g).unwrap();
         assert_eq!(gx.to_vec::<f32>().unwrap()[..2], [-0.5, 0.25]);
         assert_eq!((gy.rank(), bits(&gy)), (0, vec![0]));
@@ -85,7 +85,7 @@ fn what_was_broadcast_gets_the_sum() {
                     max_relative = 1e-6
                 );
             }
-            // The same through views: transposed storage, and a gradient that stands still.
+            // The same with views: transposed storage, and a gradient with stride 0.
             let turned = |t: &Tensor| {
                 let last = t.rank().saturating_sub(1);
                 if t.rank() < 2 {
@@ -126,7 +126,7 @@ fn half_floats_are_summed_in_f32_and_rounded_once() {
 fn a_sum_over_nothing_is_zero() {
     for device in devices() {
         for _ in 0..4 {
-            // Memory that was used before, so that leaving it as it is would show.
+            // Put used memory into the pool, so that a result that is not written would show.
             drop(tensor(&[7.0; 1000], &[1000], &device));
             let empty = tensor(&[], &[0, 1000], &device);
             let x = tensor(&[1.0; 1000], &[1, 1000], &device);
@@ -191,7 +191,7 @@ fn operands_of_different_floats() {
         let expected = [-1.0, 1.0].map(f16::from_f32);
         assert_eq!(gx.to_vec::<f16>().unwrap(), expected);
         assert_eq!((gx.shape(), gy.shape(), gy.dtype()), (&[2, 1][..], &[3][..], DType::F32));
-        // A tensor without dimensions follows the other, as in copysign itself.
+        // A 0-d tensor takes the dtype of the other operand, as in copysign itself.
         let y = Tensor::from_slice(&[-1.0f64], (), &device).unwrap();
         let (gx, gy) = x.copysign_grad(&y, &x).unwrap();
         assert_eq!(gx.to_vec::<f16>().unwrap(), [-2.0, -3.0].map(f16::from_f32));

@@ -1,5 +1,5 @@
-//! The device functions and word forms of `cuda/`, compiled for the host, against the definition of one element. PTX
-//! instructions are replaced by exact models; everything else is the very source that NVRTC gets.
+//! The device functions of `cuda/` and their packed forms, compiled for the host and compared with the definition for
+//! one element. PTX instructions are replaced by exact models; everything else is the source that NVRTC compiles.
 
 #![cfg(feature = "host-kernels")]
 
@@ -49,15 +49,15 @@ unsafe extern "C" {
     fn bl_host_divide(n: u32, magic: u32, shift: u32) -> u32;
 }
 
-/// One form of an op on `count` elements; `units` is what the form counts in.
+/// Runs one form of an operation; `units` is the count in the unit of the form.
 fn call(form: Form, op: BinaryOp, dtype: DType, x: &[Bits], y: &[Bits], units: usize) -> Vec<Bits> {
     let name = CString::new(op.name()).unwrap();
     let dtype_name = CString::new(dtype.name()).unwrap();
     let (x_bytes, y_bytes) = (to_bytes(dtype, x), to_bytes(dtype, y));
     let result = result_dtype(op, dtype);
-    // Stores of whole vectors must be aligned, as on the device: a vector of u128 is.
+    // Stores of whole vectors must be aligned, as on the device; `u128` guarantees that.
     let mut out = vec![0u128; (x.len() * result.size()).div_ceil(16)];
-    // SAFETY: the operands and the result hold as many elements as the form reads and writes.
+    // SAFETY: the operands and the result have as many elements as the form reads and writes.
     let found = unsafe {
         form(
             name.as_ptr(),
@@ -74,7 +74,7 @@ fn call(form: Form, op: BinaryOp, dtype: DType, x: &[Bits], y: &[Bits], units: u
     from_bytes(result, &bytes)
 }
 
-/// Pairs of operands: all of them for one byte, edges and random ones else; a multiple of sixteen.
+/// Returns pairs of operands: all pairs for one-byte dtypes, else edge values and random ones; a multiple of sixteen.
 fn pairs(dtype: DType) -> (Vec<Bits>, Vec<Bits>) {
     let (mut x, mut y) = (Vec::new(), Vec::new());
     if dtype.size() == 1 {
@@ -105,7 +105,7 @@ fn pairs(dtype: DType) -> (Vec<Bits>, Vec<Bits>) {
         x.push(x[0]);
         y.push(y[0]);
     }
-    // Neighbours must not be alike, or a lane that leaks into the next would not show.
+    // Shuffle the pairs: between equal neighbours, a leak from one vector lane to the next would not show.
     let mut random = Random::new(11);
     for last in (1..x.len()).rev() {
         let other = random.below(last + 1);
@@ -159,7 +159,7 @@ fn division_by_multiplication_is_exact() {
     let divide = |n: u32, d: u32| {
         let log = d.next_power_of_two().trailing_zeros();
         let magic = u32::try_from((1u64 << (31 + log)).div_ceil(u64::from(d))).unwrap();
-        // SAFETY: a function of three numbers.
+        // SAFETY: the function takes three numbers and accesses no memory.
         unsafe { bl_host_divide(n, magic, log - 1) }
     };
     let mut random = Random::new(3);

@@ -1,8 +1,8 @@
-//! The mathematical functions of `src/math/` and those of `cuda/math.cuh`, compiled for the host: the same bits.
+//! The mathematical functions of `src/math/` and those of `cuda/math.cuh`, compiled for the host, give the same bits.
 
 #![cfg(feature = "host-kernels")]
 
-// The module is private, and needs nothing of the crate: it is compiled into the test.
+// The module is private and independent of the rest of the crate, so it is compiled into the test.
 #[path = "../src/math/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod math;
@@ -25,14 +25,14 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// Many of each kind: any bits, numbers of ordinary size, and special ones.
+/// The number of operands: any bits, numbers of ordinary size, and special values.
 const COUNT: usize = 400_000;
 
-/// The function of `cuda/` by its name, over arrays.
+/// Applies a function of `cuda/`, given by its name, to arrays.
 fn on_host<T: Copy + Default>(name: &str, dtype: &str, x: &[T], y: &[T]) -> Vec<T> {
     let (name_text, dtype_text) = (CString::new(name).unwrap(), CString::new(dtype).unwrap());
     let mut out = vec![T::default(); x.len()];
-    // SAFETY: all three hold as many elements of the dtype as the call says.
+    // SAFETY: all three arrays have as many elements of the dtype as the call says.
     let found = unsafe {
         bl_host_math(
             name_text.as_ptr(),
@@ -55,7 +55,7 @@ fn random(state: &mut u64) -> u64 {
     state.wrapping_mul(0x2545_f491_4f6c_dd1d)
 }
 
-/// An operand as an f64: what the dtype makes of it is for `from`.
+/// Returns operands as f64; callers convert them to their dtype.
 fn numbers(seed: u64) -> Vec<f64> {
     let specials = [
         0.0,
@@ -95,7 +95,7 @@ fn numbers(seed: u64) -> Vec<f64> {
         .collect()
 }
 
-/// Compares the bits; a NaN is like any other.
+/// Compares the bits; all NaNs count as equal.
 fn compare<T: Copy + Default>(
     name: &str,
     dtype: &str,
@@ -104,7 +104,7 @@ fn compare<T: Copy + Default>(
     ours: impl Fn(T, T) -> T,
 ) {
     let x: Vec<T> = numbers(11).into_iter().map(&from).collect();
-    // Another order, so that every kind meets every kind.
+    // Shuffle, so that every kind of operand meets every other kind.
     let mut y: Vec<T> = numbers(12).into_iter().map(&from).collect();
     let mut state = 13;
     for last in (1..y.len()).rev() {
@@ -132,7 +132,8 @@ fn compare_f64(name: &str, ours: impl Fn(f64, f64) -> f64) {
     compare(name, "f64", |x| x, |x| (x.to_bits(), x.is_nan()), ours);
 }
 
-/// x in f32, inexact results cut off and their last bit set: from there one rounding to 16 bits is like one at once.
+/// Rounds to f32 with round-to-odd: inexact results are truncated and their last bit is set. Rounding that to 16 bits
+/// gives the same as rounding once.
 fn to_odd(x: f64) -> f32 {
     let near = x as f32;
     if f64::from(near) == x || x.is_nan() {
@@ -200,7 +201,7 @@ fn powers_of_integers_are_the_same() {
         ($($type:ty)*) => {$(
             let mut state = 5;
             let mut some = || -> Vec<$type> {
-                // Small numbers too, or nearly all powers would be of 64 bits by 64 bits.
+                // Include small numbers; otherwise nearly all bases and exponents would have 64 bits.
                 let number = |bits: u64| (bits as i64 >> (bits >> 58)) as $type;
                 (0..COUNT).map(|_| number(random(&mut state))).collect()
             };

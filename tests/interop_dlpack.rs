@@ -1,4 +1,4 @@
-//! Tensors that change hands through DLPack.
+//! Exchange of tensors through DLPack.
 #![cfg(feature = "dlpack")]
 
 mod devices;
@@ -12,10 +12,10 @@ use bitlane::dlpack::{
 use bitlane::{DType, Device, ErrorKind, Tensor};
 use devices::devices;
 
-/// Exports a tensor, and takes it for somebody else's on the way back.
+/// Exports a tensor and imports it again as if it came from another library.
 fn there_and_back<M: Managed>(tensor: &Tensor) -> Tensor {
     let capsule: Capsule<M> = dlpack::export(tensor).unwrap();
-    // SAFETY: the pointer was given up just now, and the tests use the memory on one thread.
+    // SAFETY: `into_raw` has just given up the pointer, and the tests use the memory on one thread.
     let capsule = unsafe { Capsule::from_raw(capsule.into_raw()) }.unwrap();
     let imported = dlpack::import(capsule, tensor.device()).unwrap();
     assert!(!imported.shares_storage(tensor));
@@ -64,14 +64,14 @@ fn the_memory_outlives_the_exporter() {
         let x = Tensor::arange(1000, DType::I64, &device).unwrap();
         let capsule: Capsule<DLManagedTensor> = dlpack::export(&x).unwrap();
         drop(x);
-        // SAFETY: the pointer was given up just now, and nobody else has the memory.
+        // SAFETY: `into_raw` has just given up the pointer, and nothing else refers to the memory.
         let capsule = unsafe { Capsule::from_raw(capsule.into_raw()) }.unwrap();
         let y = dlpack::import(capsule, &device).unwrap();
         assert_eq!((&y + 1).unwrap().sum(&[]).unwrap().item::<i64>().unwrap(), 500_500);
     }
 }
 
-/// How often tensors of this test have been deleted.
+/// How many tensors of this test have been deleted.
 static DELETED: AtomicUsize = AtomicUsize::new(0);
 
 unsafe extern "C" fn count(_: *mut DLManagedTensorVersioned) {
@@ -100,13 +100,14 @@ fn what_a_producer_hands_out() {
                 ndim: 2,
                 dtype: i16s,
                 shape: sizes.as_mut_ptr(),
-                // Row-major order needs none.
+                // Null strides mean row-major order.
                 strides: std::ptr::null_mut(),
                 byte_offset: 0,
             },
         };
         change(&mut managed);
-        // SAFETY: the structure and what it points to outlive the tensor, which is used up before this returns.
+        // SAFETY: the structure and what it points to outlive the tensor, which is dropped before this function
+        // returns.
         let capsule = unsafe { Capsule::from_raw(&raw mut managed) }.unwrap();
         let result = dlpack::import(capsule, &device).and_then(|tensor| tensor.to_vec::<i16>());
         expected_deletions += 1;
@@ -143,6 +144,6 @@ fn what_a_producer_hands_out() {
         import(&|m| m.dl_tensor.byte_offset = 1).unwrap_err().kind(),
         ErrorKind::InvalidArgument
     );
-    // SAFETY: nothing is made of null.
+    // SAFETY: a null pointer is not dereferenced.
     assert!(unsafe { Capsule::<DLManagedTensor>::from_raw(std::ptr::null_mut()) }.is_none());
 }

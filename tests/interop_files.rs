@@ -1,4 +1,4 @@
-//! Files of NumPy and safetensors: there and back, and what strangers may send.
+//! Files of NumPy and safetensors: round trips, and malformed files.
 #![cfg(all(feature = "npy", feature = "safetensors", feature = "cpu"))]
 
 mod counting;
@@ -10,7 +10,7 @@ use counting::largest_allocation;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
-/// Bits of every kind, as elements of a dtype.
+/// Returns a tensor with all kinds of bit patterns.
 fn sample(dtype: DType, shape: &[usize]) -> Tensor {
     let len = shape.iter().product::<usize>() * dtype.size();
     let bytes: Vec<u8> = (0..len).map(|k| (k * 37 + 11) as u8).collect();
@@ -68,7 +68,7 @@ fn names_and_files() {
     assert_eq!(error.to_string(), format!("npy: {}: this is no .npy file", path.display()));
     let error = safetensors::to_bytes([("x", sample(DType::C128, &[1]))]).unwrap_err();
     assert_eq!(error.to_string(), "safetensors: x is of c128, which the format does not have");
-    // What fails leaves no file behind, and what was there as it was.
+    // A failed save leaves no file behind, and an existing one unchanged.
     let missing = folder.path().join("no/such/folder/x.npy");
     assert_eq!(npy::save(missing, &x).unwrap_err().kind(), ErrorKind::File);
     let before = std::fs::read(&path).unwrap();
@@ -97,7 +97,7 @@ fn a_header_that_promises_much_allocates_nothing() {
     assert_eq!(error.kind(), ErrorKind::InvalidShape);
 }
 
-/// Changes to a file: bytes that are replaced, a part that is cut out, and a part that is repeated.
+/// Mutates a file: replaces bytes, cuts out a part, and repeats a part.
 fn mutated(
     file: &[u8],
     bytes: &[(usize, u8)],
@@ -124,8 +124,8 @@ fn mutated(
 proptest! {
     #![proptest_config(Config { cases: 2000, failure_persistence: None, ..Config::default() })]
 
-    /// Whatever happens to a file, reading it gives a tensor or an error, and takes no more memory than a small
-    /// multiple of the file.
+    /// Reading a mutated file gives a tensor or an error, and allocates no more than a small multiple of the file's
+    /// size.
     #[test]
     fn files_from_strangers(
         which in 0..4usize,
@@ -150,7 +150,7 @@ proptest! {
             2 => drop(npy::read_npz(Cursor::new(&file), &device)),
             _ => drop(safetensors::from_bytes(&file, &device)),
         });
-        // Readers have buffers of their own, of fixed sizes.
+        // Readers have internal buffers of fixed sizes.
         prop_assert!(largest < 1 << 18, "{} bytes were allocated for a file of {}", largest, file.len());
     }
 }

@@ -1,8 +1,8 @@
-//! Files and memory shared with the real NumPy and PyTorch.
+//! Exchange of files and memory with the real NumPy and PyTorch.
 //!
-//! These need a Python with the packages `numpy`, `ml_dtypes`, `torch` and `safetensors`: the one that
-//! `BITLANE_PYTHON` names, or the one in `target/python`, which `cargo xtask test --full` makes. Without it they are
-//! shown as ignored.
+//! These tests need a Python with the packages `numpy`, `ml_dtypes`, `torch` and `safetensors`: the one that
+//! `BITLANE_PYTHON` names, or the one in `target/python`, which `cargo xtask test --full` creates. Without it they are
+//! reported as ignored.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,7 +35,7 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), tests).exit();
 }
 
-/// A Python that has what is needed.
+/// Finds a Python that has these packages.
 fn python() -> Option<PathBuf> {
     let named = std::env::var_os("BITLANE_PYTHON").map(PathBuf::from);
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python");
@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// The numbers 0 to 5 in a dtype.
+    /// Returns the numbers 0 to 5 in a dtype.
     fn sample(dtype: DType) -> Tensor {
         Tensor::arange(6, dtype, &Device::cpu()).unwrap().reshape((2, 3)).unwrap()
     }
@@ -137,7 +137,7 @@ mod tests {
         script(python, "dlpack_capsules.py", &[&bridge()?], "")
     }
 
-    /// Builds the library that Python calls.
+    /// Builds the shared library that Python calls.
     fn bridge() -> Result<PathBuf, Failed> {
         let exe = std::env::current_exe()?;
         let target = exe.ancestors().nth(3).ok_or("the test does not know its own path")?;

@@ -1,4 +1,4 @@
-//! Tensors through serde: a format for people, one for machines, and what is refused.
+//! Tensors through serde: a human-readable format, a binary one, and invalid input.
 #![cfg(feature = "serde")]
 
 use bitlane::{DType, Device, Rules, Tensor};
@@ -19,7 +19,7 @@ fn json_keeps_every_bit() {
     assert_eq!(text, expected);
     let read: Tensor = serde_json::from_str(&text).unwrap();
     assert!(read.bits_equal(&tensor).unwrap());
-    // A reader that cannot lend the text out.
+    // A reader from which the deserialiser cannot borrow.
     let read: Tensor = serde_json::from_reader(text.as_bytes()).unwrap();
     assert!(read.bits_equal(&tensor).unwrap());
 }

@@ -1,4 +1,4 @@
-//! The views: each against the same rearrangement done element by element on a plain array.
+//! Views, each compared with the same rearrangement done element by element on a plain array.
 
 mod devices;
 mod model;
@@ -9,7 +9,7 @@ use model::arbitrary::config;
 use model::view::View;
 use proptest::prelude::*;
 
-/// A plain array: the elements in row-major order.
+/// A plain array, in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 struct Plain {
     shape: Vec<usize>,
@@ -17,7 +17,7 @@ struct Plain {
 }
 
 impl Plain {
-    /// A new array whose element at every index is the old one at another.
+    /// Returns a new array whose element at each index is the old array's element at the index that `old` gives.
     fn rearranged(&self, shape: &[usize], old: impl Fn(&[usize]) -> Vec<usize>) -> Plain {
         let strides = View::row_major(&self.shape).strides;
         let len = shape.iter().product();
@@ -37,7 +37,7 @@ impl Plain {
     }
 }
 
-/// One step of a chain of views; numbers are reduced to what the tensor at hand allows.
+/// A step of a chain of views; its numbers are reduced to what the tensor allows.
 #[derive(Clone, Debug)]
 enum Step {
     Transpose(usize, usize),
@@ -71,7 +71,7 @@ fn steps() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The indices that a slice of Python takes from an axis, written down from its documentation.
+/// Returns the indices that a Python slice selects from an axis, as its documentation defines them.
 fn sliced(size: usize, start: Option<isize>, end: Option<isize>, step: isize) -> Vec<usize> {
     let size = size as isize;
     let from_back = |end: isize| if end < 0 { end + size } else { end };
@@ -92,7 +92,7 @@ fn sliced(size: usize, start: Option<isize>, end: Option<isize>, step: isize) ->
     taken
 }
 
-/// Takes a step on both; `None` where it does not apply.
+/// Applies a step to both; `None` if it does not apply.
 fn take(step: &Step, tensor: &Tensor, plain: &Plain) -> Option<(Tensor, Plain)> {
     let rank = plain.shape.len();
     let axis_of = |axis: usize| (rank > 0).then(|| axis % rank);
@@ -208,7 +208,7 @@ fn take(step: &Step, tensor: &Tensor, plain: &Plain) -> Option<(Tensor, Plain)> 
     })
 }
 
-/// A reshape, by way of a copy where the strides do not allow a view; only then is one needed.
+/// Reshapes a tensor, copying it first if its strides do not allow a view; checks that only then a copy is needed.
 fn reshaped(tensor: &Tensor, shape: &[usize]) -> Tensor {
     tensor.reshape(shape).unwrap_or_else(|error| {
         assert!(error.to_string().ends_with("call `contiguous` first"), "{error}");
@@ -254,7 +254,7 @@ proptest! {
         shape in prop::collection::vec(1..=4usize, 0..=5),
         split in prop::collection::vec(any::<bool>(), 5),
     ) {
-        // Of a contiguous tensor every regrouping of the dimensions is a view.
+        // Every regrouping of the dimensions of a contiguous tensor is a view.
         let mut grouped: Vec<usize> = Vec::new();
         for (&size, &joins) in shape.iter().zip(&split) {
             match grouped.last_mut() {

@@ -1,10 +1,10 @@
-//! Arrays of `ndarray` as operands, and conversion both ways.
+//! Arrays of `ndarray` as operands, and conversion in both directions.
 #![cfg(all(feature = "ndarray", feature = "cpu"))]
 
 use bitlane::{Device, ErrorKind, Shift, Tensor, f16};
 use ndarray::{Array, Array2, ArrayD, IxDyn, ShapeBuilder, arr0, array, s};
 
-/// An array whose axes lie in another order, with elements that tell their place.
+/// Returns an array with permuted axes, whose elements are their positions in memory.
 fn permuted() -> ArrayD<i32> {
     Array::from_iter(0..24)
         .into_shape_with_order((2, 3, 4))

@@ -1,4 +1,4 @@
-//! Unary operations, select and losses, element by element against the model.
+//! Unary operations, select and losses, compared element by element with the model.
 
 mod devices;
 mod model;
@@ -14,7 +14,7 @@ use model::unary;
 
 const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
 
-/// A unary operation: its name, its method, its dtypes, and what the model says.
+/// A unary operation: its name, its method, its dtypes, and its definition in the model.
 struct Unary {
     name: &'static str,
     method: fn(&Tensor) -> Result<Tensor>,
@@ -88,7 +88,7 @@ fn unary_operations_see_every_edge_in_every_layout() {
                     let result = method(&view).unwrap();
                     assert_eq!((result.dtype(), result.shape()), (to, view.shape()), "{name}");
                     let expected = download(&view).into_iter().map(|bits| element(dtype, bits));
-                    // Bits are moved and flipped, so a NaN has to be the very one.
+                    // Bits are only copied and flipped, so NaNs must match bit for bit.
                     for (given, expected) in download(&result).into_iter().zip(expected) {
                         assert_eq!(given, expected, "{name} of {dtype}, {layout}, on {device}");
                     }
@@ -160,7 +160,7 @@ const EXACT: [Loss; 7] = [
     Loss::Mse,
     Loss::Huber { delta: 1.5 },
     Loss::Huber { delta: 0.3 },
-    // Every finite number is near.
+    // A delta beyond the range of f32: all but huge f64 numbers are in the quadratic part.
     Loss::Huber { delta: 1e200 },
     Loss::SmoothL1 { beta: 1.5 },
     Loss::SmoothL1 { beta: 0.0 },
@@ -171,7 +171,7 @@ fn losses_without_functions_are_exact_step_by_step() {
     for device in devices() {
         for (dtype, kind) in FLOATS.into_iter().flat_map(|dtype| EXACT.map(|kind| (dtype, kind))) {
             let mut edges = edge_values(dtype);
-            // Numbers whose squares are too large for f32 or f64, and half of whose squares are not.
+            // Numbers whose squares overflow f32 or f64, while half of the squares does not.
             edges.extend([2.3e19, 1.7e154].map(|value| nearest(dtype, value)));
             let count = edges.len();
             let x = upload(dtype, &edges, &[count, 1], &device);
@@ -190,7 +190,7 @@ fn losses_without_functions_are_exact_step_by_step() {
     }
 }
 
-/// Numbers of a dtype between two bounds.
+/// Draws numbers of a dtype between two bounds.
 fn between(random: &mut Random, dtype: DType, count: usize, low: f64, high: f64) -> Vec<Bits> {
     let fraction = |random: &mut Random| random.next() as f64 / u64::MAX as f64;
     (0..count).map(|_| nearest(dtype, low + (high - low) * fraction(random))).collect()
@@ -205,7 +205,7 @@ fn poisson_losses_are_right_up_to_exp_and_log() {
                 let kind = Loss::PoissonNll { log_input, full, epsilon: 1e-8 };
                 let x = between(&mut random, dtype, 500, if log_input { -4.0 } else { 0.1 }, 4.0);
                 let mut y = between(&mut random, dtype, 500, 0.0, 6.0);
-                // The approximation begins above 1.
+                // Stirling's approximation is used above 1.
                 for (place, target) in [0.0, 1.0, 2.0].into_iter().enumerate() {
                     y[place] = nearest(dtype, target);
                 }
@@ -213,7 +213,7 @@ fn poisson_losses_are_right_up_to_exp_and_log() {
                 let result = run(kind, &left, &right, Reduction::None).unwrap();
                 for (at, given) in download(&result).into_iter().enumerate() {
                     let expected = one_loss(kind, dtype, x[at], y[at]);
-                    // No term is above 64, and each is off by a few places of its own at most.
+                    // No term exceeds 64, and the error of each is at most a few units in its last place.
                     let step = if dtype == DType::F64 { f64::EPSILON } else { f32::EPSILON.into() };
                     let given = value(dtype, given);
                     let rounding = (value(dtype, nearest(dtype, expected)) - expected).abs();
@@ -238,7 +238,7 @@ fn reduces(kind: Loss, dtype: DType, device: &Device) {
     let [x, y] = [&x, &y].map(|side| upload(dtype, side, &shape, device));
     for (reduction, is_mean) in [(Reduction::Sum, false), (Reduction::Mean, true)] {
         let expected = nearest(dtype, reduced(&losses, is_mean));
-        // The f64 has no wider sum behind it.
+        // f64 is not summed in a wider dtype.
         let units = if dtype == DType::F64 { 16 } else { 1 };
         for (x, y) in [(&x, &y), (&x.transpose(0, 1).unwrap(), &y.transpose(0, 1).unwrap())] {
             let result = run(kind, x, y, reduction).unwrap();

@@ -1,4 +1,4 @@
-//! Tensors as text. NumPy 2.4 prints the same arrays in the same way; it has no `bf16`.
+//! Tensors as text. NumPy 2.4 prints the same arrays in the same way, except that it has no `bf16`.
 #![cfg(feature = "cpu")]
 
 use bitlane::{Complex, DType, Device, Element, Tensor, bf16, f16};

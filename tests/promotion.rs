@@ -1,7 +1,7 @@
-//! Promotion against the answers of the real libraries, cell by cell, and against docs/semantics.md.
+//! Compares promotion with recorded answers of the real libraries, cell by cell, and with docs/semantics.md.
 //!
-//! Every cell of `goldens/promotion.jsonl` must be the crate's answer, or be no answer of the
-//! library's rules (`NO_ANSWERS`), or be departed from on purpose (`DEVIATIONS`).
+//! The crate must give the answer in every cell of `goldens/promotion.jsonl`, unless it does not follow from the
+//! library's rules (`NO_ANSWERS`) or the crate deviates on purpose (`DEVIATIONS`).
 
 #[path = "promotion/excuses.rs"]
 mod excuses;
@@ -53,7 +53,7 @@ fn kinds() -> Vec<Kind> {
     tensors.chain(scalars.map(Kind::Scalar)).collect()
 }
 
-/// The dtype or the kind of refusal, to compare.
+/// Returns the dtype or the kind of error.
 fn answer(op: Op, lhs: Kind, rhs: Kind, rules: Rules) -> Result<DType, ErrorKind> {
     result_type(op, lhs, rhs, rules).map_err(|error| error.kind())
 }

@@ -1,5 +1,5 @@
-//! `docs/promotion.md` is made from the answers of `result_type`; this test fails if it no longer says what they are.
-//! `BITLANE_WRITE_DOCS=1 cargo test --test promotion_page` writes it anew.
+//! `docs/promotion.md` is generated from the answers of `result_type`; this test fails if it is out of date.
+//! `BITLANE_WRITE_DOCS=1 cargo test --test promotion_page` regenerates it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -34,8 +34,8 @@ fn cell(op: Op, lhs: Kind, rhs: Kind, rules: Rules) -> String {
     }
 }
 
-/// One table: rows and columns of tensors, and columns of numbers where they are wanted. Rows and columns without a
-/// single result are left out.
+/// Returns a table with rows and columns of tensors and, if requested, columns of numbers. Rows and columns without any
+/// result are left out.
 fn table(
     op: Op,
     rules: Rules,
@@ -70,7 +70,7 @@ fn table(
     text
 }
 
-/// All that the page says of an operation under a rulebook.
+/// Returns the part of the page about an operation under a rulebook.
 fn tables(op: Op, rules: Rules) -> String {
     let tensors = table(op, rules, Kind::tensor, Kind::tensor, true);
     let mut text = tensors.clone();

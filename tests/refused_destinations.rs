@@ -1,11 +1,11 @@
-//! Destinations and masks that are refused, each with its message, and left as they were.
+//! Destinations and masks that are refused, with the message of each error, and left unchanged.
 
 mod devices;
 
 use bitlane::{BinaryOp, DType, Device, ErrorKind, Rules, Shift, Tensor, binary};
 use devices::devices;
 
-/// What a destination held, and still holds after a call that failed.
+/// A destination with its contents, which a failed call must not change.
 struct Watched {
     storage: Tensor,
     before: Vec<u8>,
@@ -93,7 +93,7 @@ fn dtypes_that_cannot_hold_the_result() {
             "add: the result is i64, which a destination of bool cannot hold; \
              give a destination whose dtype is int",
         );
-        // Widths of one category convert, and lower categories do.
+        // Other widths of the same category convert, and so do lower categories.
         let mut halves = Tensor::ones([2], DType::F16, &device).unwrap();
         halves.copysign_assign(Tensor::full([2], -1.0, DType::F64, &device).unwrap()).unwrap();
         assert_eq!(halves.cast(DType::F32).unwrap().to_vec::<f32>().unwrap(), [-1.0, -1.0]);
@@ -132,7 +132,7 @@ fn elements_that_share_memory() {
         let error =
             base.narrow(0, 0, 1).unwrap().broadcast_to([5]).unwrap().add_assign(1).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OverlappingDestination);
-        // Strides that interleave without meeting are fine, and so is one element.
+        // Strides that interleave without overlap are allowed, and so is a single element.
         let mut woven = base.as_strided(&[3, 2], &[2, 3], 0).unwrap();
         woven.add_assign(100).unwrap();
         assert_eq!(base.to_vec::<i32>().unwrap(), [100, 1, 102, 103, 104, 105, 6, 107, 8, 9]);
@@ -226,7 +226,7 @@ fn operands_on_different_devices() {
     let floats = x.cast(DType::F32).unwrap();
     let elsewhere = y.cast(DType::F32).unwrap();
     assert_eq!(floats.copysign_grad(&elsewhere, &floats).unwrap_err().kind(), mismatch);
-    // The remedy that the message names works.
+    // The advice in the message works.
     let moved = y.to_device(here).unwrap();
     assert_eq!(x.add(&moved).unwrap().to_vec::<i32>().unwrap(), [2, 4]);
 }

@@ -1,5 +1,5 @@
-//! `result_type` answers what happens: for every operation, kind of operand and rulebook it names
-//! the dtype that the operation really gives, or refuses as the operation does.
+//! `result_type` predicts the operations: for every operation, kind of operand and rulebook it returns the dtype that
+//! the operation gives, or the same error.
 
 mod devices;
 
@@ -8,10 +8,10 @@ use bitlane::{BinaryOp, Category, Complex, DType, Device, ErrorKind, Operand, Ru
 use bitlane::{Tensor, binary};
 use devices::devices;
 
-/// An operand of every kind: tensors, 0-d tensors, and a number of every category.
+/// Returns an operand of every kind: tensors, 0-d tensors, and a number of every category.
 fn operands(device: &Device) -> Vec<(Kind, Operand<'static>)> {
     let mut operands = Vec::new();
-    // Dtypes are decided on the host. Where a launch is dear, tensors without elements spare most.
+    // Dtypes are decided on the host, so tensors without elements suffice where launches are expensive.
     let len = if device.to_string() == "cpu" { 2 } else { 0 };
     for &dtype in DType::ALL {
         let ones = |shape: &[usize]| Tensor::ones(shape, dtype, device).unwrap();

@@ -1,5 +1,5 @@
-//! Sizes around the edges of vectors, blocks and shares of threads, at offsets that no vector is
-//! aligned to, against the definition of one element.
+//! Sizes around those of vectors, blocks and the shares of threads, at unaligned offsets, compared with the definition
+//! for one element.
 
 mod devices;
 mod model;
@@ -16,7 +16,7 @@ const EDGES: [usize; 24] = [
     4095, 4096, 4097,
 ];
 
-/// An operation of every sort that has loops of its own: one per width, and per kind of number.
+/// An operation of every kind that has its own loops: one per width, and per kind of number.
 const OPS: [BinaryOp; 6] = [
     BinaryOp::RightShift(Shift::Arithmetic),
     BinaryOp::Copysign,
@@ -26,7 +26,7 @@ const OPS: [BinaryOp; 6] = [
     BinaryOp::LogicalXor,
 ];
 
-/// Two operands in larger buffers, each from its own offset on.
+/// Two operands in larger buffers, each at its own offset.
 struct Pair {
     dtype: DType,
     elements: [Vec<Bits>; 2],
@@ -51,7 +51,7 @@ impl Pair {
         self.expect(op, &binary(op, x, y).run().unwrap(), |index| index, what);
     }
 
-    /// Compares a result with that of the pairs of a left element and the right one beside it.
+    /// Compares a result with the definition; `right` gives the index of the right element for each left one.
     fn expect(&self, op: BinaryOp, result: &Tensor, right: impl Fn(usize) -> usize, what: &str) {
         let given = download(result);
         assert_eq!(given.len(), self.elements[0].len(), "{what}");
@@ -74,7 +74,7 @@ fn sizes_at_the_edges_at_any_offset() {
     for device in devices() {
         for &dtype in DType::ALL {
             for (round, &len) in EDGES.iter().enumerate() {
-                // All operations on the small sizes, and by turns on the others.
+                // All operations on small sizes, and a third of them in turn on the others.
                 let ops = OPS.into_iter().filter(|&op| is_defined(op, dtype)).enumerate();
                 for (_, op) in ops.filter(|(turn, _)| len < 260 || turn % 3 == round % 3) {
                     for offsets in [[0, 0], [1, 0], [0, 3], [5, 5]] {
@@ -102,13 +102,13 @@ fn sizes_that_are_shared_among_threads() {
             let pair = Pair::new(dtype, len, [1, 0], 7, &device);
             pair.check(op, "large");
             let [x, y] = &pair.tensors;
-            // In place, backwards and forwards: the threads write between each other's reads.
+            // In place with a reversed operand: threads write between the reads of other threads.
             let mut place = x.narrow(0, 0, len).unwrap();
             let backwards = y.flip(0).unwrap();
             binary(op, place.clone(), &backwards).out(&mut place).run().unwrap();
             pair.expect(op, &place, |index| len - 1 - index, "large, in place");
         }
-        // A row and a column: shares end in the middle of rows.
+        // A row and a column: the shares of threads end in the middle of rows.
         let (rows, columns) = (601, 1003);
         let x = Random::new(1).elements(DType::I16, rows);
         let y = Random::new(2).elements(DType::I16, columns);
@@ -124,8 +124,8 @@ fn sizes_that_are_shared_among_threads() {
     }
 }
 
-/// Moves a window of a storage onto another one: the elements read must be those from before, for
-/// every distance between the two, below and above the length of a block or a thread's share.
+/// Copies a window of a storage to an overlapping one: the elements read must be the old ones, for distances between
+/// the two that are below and above the length of a block or a thread's share.
 #[test]
 fn an_overlapping_destination_is_as_if_computed_apart() {
     for device in devices() {
@@ -154,7 +154,7 @@ fn an_overlapping_destination_is_as_if_computed_apart() {
     }
 }
 
-/// An operation and a dtype for every width of vectors, with results as wide and narrower.
+/// An operation and a dtype for every element width, with results of the same and of narrower width.
 const BROADCAST: [(BinaryOp, DType); 4] = [
     (BinaryOp::RightShift(Shift::Arithmetic), DType::I8),
     (BinaryOp::LessThan, DType::I16),
@@ -162,8 +162,8 @@ const BROADCAST: [(BinaryOp, DType); 4] = [
     (BinaryOp::LeftShift(Shift::Arithmetic), DType::U64),
 ];
 
-/// Matrices with a row, a column or one element of their own, and larger nests, whose sizes lie
-/// around those of the blocks that work on them together; each operand on either side.
+/// Matrices with a row, a column or one element, and loop nests of higher rank, with sizes around those of thread
+/// blocks; each operand on either side.
 #[test]
 fn broadcasts_around_whole_blocks() {
     for device in devices() {
@@ -171,17 +171,17 @@ fn broadcasts_around_whole_blocks() {
             let vector = 16 / dtype.size();
             let mut random = Random::new(dtype.bits().into());
             for (large, small) in [
-                // One element: full blocks of vectors, and some elements more.
+                // One element: full blocks of vectors, and a few more elements.
                 (vec![2048 * vector + vector - 1], vec![1]),
-                // Rows: threads that stand idle, rows that fill blocks and do not.
+                // Rows: idle threads, and rows that do and do not fill blocks.
                 (vec![300, 3 * vector], vec![3 * vector]),
                 (vec![1030, vector], vec![vector]),
                 (vec![5, 300 * vector], vec![300 * vector]),
-                // Columns: a block in part, a whole one, and both.
+                // Columns: a partial block, a whole one, and both.
                 (vec![2, 800 * vector], vec![2, 1]),
                 (vec![2, 1024 * vector], vec![2, 1]),
                 (vec![2, 1900 * vector], vec![2, 1]),
-                // Short rows, with a column; both operands broadcast; rows of no whole vectors.
+                // Short rows with a column; both operands broadcast; rows that are not whole vectors.
                 (vec![70, 9 * vector], vec![70, 1]),
                 (vec![5, 1, 32 * vector], vec![7, 32 * vector]),
                 (vec![3, 1, 5, 1, 2 * vector], vec![4, 1, 3, 2 * vector]),
@@ -209,8 +209,8 @@ fn broadcasts_around_whole_blocks() {
     }
 }
 
-/// Numbers beside whole blocks of vectors with and without elements before and after them, in
-/// destinations that begin at any place in a vector; operands there too, or at another place.
+/// Operations with numbers on whole blocks of vectors, with and without elements before and after them, in destinations
+/// that start at any offset within a vector; operands at the same or another offset.
 #[test]
 fn destinations_that_begin_inside_a_vector() {
     for device in devices() {

@@ -1,4 +1,4 @@
-//! Sums, means and extremes: every one against the plain definition of their order, for every dtype, layout and device.
+//! Sums, means and extremes, compared with the plain definition of their order for every dtype, layout and device.
 
 mod devices;
 #[path = "sums/extremes.rs"]
@@ -10,8 +10,8 @@ use devices::devices;
 use model::element::{Nan, download, from_bytes, same, to_bytes};
 use model::random::Random;
 
-/// The definition: the terms are the leaves of a perfect binary tree, and every node is the sum of its children. Leaves
-/// that are missing change nothing.
+/// The definition: the terms are the leaves of a perfect binary tree, and every node is the sum of its children.
+/// Missing leaves change nothing.
 fn tree<T: Copy>(terms: &[T], add: &impl Fn(T, T) -> T) -> T {
     if let [term] = terms {
         return *term;
@@ -29,7 +29,7 @@ fn float_sum(terms: &[f64], is_mean: bool) -> f64 {
     }
 }
 
-/// An element as the number that is added up, and the sum as an element of the result.
+/// Conversion of an element to the number that is summed, and of the sum to an element of the result.
 trait Term: Element {
     type Wide: Copy;
     type Result: Element;
@@ -143,7 +143,7 @@ fn check<T: Term>(x: &Tensor, axes: &[usize]) {
     }
 }
 
-/// Calls a function with the type of a dtype.
+/// Calls a function with the Rust type of a dtype.
 macro_rules! for_dtype {
     ($dtype:expr, $function:ident($($argument:expr),*)) => {
         match $dtype {
@@ -170,7 +170,7 @@ fn random_tensor(seed: u64, dtype: DType, shape: &[usize], device: &Device) -> T
     let len = shape.iter().product();
     let mut random = Random::new(seed);
     let elements = random.elements(dtype, len);
-    // Infinities and NaN make most sums NaN; finite numbers of all sizes show the order.
+    // With infinities and NaN most sums would be NaN; finite numbers of all sizes show the order.
     let elements: Vec<_> = elements
         .into_iter()
         .map(|bits| match dtype {
@@ -194,7 +194,7 @@ fn every_dtype_over_every_set_of_axes() {
             for set in 0..8usize {
                 let axes: Vec<usize> = (0..3).filter(|axis| set >> axis & 1 == 1).collect();
                 for_dtype!(dtype, check(&x, &axes));
-                // The order in which axes are named does not matter.
+                // The order in which axes are given does not matter.
                 let reversed: Vec<usize> = axes.iter().rev().copied().collect();
                 for_dtype!(dtype, check(&x, &reversed));
             }
@@ -213,7 +213,7 @@ fn lengths_around_every_edge() {
             for dtype in [DType::F32, DType::F64, DType::F16, DType::I8] {
                 let x = random_tensor(seed as u64, dtype, &[len], &device);
                 for_dtype!(dtype, check(&x, &[]));
-                // The same terms from the back, and from a view that starts off the alignment.
+                // The same terms in reverse, and from an unaligned view.
                 for_dtype!(dtype, check(&x.flip(0).unwrap(), &[0]));
                 if len > 3 {
                     for_dtype!(dtype, check(&x.narrow(0, 1, len - 3).unwrap(), &[0]));
@@ -280,7 +280,7 @@ fn zeros_keep_their_sign() {
 #[test]
 fn a_sum_is_rounded_once() {
     for device in devices() {
-        // In f16 the sum would overflow half-way, in f32 the small ones would be lost.
+        // In f16 the sum would overflow on the way, in f32 the small terms would be lost.
         let x =
             Tensor::from_slice(&[f16::MAX, f16::MAX, f16::MIN, f16::MIN, f16::ONE], [5], &device);
         assert_eq!(x.unwrap().sum(&[]).unwrap().to_vec::<f16>().unwrap(), [f16::ONE]);

@@ -1,4 +1,4 @@
-//! The values that docs/semantics.md names, one by one, so that they can be read beside it.
+//! The values that docs/semantics.md gives, one by one, so that they can be read alongside it.
 
 mod devices;
 
@@ -49,7 +49,7 @@ fn shifts_of_section_3() {
         assert_eq!((&wide << 63).unwrap().to_vec::<u64>().unwrap(), [1 << 63, 1 << 63]);
         assert_eq!((&wide << 64).unwrap().to_vec::<u64>().unwrap(), [0, 0]);
         assert_eq!((&wide >> 63).unwrap().to_vec::<u64>().unwrap(), [0, 1]);
-        // A number on the left, and a bool tensor, which a number makes i64.
+        // A number on the left, and a bool tensor, which becomes i64 with a number.
         assert_eq!(
             (1i64 << &tensor(&[0u8, 7, 8], &device)).unwrap().to_vec::<u8>().unwrap(),
             [1, 128, 0]
@@ -93,7 +93,7 @@ fn copysign_of_section_4() {
             0xff81
         );
 
-        // Integers keep their dtype under Paddle's rules; a number's sign counts as it was given.
+        // Integers keep their dtype under Paddle's rules; the sign of a number is that of the number as given.
         let ints = tensor(&[5i32, -5, 0, i32::MIN], &device);
         for y in [Scalar::Float(-0.5), Scalar::Float(-0.0), Scalar::Int(-3)] {
             assert_eq!(ints.copysign(y).unwrap().to_vec::<i32>().unwrap(), [-5, -5, 0, i32::MIN]);
@@ -107,7 +107,7 @@ fn copysign_of_section_4() {
             tensor(&[true], &device).copysign(-1).unwrap().to_vec::<bool>().unwrap(),
             [true]
         );
-        // Elsewhere they become floats.
+        // Under other rulebooks they become floats.
         let torch = binary(BinaryOp::Copysign, &ints, -0.0).rules(Rules::Torch).run().unwrap();
         assert_eq!(torch.to_vec::<f32>().unwrap(), [-5.0, -5.0, -0.0, -2147483648.0]);
         assert!(torch.to_vec::<f32>().unwrap()[2].is_sign_negative());
@@ -166,7 +166,7 @@ fn complex_numbers_divide_by_smiths_algorithm() {
     for device in devices() {
         type C = Complex<f32>;
         let divide = |x: C, y: C| (&tensor(&[x], &device) / y).unwrap().to_vec::<C>().unwrap()[0];
-        // The plain formula squares the divisor, which overflows.
+        // The textbook formula squares the divisor, which overflows.
         assert_eq!(divide(C::new(1e20, 1e20), C::new(1e20, 1e20)), C::new(1.0, 0.0));
         assert_eq!(divide(C::new(1e20, 0.0), C::new(0.0, 1e20)), C::new(0.0, -1.0));
         for zero in [C::new(0.0, 0.0), C::new(-0.0, 0.0), C::new(0.0, -0.0), C::new(-0.0, -0.0)] {
@@ -229,11 +229,11 @@ fn comparisons_are_exact() {
             let mirrored = binary(BinaryOp::LessThan, &signed, &unsigned).rules(rules).run();
             assert_eq!(mirrored.unwrap().to_vec::<bool>().unwrap(), [true; 3]);
         }
-        // Under Paddle's rules two 0-d tensors of any integer dtypes can be compared, too.
+        // Under Paddle's rules, two 0-d tensors of any integer dtypes can be compared as well.
         let (i, u) = (signed.narrow(0, 1, 1).unwrap(), tensor(&[255u8], &device));
         let ask = binary(BinaryOp::Equal, i.squeeze(0).unwrap(), u.squeeze(0).unwrap()).run();
         assert_eq!(ask.unwrap().to_vec::<bool>().unwrap(), [false]);
-        // No tolerance: neighbours differ, and so do subnormals and zero.
+        // No tolerance: adjacent numbers differ, and so do subnormals and zero.
         let x = tensor(&[1.0f32, f32::from_bits(1), f32::NAN, 0.0], &device);
         let y = tensor(&[1.0000001f32, 0.0, f32::NAN, -0.0], &device);
         assert_eq!(x.equal(&y).unwrap().to_vec::<bool>().unwrap(), [false, false, false, true]);
@@ -260,7 +260,7 @@ fn numbers_stand_on_either_side() {
         let tenth = (&tensor(&[f16::ZERO], &device) + 0.1).unwrap();
         assert_eq!(tenth.to_vec::<f16>().unwrap(), [f16::from_f64(0.1)]);
         assert!(tensor(&[0.1f32], &device).equal(0.1).unwrap().to_vec::<bool>().unwrap()[0]);
-        // A big unsigned number is an integer like others.
+        // A large unsigned number is an integer like any other.
         let huge = (&tensor(&[1u64], &device) + (u64::MAX - 1)).unwrap();
         assert_eq!(huge.to_vec::<u64>().unwrap(), [u64::MAX]);
     }

@@ -1,5 +1,5 @@
-//! Operations on random views of random shapes, against the definition of one element: strides of
-//! 0, negative ones, offsets, elements that share places, and both operands in one storage.
+//! Operations on random views of random shapes, compared with the definition for one element: zero and negative
+//! strides, offsets, overlapping elements, and both operands in one storage.
 
 mod devices;
 mod model;
@@ -30,7 +30,7 @@ fn operands() -> impl Strategy<Value = Operand> {
     })
 }
 
-/// The dtype in which an operation on two tensors computes; the rules have allowed the pair.
+/// Returns the dtype in which an operation on two tensors computes; the rulebook has allowed the pair.
 fn compute_dtype(op: BinaryOp, lhs: &Tensor, rhs: &Tensor, rules: Rules) -> DType {
     use BinaryOp::*;
     match op {
@@ -43,11 +43,11 @@ fn compute_dtype(op: BinaryOp, lhs: &Tensor, rhs: &Tensor, rules: Rules) -> DTyp
         }
         _ => result_type(op, lhs, rhs, rules),
     }
-    // Torch compares a half float with a complex number, but adds them in no dtype of ours.
+    // Torch compares a half float with a complex number, although their sum would have a dtype that the crate lacks.
     .unwrap_or(DType::C64)
 }
 
-/// What two elements give, by the specification.
+/// Returns the result for two elements by the specification.
 fn expected(op: BinaryOp, compute: DType, x: (DType, Bits), y: (DType, Bits)) -> Bits {
     let is_comparison = matches!(
         op,
@@ -59,7 +59,7 @@ fn expected(op: BinaryOp, compute: DType, x: (DType, Bits), y: (DType, Bits)) ->
             | BinaryOp::GreaterEqual
     );
     if is_comparison && x.0.is_int() && y.0.is_int() {
-        // Integers are compared exactly. Their order is that of any two numbers in the same order.
+        // Integers are compared exactly: replace them by two small numbers in the same order.
         let order = integer(x.0, x.1).cmp(&integer(y.0, y.1)) as i128;
         return apply(op, DType::I8, (order + 1) as Bits, 1);
     }

@@ -1,27 +1,27 @@
-//! From storages of candle through an expression to a storage of candle.
+//! Evaluates expressions on candle storages into a new candle storage.
 
 use bitlane::Expr;
 use candle_core::{CpuStorage, Error, Layout, Result, Shape};
 
 use crate::storage::{with_destination, with_tensor, zeros};
 
-/// An operand, as candle hands it to a custom operation.
+/// An operand, as candle passes it to a custom operation.
 pub(crate) type Operand<'a> = (&'a CpuStorage, &'a Layout);
 
-/// A result, as candle wants it.
+/// A result, as candle expects it.
 pub(crate) type Output = Result<(CpuStorage, Shape)>;
 
-/// An error of bitlane as one of candle, which keeps it as its source.
+/// Wraps an error of bitlane in one of candle.
 pub(crate) fn failed(error: bitlane::Error) -> Error {
     Error::wrap(error)
 }
 
-/// An error of this crate's own.
+/// Creates an error of this crate.
 pub(crate) fn refused(op: &'static str, reason: &str) -> Error {
     Error::msg(format!("{op}: {reason}"))
 }
 
-/// Computes an expression of tensors into a new storage.
+/// Evaluates an expression into a new storage.
 fn evaluate(op: &'static str, expr: Expr<'_>) -> Output {
     let (dtype, shape) = (expr.dtype().map_err(failed)?, expr.shape().map_err(failed)?);
     let mut storage = zeros(op, dtype, shape.iter().product())?;
@@ -32,9 +32,10 @@ fn evaluate(op: &'static str, expr: Expr<'_>) -> Output {
     Ok((storage, shape.into()))
 }
 
-/// Computes what `build` makes of an operand.
+/// Evaluates the expression that `build` makes of an operand.
 ///
-/// `build` sees expressions, not tensors: those end with the call, and no clone of them can be kept.
+/// `build` is given expressions rather than tensors: the tensors must not outlive the call, and an expression borrows
+/// them, so `build` cannot keep a clone.
 pub(crate) fn with_one(
     op: &'static str,
     (x, x_layout): Operand<'_>,
@@ -68,7 +69,7 @@ pub(crate) fn with_three(
     })
 }
 
-/// The gradient of `copysign` by its first operand, in a storage of its own.
+/// Computes the gradient of `copysign` with respect to its first operand into a new storage.
 pub(crate) fn copysign_gradient(
     op: &'static str,
     (x, x_layout): Operand<'_>,

@@ -1,4 +1,4 @@
-//! Methods for candle's tensors.
+//! Methods on candle's tensors.
 
 use bitlane::{BinaryOp, Scalar, Shift};
 use candle_core::{Result, Tensor};
@@ -12,8 +12,8 @@ mod sealed {
 
 /// The operations that candle lacks, as methods of its [`Tensor`].
 ///
-/// Operands broadcast, and dtypes are promoted as in PyTorch. Every method ends in an error for a tensor that is not on the
-/// CPU, for dtypes that the operation does not have, and for shapes that do not broadcast.
+/// Operands broadcast, and dtypes are promoted as in PyTorch. Every method fails for a tensor that is not on the CPU,
+/// for dtypes that the operation does not support, and for shapes that do not broadcast.
 ///
 /// # Examples
 ///
@@ -26,60 +26,60 @@ mod sealed {
 /// # Ok::<(), candle_core::Error>(())
 /// ```
 pub trait Operations: sealed::Sealed {
-    /// Any operation on two tensors.
+    /// Applies any binary operation to two tensors.
     fn bitlane(&self, op: BinaryOp, other: &Tensor) -> Result<Tensor>;
 
-    /// Any operation on a tensor and a number.
+    /// Applies any binary operation to a tensor and a number.
     fn bitlane_scalar(&self, op: BinaryOp, scalar: impl Into<Scalar>) -> Result<Tensor>;
 
-    /// Every bit inverted.
+    /// Inverts every bit.
     fn bitwise_not(&self) -> Result<Tensor>;
 
-    /// 1 where the sign bit is set, else 0.
+    /// Returns 1 where the sign bit is set, else 0.
     fn signbit(&self) -> Result<Tensor>;
 
-    /// Bits move left. An amount that is negative or not less than the bit width gives 0.
+    /// Shifts left. An amount that is negative or not less than the bit width gives 0.
     fn left_shift(&self, amounts: &Tensor) -> Result<Tensor> {
         self.bitlane(BinaryOp::LeftShift(Shift::Arithmetic), amounts)
     }
 
-    /// Bits move right, and copies of the sign enter. An amount that is negative or not less than the bit width gives 0, or −1
-    /// for a negative value.
+    /// Shifts right arithmetically. An amount that is negative or not less than the bit width gives 0, or −1 for a
+    /// negative value.
     fn right_shift(&self, amounts: &Tensor) -> Result<Tensor> {
         self.bitlane(BinaryOp::RightShift(Shift::Arithmetic), amounts)
     }
 
-    /// The bits that both have.
+    /// Returns the bitwise AND.
     fn bitwise_and(&self, other: &Tensor) -> Result<Tensor> {
         self.bitlane(BinaryOp::BitwiseAnd, other)
     }
 
-    /// The bits that either has.
+    /// Returns the bitwise OR.
     fn bitwise_or(&self, other: &Tensor) -> Result<Tensor> {
         self.bitlane(BinaryOp::BitwiseOr, other)
     }
 
-    /// The bits that one has and the other lacks.
+    /// Returns the bitwise XOR.
     fn bitwise_xor(&self, other: &Tensor) -> Result<Tensor> {
         self.bitlane(BinaryOp::BitwiseXor, other)
     }
 
-    /// The magnitude with the sign of the other. Has a gradient.
+    /// Returns the magnitude of `self` with the sign of `other`. This operation has a gradient.
     fn copysign(&self, other: &Tensor) -> Result<Tensor> {
         self.bitlane(BinaryOp::Copysign, other)
     }
 
-    /// As [`left_shift`](Operations::left_shift), by one amount.
+    /// Like [`left_shift`](Operations::left_shift), by the same amount for all elements.
     fn left_shift_scalar(&self, amount: impl Into<Scalar>) -> Result<Tensor> {
         self.bitlane_scalar(BinaryOp::LeftShift(Shift::Arithmetic), amount)
     }
 
-    /// As [`right_shift`](Operations::right_shift), by one amount.
+    /// Like [`right_shift`](Operations::right_shift), by the same amount for all elements.
     fn right_shift_scalar(&self, amount: impl Into<Scalar>) -> Result<Tensor> {
         self.bitlane_scalar(BinaryOp::RightShift(Shift::Arithmetic), amount)
     }
 
-    /// The bits that both the element and the number have.
+    /// Returns the bitwise AND of each element and a number.
     fn bitwise_and_scalar(&self, bits: impl Into<Scalar>) -> Result<Tensor> {
         self.bitlane_scalar(BinaryOp::BitwiseAnd, bits)
     }

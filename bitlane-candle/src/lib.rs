@@ -1,5 +1,5 @@
-//! bitlane's operations on candle tensors: shifts, `copysign`, bitwise operations and whole expressions, as candle's
-//! custom operations.
+//! bitlane's operations on candle tensors: shifts, `copysign`, bitwise operations and whole expressions, as custom
+//! operations of candle.
 //!
 //! ```
 //! use bitlane_candle::Operations;
@@ -11,21 +11,21 @@
 //! # Ok::<(), candle_core::Error>(())
 //! ```
 //!
-//! - [`Operations`] has methods for candle's [`Tensor`](candle_core::Tensor).
+//! - [`Operations`] adds methods to candle's [`Tensor`](candle_core::Tensor).
 //! - [`Unary`], [`Binary`], [`WithScalar`] and [`Select`] are the custom operations behind them, for
-//!   [`apply_op1`](candle_core::Tensor::apply_op1) and its kin.
-//! - [`Fused1`], [`Fused2`] and [`Fused3`] make a custom operation of any bitlane expression: a chain of operations in one
-//!   pass over memory.
+//!   [`apply_op1`](candle_core::Tensor::apply_op1), `apply_op2` and `apply_op3`.
+//! - [`Fused1`], [`Fused2`] and [`Fused3`] turn any bitlane expression into a custom operation: a chain of operations
+//!   in one pass over memory.
 //!
-//! Operands may have any layout that candle gives them and broadcast as in bitlane. They are read where they are, and the
-//! result is written to the memory that candle gets: nothing is copied. Values, and errors, are those of bitlane: see its
-//! [`docs/semantics.md`](https://github.com/bitlane/bitlane/blob/main/docs/semantics.md). Dtypes that candle lacks cannot be
-//! results, except that a bool becomes a `u8` of 0 or 1.
+//! Operands may have any candle layout, and broadcast as in bitlane. They are read in place, and the result is written
+//! directly to the storage that candle receives: nothing is copied. Values and errors are those of bitlane; see its
+//! [`docs/semantics.md`](https://github.com/bitlane/bitlane/blob/main/docs/semantics.md). A result dtype that candle
+//! lacks is an error, except that a bool becomes a `u8` of 0 or 1.
 //!
-//! `copysign` has a gradient. Everything else is constant or not differentiable, and says so if it is asked for one.
+//! `copysign` has a gradient. All other operations return an error in the backward pass.
 //!
-//! Only the CPU is served: a tensor on a GPU is an error. candle's `cuda` feature needs nvcc to build, which this crate is
-//! not tested with.
+//! Only the CPU is supported: a tensor on a GPU is an error. Building candle's `cuda` feature needs nvcc, with which
+//! this crate is not tested.
 
 #![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::todo)]
@@ -40,7 +40,7 @@ pub use bitlane;
 pub use self::extension::Operations;
 pub use self::ops::{Binary, Fused1, Fused2, Fused3, Select, Unary, WithScalar};
 
-/// The README's example is a documentation test like any other.
+/// Runs the examples of the README as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -19,15 +19,15 @@ use crate::evaluate::{Output, copysign_gradient, with_one, with_three, with_two}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unary {
-    /// The magnitude; the lowest integer is its own.
+    /// The magnitude. For integers it wraps: the lowest integer is returned unchanged.
     Abs,
-    /// The other sign; the lowest integer keeps its own.
+    /// The negation. For integers it wraps: the lowest integer is returned unchanged.
     Negative,
-    /// Every bit inverted.
+    /// The bitwise complement.
     BitwiseNot,
     /// 1 where the element is zero, else 0.
     LogicalNot,
-    /// 1 where the sign bit of a float is set, or an integer is negative.
+    /// 1 where the sign bit of a float is set or an integer is negative, else 0.
     Signbit,
 }
 
@@ -53,7 +53,7 @@ impl CustomOp1 for Unary {
     }
 }
 
-/// An operation on two tensors, by the promotion rules of PyTorch unless others are chosen.
+/// A binary operation on two tensors, under PyTorch's promotion rules by default.
 ///
 /// # Examples
 ///
@@ -74,12 +74,12 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// The operation by PyTorch's rules.
+    /// Creates the operation, with PyTorch's promotion rules.
     pub fn new(op: BinaryOp) -> Binary {
         Binary { op, rules: Rules::Torch }
     }
 
-    /// The operation by other rules.
+    /// Sets the promotion rules.
     pub fn rules(self, rules: Rules) -> Binary {
         Binary { rules, ..self }
     }
@@ -104,12 +104,12 @@ impl CustomOp2 for Binary {
         if self.op != BinaryOp::Copysign {
             return Err(candle_core::Error::BackwardNotSupported { op: self.name() });
         }
-        // The sign of `y` jumps at zero and is constant elsewhere.
+        // The result depends on `y` only through its sign, whose derivative is zero.
         Ok((Some(x.apply_op3_no_bwd(y, gradient, &CopysignGradient)?), None))
     }
 }
 
-/// The gradient of `copysign` by its first operand.
+/// The gradient of `copysign` with respect to its first operand.
 struct CopysignGradient;
 
 impl CustomOp3 for CopysignGradient {
@@ -130,7 +130,7 @@ impl CustomOp3 for CopysignGradient {
     }
 }
 
-/// An operation on a tensor and a number, by the promotion rules of PyTorch unless others are chosen.
+/// A binary operation on a tensor and a number, under PyTorch's promotion rules by default.
 ///
 /// # Examples
 ///
@@ -151,12 +151,12 @@ pub struct WithScalar {
 }
 
 impl WithScalar {
-    /// The operation by PyTorch's rules.
+    /// Creates the operation, with PyTorch's promotion rules.
     pub fn new(op: BinaryOp, scalar: impl Into<Scalar>) -> WithScalar {
         WithScalar { op, scalar: scalar.into(), rules: Rules::Torch }
     }
 
-    /// The operation by other rules.
+    /// Sets the promotion rules.
     pub fn rules(self, rules: Rules) -> WithScalar {
         WithScalar { rules, ..self }
     }
@@ -174,7 +174,7 @@ impl CustomOp1 for WithScalar {
     }
 }
 
-/// The second operand where the first, of any dtype, is not zero, else the third.
+/// Selects the second operand where the first, of any dtype, is nonzero, else the third.
 ///
 /// # Examples
 ///
@@ -213,8 +213,9 @@ macro_rules! fused {
     ($($name:ident $custom:ident($($storage:ident $layout:ident: $x:ident),*) $with:ident, $doc:literal, $example:literal;)*) => {$(
         #[doc = $doc]
         ///
-        /// The function is given the operands as expressions and makes another of them; see [`Expr`]. It is called for
-        /// every run, and its dtypes are promoted by Paddle's rules unless it ends with [`rules`](Expr::rules).
+        /// The function takes the operands as expressions and returns the expression to compute; see [`Expr`]. It is
+        /// called every time the operation runs. Dtypes are promoted by Paddle's rules unless it ends with
+        /// [`rules`](Expr::rules).
         ///
         /// # Examples
         ///
@@ -232,7 +233,7 @@ macro_rules! fused {
         }
 
         impl<F: for<'a> Fn($(fused!(@type Expr<'a>, $x)),*) -> Expr<'a>> $name<F> {
-            /// An operation of this name, for messages.
+            /// Creates an operation; `name` appears in error messages.
             pub fn new(name: &'static str, build: F) -> Self {
                 $name { name, build }
             }
@@ -253,18 +254,18 @@ macro_rules! fused {
 
 fused! {
     Fused1 CustomOp1(storage layout: x) with_one,
-        "An expression of one tensor, as one operation: one pass over memory.",
+        "An expression of one tensor as a single operation, computed in one pass over memory.",
         "let words = Tensor::new(&[0x21u32, 0x43], &Device::Cpu)?;
 let high = words.apply_op1(Fused1::new(\"high\", |w| ((w >> 4) & 0xf).cast(DType::F32) * 0.5))?;
 assert_eq!(high.to_vec1::<f32>()?, [1.0, 2.0]);";
     Fused2 CustomOp2(s1 l1: x, s2 l2: y) with_two,
-        "An expression of two tensors, as one operation: one pass over memory.",
+        "An expression of two tensors as a single operation, computed in one pass over memory.",
         "let words = Tensor::new(&[[0x21u32], [0x43]], &Device::Cpu)?;
 let amounts = Tensor::new(&[0u32, 4], &Device::Cpu)?;
 let nibbles = Fused2::new(\"nibbles\", |w, a| ((w >> a) & 0xf).cast(DType::F32));
 assert_eq!(words.apply_op2(&amounts, nibbles)?.to_vec2::<f32>()?, [[1.0, 2.0], [3.0, 4.0]]);";
     Fused3 CustomOp3(s1 l1: x, s2 l2: y, s3 l3: z) with_three,
-        "An expression of three tensors, as one operation: one pass over memory.",
+        "An expression of three tensors as a single operation, computed in one pass over memory.",
         "let words = Tensor::new(&[[0x21u32], [0x43]], &Device::Cpu)?;
 let amounts = Tensor::new(&[0u32, 4], &Device::Cpu)?;
 let scales = Tensor::new(&[[0.5f32], [0.25]], &Device::Cpu)?;

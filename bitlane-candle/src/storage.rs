@@ -1,4 +1,4 @@
-//! Memory of candle as tensors of bitlane, for as long as a call lasts.
+//! Views candle storages as bitlane tensors for the duration of a call.
 
 use std::ffi::c_void;
 
@@ -10,8 +10,8 @@ use candle_core::{CpuStorage, Layout, Result};
 
 use crate::evaluate::{failed, refused};
 
-/// Calls `$callback!` with every dtype that both libraries have: candle's variant, the Rust type, bitlane's variant, and
-/// what DLPack calls it.
+/// Calls `$callback!` with every dtype that both libraries have: candle's variant, the Rust type, bitlane's variant,
+/// and DLPack's type code.
 macro_rules! for_each_dtype {
     ($callback:ident) => {
         $callback! {
@@ -28,7 +28,7 @@ macro_rules! for_each_dtype {
     };
 }
 
-/// Where elements are, and of which dtype.
+/// The address, number and dtype of the elements of a storage.
 struct Elements {
     first: *mut c_void,
     count: usize,
@@ -36,7 +36,7 @@ struct Elements {
     dtype: DType,
 }
 
-/// The elements of a storage.
+/// Returns the elements of a storage.
 fn elements(op: &'static str, storage: &CpuStorage) -> Result<Elements> {
     macro_rules! find {
         ($($variant:ident: $rust:ident = $dtype:ident, $code:literal;)*) => {
@@ -54,7 +54,7 @@ fn elements(op: &'static str, storage: &CpuStorage) -> Result<Elements> {
     for_each_dtype!(find)
 }
 
-/// The first element of a storage, to be written.
+/// Returns a pointer to the first element of a storage, through which it may be written.
 fn first_mut(storage: &mut CpuStorage) -> Option<*mut c_void> {
     macro_rules! find {
         ($($variant:ident: $rust:ident = $dtype:ident, $code:literal;)*) => {
@@ -67,7 +67,7 @@ fn first_mut(storage: &mut CpuStorage) -> Option<*mut c_void> {
     for_each_dtype!(find)
 }
 
-/// A storage of zeros for a result of this dtype; candle holds bools as bytes.
+/// Creates a storage of zeros for a result of this dtype; bools are stored as `u8`.
 pub(crate) fn zeros(op: &'static str, dtype: DType, count: usize) -> Result<CpuStorage> {
     use bitlane::{bf16, f16};
     macro_rules! make {
@@ -82,7 +82,7 @@ pub(crate) fn zeros(op: &'static str, dtype: DType, count: usize) -> Result<CpuS
     for_each_dtype!(make)
 }
 
-/// Calls a function with a tensor that reads a storage where it is.
+/// Calls a function with a tensor that views a storage.
 pub(crate) fn with_tensor<T>(
     op: &'static str,
     storage: &CpuStorage,
@@ -90,14 +90,14 @@ pub(crate) fn with_tensor<T>(
     function: impl FnOnce(&Tensor) -> Result<T>,
 ) -> Result<T> {
     let elements = elements(op, storage)?;
-    // SAFETY: the storage is borrowed until the function returns, and the tensor is only lent to it. No clone outlives it:
-    // the functions are this crate's own, and users' functions are given expressions, which borrow the tensor. Nothing
-    // writes it, because nobody has it as a destination.
+    // SAFETY: the storage is borrowed until the function returns, which gets the tensor by reference only. No clone
+    // outlives the call: the functions passed here are this crate's own, and users' functions are given expressions,
+    // which borrow the tensor. The tensor is never used as a destination, so nothing is written through it.
     let tensor = unsafe { tensor(op, &elements, layout) }?;
     function(&tensor)
 }
 
-/// Calls a function with a tensor that writes a storage of row-major elements.
+/// Calls a function with a tensor that views a storage in row-major order, to be written.
 pub(crate) fn with_destination<T>(
     op: &'static str,
     storage: &mut CpuStorage,
@@ -106,12 +106,14 @@ pub(crate) fn with_destination<T>(
 ) -> Result<T> {
     let mut elements = elements(op, storage)?;
     elements.first = first_mut(storage).unwrap_or(elements.first);
-    // SAFETY: as in `with_tensor`, and the storage is borrowed for writing, as is the pointer into it.
+    // SAFETY: as in `with_tensor`. The storage is mutably borrowed, and the pointer is derived from that borrow, so the
+    // tensor may be written.
     let mut tensor = unsafe { tensor(op, &elements, &Layout::contiguous(shape)) }?;
     function(&mut tensor)
 }
 
-/// The place of the last element of a layout that has any, if it can be counted: anybody can make a layout.
+/// Returns the largest offset that a layout without zero-sized dimensions reaches, or `None` if it overflows. Layouts are
+/// checked because they can be constructed from arbitrary numbers.
 fn last_element(layout: &Layout) -> Option<usize> {
     let mut last = layout.start_offset();
     for (&size, &stride) in layout.dims().iter().zip(layout.stride()) {
@@ -120,18 +122,18 @@ fn last_element(layout: &Layout) -> Option<usize> {
     Some(last)
 }
 
-/// What a tensor that is made of candle's memory keeps until it is dropped.
+/// What a DLPack tensor points to, kept alive until its deleter is called.
 struct Context {
     shape: Vec<i64>,
     strides: Vec<i64>,
 }
 
-/// A tensor in somebody else's memory.
+/// Creates a tensor in borrowed memory.
 ///
 /// # Safety
 ///
-/// The elements must be there, and be written by nobody else, for as long as the tensor or a clone of it exists. Only if
-/// they are borrowed for writing may the tensor be written.
+/// The elements must stay valid, and must not be written by anything else, for as long as the tensor or a clone of it
+/// exists. The tensor must not be written unless `elements.first` may be written through.
 unsafe fn tensor(op: &'static str, elements: &Elements, layout: &Layout) -> Result<Tensor> {
     if layout.stride().len() != layout.dims().len() {
         return Err(refused(op, "the layout has another number of strides than of dimensions"));
@@ -140,7 +142,7 @@ unsafe fn tensor(op: &'static str, elements: &Elements, layout: &Layout) -> Resu
     if !is_empty && last_element(layout).is_none_or(|last| last >= elements.count) {
         return Err(refused(op, "the layout reaches beyond the storage"));
     }
-    // Where nothing is read, an offset may be anything.
+    // An empty layout reads nothing, so its offset may be arbitrary.
     let start = if is_empty { 0 } else { layout.start_offset() };
     let signed = |numbers: &[usize]| numbers.iter().map(|&number| number as i64).collect();
     let mut context =
@@ -156,16 +158,16 @@ unsafe fn tensor(op: &'static str, elements: &Elements, layout: &Layout) -> Resu
     };
     let manager_ctx = Box::into_raw(context).cast();
     let managed = Box::new(DLManagedTensor { dl_tensor, manager_ctx, deleter: Some(delete) });
-    // SAFETY: the structure was made here, with sizes and strides that live as long as it does; the elements are
-    // initialised, and none is a bool. The rest is the caller's promise.
+    // SAFETY: the structure was created above, with a shape and strides that live as long as it does, and the layout
+    // lies within the elements; these are initialised, and none is a bool. The caller guarantees the rest.
     let capsule = unsafe { Capsule::from_raw(Box::into_raw(managed)) };
     let capsule = capsule.ok_or_else(|| refused(op, "there is no memory"))?;
     import(capsule, &Device::cpu()).map_err(failed)
 }
 
-/// Frees what [`tensor`] has made; the elements are candle's.
+/// Frees what [`tensor`] has allocated; the elements belong to candle.
 unsafe extern "C" fn delete(managed: *mut DLManagedTensor) {
-    // SAFETY: `tensor` made both boxes, and a deleter is called once, at the end.
+    // SAFETY: `tensor` created both boxes, and a deleter is called exactly once.
     unsafe {
         let managed = Box::from_raw(managed);
         drop(Box::from_raw(managed.manager_ctx.cast::<Context>()));

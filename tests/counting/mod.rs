@@ -1,4 +1,4 @@
-//! An allocator that remembers the largest block that a thread has asked for.
+//! An allocator that records the largest block that a thread has requested.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -10,26 +10,26 @@ thread_local! {
 }
 
 fn count(bytes: usize) {
-    // A thread that is ending has nothing to remember any more.
+    // Fails while the thread is ending; its allocations are no longer of interest.
     let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(bytes)));
 }
 
-// SAFETY: everything is left to the system's allocator.
+// SAFETY: every call is forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: the caller's own promise.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller's own promise.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc`.
         unsafe { System.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size);
-        // SAFETY: the caller's own promise.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc`.
         unsafe { System.realloc(block, layout, size) }
     }
 }
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs a function, and says how large the largest block was that it asked for on this thread.
+/// Runs a function and returns the size of the largest block that it requested on this thread.
 pub fn largest_allocation<T>(function: impl FnOnce() -> T) -> (T, usize) {
     LARGEST.set(0);
     let result = function();

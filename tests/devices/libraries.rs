@@ -1,5 +1,5 @@
-//! Where the virtual driver and NVRTC are. Nobody has to say it: the driver is built when it is
-//! asked for, and NVRTC is the machine's own or the one that `cargo xtask` has fetched.
+//! Finds the virtual driver and NVRTC without configuration: the driver is built on demand, and NVRTC is the machine's
+//! own or the one that `cargo xtask` has fetched.
 
 use std::env;
 use std::ffi::{c_char, c_int};
@@ -9,33 +9,33 @@ use std::sync::OnceLock;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-/// What a process needs to compute on the virtual device.
+/// The libraries that a process needs to compute on the virtual device.
 pub struct Libraries {
     pub driver: PathBuf,
-    /// `None`: the crate finds it by itself.
+    /// `None` if the crate finds it by itself.
     pub nvrtc: Option<PathBuf>,
 }
 
-/// Both libraries, or what is missing.
+/// Returns both libraries, or a message about what is missing.
 pub fn libraries() -> Result<&'static Libraries, &'static str> {
     static FOUND: OnceLock<Result<Libraries, String>> = OnceLock::new();
-    // NVRTC first: without it there is nothing to build a driver for.
+    // NVRTC first: without it, building the driver would be pointless.
     let find = || nvrtc().and_then(|nvrtc| Ok(Libraries { driver: driver()?, nvrtc }));
     FOUND.get_or_init(find).as_ref().map_err(String::as_str)
 }
 
-/// Brings a library into the process for good, where it is then found by its name.
+/// Loads a library for the rest of the process, so that it is found by its name.
 pub fn load(path: &Path) -> Result<(), String> {
-    // SAFETY: the library is the project's own or NVIDIA's, whose initialisers any user of it runs.
+    // SAFETY: the library is this project's or NVIDIA's; their initialisers have no requirements on the program.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) };
     let library =
         library.map_err(|error| format!("{} cannot be loaded: {error}", path.display()))?;
     type Configure = unsafe extern "C" fn(*const c_char, *const c_char) -> c_int;
-    // SAFETY: only the virtual driver has the function, and it has this type; both strings end
-    // with a NUL.
+    // SAFETY: only the virtual driver exports this function, and with this type; both strings are NUL-terminated.
     unsafe {
         if let Ok(configure) = library.get::<Configure>(b"vcuda_configure\0") {
-            // Nothing reaches the host before its synchronisation, so that a missing one shows.
+            // In strict mode nothing reaches the host before it is synchronised, so that a missing synchronisation
+            // shows.
             configure(c"strict".as_ptr(), c"1".as_ptr());
         }
     }
@@ -65,7 +65,7 @@ fn driver() -> Result<PathBuf, String> {
 
 fn nvrtc() -> Result<Option<PathBuf>, String> {
     let names = ["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"];
-    // SAFETY: loading NVRTC runs its initialisers, which any user of it runs.
+    // SAFETY: NVRTC's initialisers have no requirements on the program.
     let is_found = |name: &str| unsafe { Library::new(name) }.is_ok();
     if env::var_os("BITLANE_NVRTC").is_some() || names.into_iter().any(is_found) {
         return Ok(None);

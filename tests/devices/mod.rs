@@ -1,16 +1,15 @@
-//! The devices under test. Every test of the suite is a loop over [`devices`], so that one suite
-//! proves every backend.
+//! The devices under test. Every test loops over [`devices`], so that the same suite tests every backend.
 //!
-//! With the feature `cuda` the driver is chosen by the environment:
+//! With the feature `cuda`, an environment variable chooses the driver:
 //!
-//! - `BITLANE_TEST_DRIVER=system` takes the machine's own driver, and its absence is a failure;
-//! - `BITLANE_TEST_DRIVER=virtual` takes the virtual driver, which is built if `BITLANE_VCUDA` names
-//!   none; likewise;
-//! - `BITLANE_TEST_DRIVER=none` takes none, and the suite runs on the CPU alone;
-//! - without it the machine's driver is taken if it has a device, else the virtual one if there is
-//!   an NVRTC, else none, and the suite says so.
+//! - `BITLANE_TEST_DRIVER=system` uses the machine's own driver, and fails if there is none;
+//! - `BITLANE_TEST_DRIVER=virtual` uses the virtual driver, which is built unless `BITLANE_VCUDA` names one, and fails
+//!   if that is not possible;
+//! - `BITLANE_TEST_DRIVER=none` uses no driver: the suite runs on the CPU only;
+//! - if it is not set, the machine's driver is used if it has a device, else the virtual driver if NVRTC is found, else
+//!   none, and the suite says so.
 
-#![allow(dead_code, reason = "each test file takes what it needs")]
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 #[cfg(all(feature = "cuda", unix))]
 pub mod libraries;
@@ -19,7 +18,7 @@ use std::sync::OnceLock;
 
 use bitlane::Device;
 
-/// Every device that the suite can reach, the CPU first.
+/// Returns every device that is available to the suite, the CPU first.
 pub fn devices() -> Vec<Device> {
     static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
     DEVICES.get_or_init(find).clone()
@@ -48,7 +47,7 @@ fn cpu() -> Option<Device> {
 fn cuda() -> Option<Device> {
     match driver::choose() {
         Ok(driver) => {
-            // A driver that was found or asked for must work: nothing is skipped in silence.
+            // A driver that was found or requested must work: nothing is skipped silently.
             let device = Device::cuda(0)
                 .unwrap_or_else(|error| panic!("the {driver} driver was chosen, but: {error}"));
             eprintln!("bitlane tests: {device} runs on the {driver} driver");
@@ -74,7 +73,7 @@ mod driver {
 
     use libloading::Library;
 
-    /// Chooses a driver before the first call of the crate to any, and says which.
+    /// Chooses a driver, before the crate's first call to one, and returns its name.
     pub fn choose() -> Result<&'static str, String> {
         let wish = env::var("BITLANE_TEST_DRIVER").ok();
         match wish.as_deref() {
@@ -94,15 +93,15 @@ mod driver {
         }
     }
 
-    /// How many devices the machine's own driver has; 0 without a driver.
+    /// Returns the number of devices of the machine's own driver; 0 if there is no driver.
     fn system_devices() -> c_int {
         let names = if cfg!(windows) { ["nvcuda.dll"; 2] } else { ["libcuda.so.1", "libcuda.so"] };
-        // SAFETY: loading NVIDIA's driver runs its initialisers, which any CUDA program runs.
+        // SAFETY: the initialisers of NVIDIA's driver have no requirements on the program.
         let library = names.iter().find_map(|name| unsafe { Library::new(*name) }.ok());
         let Some(library) = library else { return 0 };
         let mut count = 0;
-        // SAFETY: the names and signatures are those of the driver API, and `count` outlives the
-        // call; `cuInit` is called before anything else, as the API wants.
+        // SAFETY: the names and signatures are those of the driver API, and `count` outlives the call; `cuInit` is
+        // called first, as the API requires.
         let result = unsafe {
             let init = library.get::<unsafe extern "C" fn(c_uint) -> c_int>(b"cuInit\0");
             let devices =
@@ -115,7 +114,7 @@ mod driver {
         if result == 0 { count } else { 0 }
     }
 
-    /// Brings the virtual driver into the process, and NVRTC where the crate would not find it.
+    /// Loads the virtual driver into the process, and NVRTC if the crate would not find it.
     #[cfg(unix)]
     fn load_virtual() -> Result<(), String> {
         use super::libraries::{libraries, load};

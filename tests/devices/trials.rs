@@ -1,6 +1,6 @@
-//! Tests that can be shown as ignored where what they need is not there.
+//! Tests that are reported as ignored if a requirement is missing.
 
-/// Makes a test of every function in the list. One that is forgotten here is dead code, about which clippy complains.
+/// Makes a test of every function in the list. A function missing from it is dead code, about which the compiler warns.
 macro_rules! trials {
     ($ignored:ident $($module:ident { $($(#[$condition:meta])* $test:ident)* })*) => {
         vec![$($(

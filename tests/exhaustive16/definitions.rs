@@ -1,9 +1,9 @@
-//! What the other operations do to two elements of 16 bits, each in the plainest way that a compiler makes fast
-//! (docs/semantics.md, sections 3, 4 and 7).
+//! Definitions of the other operations on two elements of 16 bits, each written as simply as possible while compiling
+//! to fast code (docs/semantics.md, sections 3, 4 and 7).
 
 use bitlane::{BinaryOp, DType, Shift};
 
-/// How the results of a pass are judged.
+/// How the results of a pass are checked.
 #[derive(Clone, Copy)]
 pub enum Check {
     /// The result has these bits.
@@ -12,11 +12,11 @@ pub enum Check {
     Truth(fn(f64, f64) -> bool),
     /// The result is this number, rounded once.
     Rounded(fn(f64, f64) -> f64),
-    /// The result is that of the function of f64, rounded once, up to what high precision says near ties.
+    /// The result is that of the `f64` function, rounded once; near ties a reference of higher precision decides.
     Function,
 }
 
-/// An operation in a dtype, and how it is judged.
+/// An operation in a dtype, and how it is checked.
 pub struct Pass {
     pub op: BinaryOp,
     pub dtype: DType,
@@ -26,7 +26,7 @@ pub struct Pass {
 const HALVES: [DType; 2] = [DType::F16, DType::BF16];
 const SHORTS: [DType; 2] = [DType::U16, DType::I16];
 
-/// Every pass, the shifts first.
+/// Returns every pass, the shifts first.
 pub fn passes() -> Vec<Pass> {
     let mut all = Vec::new();
     let mut add = |op, dtype, check| all.push(Pass { op, dtype, check });
@@ -35,7 +35,7 @@ pub fn passes() -> Vec<Pass> {
             .into_iter()
             .flat_map(|kind| SHORTS.map(|dtype| (kind, dtype)))
         {
-            // Read as unsigned, a negative amount is at least 2^15, and so out of range as it must be.
+            // Read as unsigned, a negative amount is at least 2^15 and therefore out of range, as required.
             let check = match op(kind) {
                 BinaryOp::LeftShift(_) => shift_left,
                 BinaryOp::RightShift(Shift::Arithmetic) if dtype == DType::I16 => {
@@ -51,7 +51,8 @@ pub fn passes() -> Vec<Pass> {
         for op in [BinaryOp::Pow, BinaryOp::Atan2, BinaryOp::LogAddExp] {
             add(op, dtype, Check::Function);
         }
-        // Sums and products of two such numbers are exact in f64 or far from every tie, and quotients are not near one.
+        // Sums and products of two such numbers are exact in f64 or far from every tie, and quotients are not near a
+        // tie.
         add(BinaryOp::Add, dtype, Check::Rounded(|x, y| x + y));
         add(BinaryOp::Subtract, dtype, Check::Rounded(|x, y| x - y));
         add(BinaryOp::Multiply, dtype, Check::Rounded(|x, y| x * y));
@@ -105,17 +106,17 @@ fn shift_right_with_zeros(x: u16, y: u16) -> u16 {
 }
 
 fn shift_right_with_sign(x: u16, y: u16) -> u16 {
-    // From 15 on only the sign is left.
+    // A shift by 15 or more leaves only copies of the sign.
     (i32::from(x as i16) >> y.min(15)) as u16
 }
 
-/// The quotient of signed numbers towards negative infinity; 0 where there is none.
+/// Returns the floor of a signed quotient; 0 for division by zero.
 fn floor_divide(x: u16, y: u16) -> u16 {
     let (x, y) = (i32::from(x as i16), i32::from(y as i16));
     if y == 0 { 0 } else { (f64::from(x) / f64::from(y)).floor() as i32 as u16 }
 }
 
-/// What floor division leaves.
+/// Returns the remainder of floor division; 0 for division by zero.
 fn modulo(x: u16, y: u16) -> u16 {
     if y == 0 { 0 } else { x.wrapping_sub(floor_divide(x, y).wrapping_mul(y)) }
 }
@@ -133,7 +134,7 @@ fn signed_power(base: u16, exponent: u16) -> u16 {
     }
 }
 
-/// The remainder with the divisor's sign, in f32 as docs/semantics.md has it for half floats.
+/// Returns the remainder with the divisor's sign, computed in f32 as docs/semantics.md specifies for half floats.
 fn remainder(x: f32, y: f32) -> f32 {
     let rest = x % y;
     if y == 0.0 || rest.is_nan() {
@@ -147,7 +148,7 @@ fn remainder(x: f32, y: f32) -> f32 {
     }
 }
 
-/// The quotient towards negative infinity, in f32 likewise.
+/// Returns the floor of the quotient, likewise in f32.
 fn quotient(x: f32, y: f32) -> f32 {
     let rest = x % y;
     let below = rest != 0.0 && (rest < 0.0) != (y < 0.0);
@@ -157,18 +158,18 @@ fn quotient(x: f32, y: f32) -> f32 {
     } else if quotient == 0.0 {
         0f32.copysign(x / y)
     } else {
-        // A whole number up to its rounding. One that is halfway is the floor.
+        // The quotient is a whole number up to rounding; halfway, the floor is taken.
         let floor = quotient.floor();
         if quotient - floor > 0.5 { floor + 1.0 } else { floor }
     }
 }
 
-/// NaN wins, and +0 is above -0.
+/// Returns the larger number; propagates NaN, and +0 is greater than -0.
 fn maximum(x: f64, y: f64) -> f64 {
     if x.is_nan() || y.is_nan() { f64::NAN } else { fmax(x, y) }
 }
 
-/// NaN loses, and +0 is above -0.
+/// Returns the larger number; ignores NaN, and +0 is greater than -0.
 fn fmax(x: f64, y: f64) -> f64 {
     if x.is_nan() || x < y || (x == y && x.is_sign_negative()) { y } else { x }
 }

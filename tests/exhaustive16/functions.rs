@@ -1,7 +1,7 @@
-//! `pow`, `atan2` and `logaddexp` of pairs of 16 bits, against the crate's own functions of f64.
+//! `pow`, `atan2` and `logaddexp` of pairs of 16 bits, compared with the crate's own f64 functions.
 //!
-//! Those are right to 2^-52 and more, so they say how a result of 16 bits is rounded unless they are near a tie. There
-//! the double-double reference of `tests/math` decides.
+//! Those have a relative error of about 2^-52, so they determine the correctly rounded result of 16 bits unless they
+//! are near a tie. There the double-double reference of `tests/math` decides.
 
 use bitlane::{BinaryOp, Device, Tensor, binary};
 
@@ -9,20 +9,20 @@ use crate::function::Function;
 use crate::reference::exact;
 use crate::rounding::Table;
 
-/// What a result may be off, in units in the last place: what docs/semantics.md promises.
+/// The largest error allowed, in units in the last place: the bound of docs/semantics.md.
 const BOUND: f64 = 0.501;
 
-/// Nearer to a tie than this, the reference cannot tell on which side, and it counts as a tie.
+/// Closer to a tie than this, the reference cannot tell on which side the result is, and it counts as a tie.
 const TIE: f64 = 1.0 / (1u128 << 76) as f64;
 
-/// What was found in a number of pairs.
+/// The findings in a number of pairs.
 #[derive(Clone, Copy)]
 pub struct Tally {
-    /// Pairs whose results lie near a tie, so that high precision had to decide.
+    /// Pairs whose results are near a tie, so that the reference had to decide.
     pub near: u64,
     /// Of these, results that are ties as far as the reference can see.
     pub ties: u64,
-    /// Results that are not the nearest number, or not the even one in a tie.
+    /// Results that are not the nearest number, or not the even one at a tie.
     pub misrounded: u64,
     /// By how much the largest error exceeds half a unit in the last place, and where.
     pub worst: f64,
@@ -59,14 +59,14 @@ fn function(op: BinaryOp) -> Function {
     }
 }
 
-/// The function of f64 of one number and every number of the format.
+/// Returns the f64 function of one number and every number of the format.
 pub fn wide(op: BinaryOp, x: f64, rights: &[f64], device: &Device) -> Result<Vec<f64>, String> {
     let tensor = |numbers: &[f64]| Tensor::from_slice(numbers, [numbers.len()], device);
     let run = || binary(op, &tensor(&[x])?, &tensor(rights)?).run()?.to_vec();
     run().map_err(|error: bitlane::Error| error.to_string())
 }
 
-/// Judges the results of one left operand with every right one.
+/// Checks the results of one left operand with every right operand.
 pub fn check(
     op: BinaryOp,
     table: &Table,
@@ -76,7 +76,7 @@ pub fn check(
 ) -> Result<Tally, String> {
     let mut tally = Tally::default();
     for ((&result, &wide), y) in results.iter().zip(wide).zip(0..=u16::MAX) {
-        // Nearly all of them end here.
+        // Nearly all results pass here.
         if !table.clearly[usize::from(result)].contains(wide) {
             decide(op, table, (x, y), result, wide, &mut tally)?;
         }
@@ -84,7 +84,7 @@ pub fn check(
     Ok(tally)
 }
 
-/// Judges a result that is near a tie, or NaN, or wrong.
+/// Checks a result that is near a tie, or NaN, or wrong.
 #[cold]
 fn decide(
     op: BinaryOp,
@@ -110,7 +110,7 @@ fn decide(
     if wide.is_nan() || given.is_nan() || given.is_sign_negative() != wide.is_sign_negative() {
         return wrong("another sign, or one of them NaN");
     }
-    // The sign of a power is right; its size is that of the power of a positive number.
+    // The sign of a power has been checked; its magnitude is the power of the magnitude.
     if op == BinaryOp::Pow {
         (left, given) = (left.abs(), given.abs());
     }
@@ -119,7 +119,7 @@ fn decide(
         return wrong("a special case");
     }
     let truth = exact(function(op), left, right);
-    // A sum of logarithms has no more digits than its terms.
+    // `logaddexp` is no more precise than its operands.
     let unit = (op == BinaryOp::LogAddExp).then(|| left.abs().max(right.abs()));
     let excess = table.format.beyond_half(given, truth, unit);
     tally.near += 1;
@@ -127,6 +127,6 @@ fn decide(
     let tie = excess.abs() < TIE;
     tally.ties += u64::from(tie);
     tally.misrounded += u64::from(excess >= TIE || tie && result % 2 == 1);
-    // Written so that a NaN is wrong.
+    // Written so that NaN fails.
     if excess <= BOUND - 0.5 { Ok(()) } else { wrong(&format!("0.5 + {excess} ulp off")) }
 }

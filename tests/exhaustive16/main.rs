@@ -1,16 +1,16 @@
 //! Every pair of 16-bit operands: `pow`, `atan2`, `logaddexp` and most other operations of `f16`, `bf16`, `i16` and
 //! `u16`.
 //!
-//! In `cargo test` it takes a slice, a fixed choice of left operands with every right one. `cargo xtask exhaustive`
-//! takes all 2^32 pairs of each pass, by these variables:
+//! `cargo test` runs a slice: a fixed choice of left operands with every right operand. `cargo xtask exhaustive` runs
+//! all 2^32 pairs of each pass. Environment variables choose what is run:
 //!
-//! - `BITLANE_EXHAUSTIVE`: every left operand, and the progress is shown.
-//! - `BITLANE_PASSES`: the operations and dtypes to take, such as `pow atan2 f16`.
-//! - `BITLANE_ROWS`: the left operands to take by their bits, such as `0..4096`.
+//! - `BITLANE_EXHAUSTIVE`: every left operand, with progress.
+//! - `BITLANE_PASSES`: the operations and dtypes, such as `pow atan2 f16`.
+//! - `BITLANE_ROWS`: the left operands by their bits, such as `0..4096`.
 
 #[path = "../devices/mod.rs"]
 mod devices;
-// What `tests/math` measures with. Its functions of one number are not needed here.
+// The reference of `tests/math`. Its unary functions are not used here.
 #[path = "../math/function.rs"]
 #[allow(dead_code)]
 mod function;
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     if failed == 0 && passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What there is to say of a function beside that it is right.
+/// Formats the statistics of a function that passed.
 fn said(pass: &Pass, tally: &Tally) -> String {
     let Tally { near, ties, misrounded, worst, at } = tally;
     match pass.check {
@@ -88,7 +88,7 @@ fn said(pass: &Pass, tally: &Tally) -> String {
     }
 }
 
-/// The passes that `BITLANE_PASSES` names: of these operations, and of these dtypes.
+/// Returns the passes that `BITLANE_PASSES` selects, by operation and dtype.
 fn wished_passes() -> Result<Vec<Pass>, String> {
     let wish = std::env::var("BITLANE_PASSES").unwrap_or_default();
     let words: Vec<&str> = wish.split_whitespace().collect();
@@ -114,7 +114,7 @@ fn wished_passes() -> Result<Vec<Pass>, String> {
         .collect())
 }
 
-/// The left operands that `BITLANE_ROWS` asks for.
+/// Returns the left operands that `BITLANE_ROWS` selects.
 fn wished_rows() -> Result<Range<usize>, String> {
     let Ok(text) = std::env::var("BITLANE_ROWS") else { return Ok(0..1 << 16) };
     let range = text.split_once("..").and_then(|(first, last)| {
@@ -125,10 +125,10 @@ fn wished_rows() -> Result<Range<usize>, String> {
         .ok_or(format!("BITLANE_ROWS is {text:?}, not a range within 0..65536"))
 }
 
-/// A fixed choice of left operands: the ends of every range, and some in between. As many as one can wait for: functions
-/// take longer, and a virtual device much longer.
+/// Returns a fixed choice of left operands: the ends of every range, and some in between. Functions get fewer because
+/// they take longer, and a virtual device far fewer.
 fn slice(pass: &Pass, device: &Device) -> Vec<u16> {
-    // Beside 1 in f16 and in bf16, subnormal, large, and of no special kind.
+    // Next to 1 in f16 and in bf16, subnormal, large, and ordinary numbers.
     let numbers = [0x3c01, 0x3f7f, 0xc248, 0x0003, 0x3bff, 0x3f81, 0x4247, 0x7bff];
     let ends = [0, 1, 2, 0x03ff, 0x0400, 0x7bff, 0x7c00, 0x7c01, 0x7e00, 0x7f80, 0x7fff];
     let ends = ends.into_iter().flat_map(|bits: u16| [bits, bits | 0x8000]);
@@ -141,7 +141,7 @@ fn slice(pass: &Pass, device: &Device) -> Vec<u16> {
     numbers.into_iter().chain(ends).take(count).collect()
 }
 
-/// Every right operand with each of the left ones, on all cores; says what went wrong first.
+/// Runs every right operand with each of the left operands, on all cores; returns the first error.
 fn run(pass: &Pass, lefts: &[u16], device: &Device, shown: bool) -> Result<Tally, String> {
     let table = Table::of(pass.dtype);
     let next = AtomicUsize::new(0);
@@ -170,8 +170,8 @@ fn run(pass: &Pass, lefts: &[u16], device: &Device, shown: bool) -> Result<Tally
     found.into_inner().unwrap()
 }
 
-/// One left operand with every right one. Whether it comes as one element, as a view that stands
-/// still or laid out beside them depends on its lowest bits, so that several loops take part.
+/// Runs one left operand with every right operand. Its lowest bits choose whether it is passed as one element, as a
+/// view with stride 0, or as a contiguous tensor, so that several loops are tested.
 fn row(pass: &Pass, table: &Table, x: u16, device: &Device) -> Result<Tally, String> {
     let &Pass { op, dtype, check } = pass;
     let upload = |elements: &[u16]| {
@@ -215,7 +215,7 @@ fn row(pass: &Pass, table: &Table, x: u16, device: &Device) -> Result<Tally, Str
     wrong.map_or(Ok(tally), |wrong| Err(format!("{x:#06x} and {wrong}")))
 }
 
-/// The first result that is not right, with its right operand. There must be one for each.
+/// Returns the first wrong result with its right operand. There must be one result per operand.
 fn first_wrong(
     results: impl ExactSizeIterator<Item = u16>,
     is_right: impl Fn(u16, u16) -> bool,

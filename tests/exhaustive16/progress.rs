@@ -1,12 +1,12 @@
-//! How far a pass has come, for those who wait for it.
+//! Progress reports of a pass.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How often something is said.
+/// The time between reports.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Counts the rows that are done.
+/// Counts completed rows.
 pub struct Progress {
     name: String,
     all: usize,
@@ -21,7 +21,7 @@ impl Progress {
         Progress { name, all, shown, start, state: Mutex::new((0, start)) }
     }
 
-    /// One row more; now and then says how many there are, and how long the others will take.
+    /// Counts a row, and now and then reports the progress and the estimated remaining time.
     pub fn step(&self) {
         let mut state = self.state.lock().unwrap();
         state.0 += 1;

@@ -1,15 +1,15 @@
-//! The formats of 16 bits as tables: the number that each pattern of bits stands for, and what is rounded to it.
+//! Tables of the 16-bit formats: the value of each bit pattern, and the range of numbers that round to it.
 //!
-//! With them a result is judged without rounding anything: it is right if the exact number lies between the ties
-//! beside it.
+//! With them, a result is checked without rounding anything: it is right if the exact number lies between the ties on
+//! either side.
 
 use crate::function::{BF16, F16, Format};
 use bitlane::DType;
 
-/// Numbers nearer than this to a tie, in units of the last place, are left to high precision. About one in 2^13 is.
+/// Numbers closer than this to a tie, in units in the last place, are left to the reference. About one in 2^13 is.
 const NEAR: f64 = 1.0 / 16_384.0;
 
-/// Numbers in order, by their [`key`]s; both ends belong to it.
+/// A range of numbers by their [`key`]s, including both ends.
 #[derive(Clone, Copy)]
 pub struct Span {
     low: i64,
@@ -24,44 +24,44 @@ impl Span {
     }
 }
 
-/// An integer that grows with the number, -0 below +0. NaN lies beyond both infinities.
+/// Returns an integer that is ordered like the number, with -0 below +0 and NaN beyond both infinities.
 #[inline(always)]
 fn key(number: f64) -> i64 {
     let bits = number.to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
-/// What there is to know of a format, one entry for every pattern of bits.
+/// The tables of a format, with one entry per bit pattern.
 pub struct Table {
     pub format: Format,
     pub values: Vec<f64>,
-    /// What is rounded to this pattern, ties included where it is the even one.
+    /// The numbers that round to this pattern, including ties if it is even.
     pub exactly: Vec<Span>,
-    /// What is rounded to this pattern, and not near a tie.
+    /// The numbers that round to this pattern and are not near a tie.
     pub clearly: Vec<Span>,
 }
 
 impl Table {
-    /// Of a dtype that is a float of 16 bits.
+    /// Creates the tables of a 16-bit float dtype.
     pub fn of(dtype: DType) -> Table {
         let format = if dtype == DType::F16 { F16 } else { BF16 };
         let mut magnitudes = format.magnitudes();
         let finite = magnitudes.len();
-        // Where the next number would be: beyond the tie before it lies infinity.
+        // The number after the largest one: above the tie between the two, numbers round to infinity.
         magnitudes.push(2f64.powi(format.largest + 1));
         let value = |bits: usize| match bits.cmp(&finite) {
             std::cmp::Ordering::Less => magnitudes[bits],
             std::cmp::Ordering::Equal => f64::INFINITY,
             std::cmp::Ordering::Greater => f64::NAN,
         };
-        // The ties below and above, each with the unit in the last place there.
+        // The ties below and above, each with its unit in the last place.
         let below = |bits: usize| {
             let unit = magnitudes[bits] - magnitudes[bits - 1];
             (magnitudes[bits] - unit / 2.0, unit)
         };
         let span = |bits: usize, clear: bool| {
             if bits > finite {
-                return Span { low: 0, high: -1 }; // nothing is rounded to a NaN
+                return Span { low: 0, high: -1 }; // no number rounds to NaN
             }
             let open = i64::from(bits % 2 == 1);
             let low = match bits {
@@ -76,7 +76,7 @@ impl Table {
             };
             Span { low, high }
         };
-        // The other half is the same with the other sign, under which the order turns around.
+        // The other half is the same with the opposite sign, which reverses the order.
         let negative = |span: Span| Span { low: !span.high, high: !span.low };
         let both = |clear| -> Vec<Span> {
             let half = (0..1 << 15).map(|bits| span(bits, clear));
@@ -95,7 +95,7 @@ impl Table {
     }
 }
 
-/// Fails if the tables are not what they say, by cases that can be checked by hand.
+/// Checks the tables on cases that can be verified by hand.
 pub fn check_tables() {
     let table = Table::of(DType::F16);
     let holds = |bits: usize, number| {
@@ -104,10 +104,10 @@ pub fn check_tables() {
     assert_eq!(table.values[0xc000], -2.0);
     for (bits, number, expected) in [
         (0x3c00, 1.0, (true, true)),
-        (0x3c00, 1.0 + 2f64.powi(-11), (true, false)), // a tie, and this one is even
+        (0x3c00, 1.0 + 2f64.powi(-11), (true, false)), // a tie, and this number is even
         (0x3c01, 1.0 + 2f64.powi(-11), (false, false)),
         (0x3c01, 1.0 + 2f64.powi(-10), (true, true)),
-        (0x3c00, 1.0 - 2f64.powi(-12), (true, false)), // places below a power of two are half as wide
+        (0x3c00, 1.0 - 2f64.powi(-12), (true, false)), // below a power of two, the spacing is half as wide
         (0x3bff, 1.0 - 2f64.powi(-12), (false, false)),
         (0x0000, 0.0, (true, true)),
         (0x0000, -0.0, (false, false)),

@@ -1,4 +1,5 @@
-//! One graph as an expression against the eager chain: the result, a destination, a mask, or the same error.
+//! Compares a graph run as an expression with its eager evaluation: the result, a destination, a mask, or the same
+//! error.
 
 use bitlane::{DType, Device, ErrorKind, Tensor, select};
 
@@ -6,7 +7,7 @@ use crate::graph::{Graph, Outcome};
 use crate::model::element::{Nan, download, same};
 use crate::model::random::Random;
 
-/// Compares a tensor with what it should be. A NaN may have any bits, and an element that is free any value.
+/// Compares a tensor with the expected one. A NaN may have any bits, and a free element any value.
 #[track_caller]
 fn assert_equal(given: &Tensor, expected: &Outcome, context: &dyn Fn() -> String) {
     let dtype = expected.result.dtype();
@@ -23,8 +24,8 @@ fn assert_equal(given: &Tensor, expected: &Outcome, context: &dyn Fn() -> String
     }
 }
 
-/// A random graph on one device, against the eager chain on another. Both graphs are drawn from the same choices, and
-/// `source` names them.
+/// Runs a random graph on one device and compares it with its eager evaluation on another. Both graphs are drawn from
+/// the same choices, which `source` names.
 pub fn check(
     source: &dyn std::fmt::Display,
     random: &dyn Fn() -> Random,
@@ -53,7 +54,7 @@ pub fn check(
     }
 }
 
-/// The same graph into a destination, perhaps one that it reads or that overlaps what it reads, perhaps under a mask.
+/// Runs the same graph into a destination, which it may read or which may overlap what it reads, possibly with a mask.
 fn check_destination(
     graph: &Graph,
     expected: &Outcome,
@@ -105,7 +106,7 @@ fn check_destination(
             let expected = Outcome { result: written, free: expected.free.clone() };
             assert_equal(&out, &expected, context);
         }
-        // A view of an input may overlap itself, and is then refused and left alone.
+        // A view of an input may overlap itself, and is then refused and left unchanged.
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::OverlappingDestination, "{}", context());
             assert_eq!(download(&out), download(&before), "{}", context());

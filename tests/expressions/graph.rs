@@ -1,11 +1,11 @@
-//! Random graphs: built as an expression, and computed one operation after another.
+//! Random graphs, which can be built as an expression or evaluated eagerly, one operation after another.
 
 use bitlane::{BinaryOp, DType, Device, Error, Expr, Rules, Scalar, Tensor, binary};
 
 use crate::model::element::{Bits, to_bytes};
 use crate::model::random::Random;
 
-/// An input or an operation; operands are earlier entries of the graph.
+/// An input or an operation, whose operands are earlier entries of the graph.
 #[derive(Clone, Debug)]
 pub enum Entry {
     Tensor(usize),
@@ -17,7 +17,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// The entries that it takes.
+    /// Iterates over its operands.
     fn operands(&self) -> impl Iterator<Item = usize> {
         let operands = match *self {
             Entry::Tensor(_) | Entry::Number(_) => [None; 3],
@@ -46,7 +46,7 @@ pub struct Graph {
 
 const UNARY: [&str; 5] = ["abs", "negative", "bitwise_not", "logical_not", "signbit"];
 
-/// The dtypes of a graph's inputs; a few at a time, or the rules would refuse most operations.
+/// The dtypes of a graph's inputs. Each set has only a few, or the rulebooks would refuse most operations.
 const FAMILIES: &[&[DType]] = &[
     &[DType::I32],
     &[DType::U8, DType::I64],
@@ -62,7 +62,7 @@ const FAMILIES: &[&[DType]] = &[
 ];
 
 impl Graph {
-    /// A graph of up to `nodes` operations. Most of its operations are ones that the rules allow.
+    /// Draws a graph of up to `nodes` operations, most of which the rulebook allows.
     pub fn random(random: &mut Random, nodes: usize, device: &Device) -> Graph {
         let rules = Rules::ALL[random.below(Rules::ALL.len())];
         let dtypes = FAMILIES[random.below(FAMILIES.len())];
@@ -87,7 +87,7 @@ impl Graph {
 
     fn add_operation(&mut self, random: &mut Random) {
         let kept = self.entries.len();
-        // One in twelve stays, whatever the rules say of it: errors are compared as well.
+        // One attempt in twelve, and the last one, stays even if the rulebook refuses it: errors are compared as well.
         for attempt in 0..12 {
             let operation = self.operation(random);
             self.entries.push(operation);
@@ -116,13 +116,13 @@ impl Graph {
         }
     }
 
-    /// An entry that is there already, the newest ones first.
+    /// Draws an existing entry, preferring new ones.
     fn earlier(&self, random: &mut Random) -> usize {
         let back = random.below(4).min(random.below(self.entries.len()));
         self.entries.len() - 1 - back
     }
 
-    /// Any operand: an entry that is there, another input, or a number.
+    /// Draws any operand: an existing entry, a new input, or a number.
     fn operand(&mut self, random: &mut Random) -> usize {
         let input = match random.below(6) {
             0 => Entry::Number(number(random)),
@@ -133,7 +133,7 @@ impl Graph {
         self.entries.len() - 1
     }
 
-    /// An operand that is bool, as often as there is one.
+    /// Draws an operand that is bool if there is one.
     fn condition(&mut self, random: &mut Random) -> usize {
         let found = (0..self.entries.len())
             .rev()
@@ -145,7 +145,7 @@ impl Graph {
         })
     }
 
-    /// The whole graph as an expression.
+    /// Returns the whole graph as an expression.
     pub fn expr(&self) -> Expr<'_> {
         let expr = self.expr_of(self.entries.len() - 1);
         match &self.last {
@@ -156,8 +156,8 @@ impl Graph {
         .rules(self.rules)
     }
 
-    /// One entry as an expression, every entry that is used twice as one node. The last who uses one is mostly given it
-    /// without a clone, as in a formula that is written down.
+    /// Returns an entry as an expression; an entry that is used twice is one shared node. Its last use mostly takes it
+    /// without a clone, as in a formula written by hand.
     fn expr_of(&self, root: usize) -> Expr<'_> {
         let mut uses = vec![0; root + 1];
         for entry in &self.entries[..=root] {
@@ -185,12 +185,12 @@ impl Graph {
         built.swap_remove(root).rules(self.rules)
     }
 
-    /// The graph one operation after another: left operand, right operand, operation.
+    /// Evaluates the graph one operation after another: left operand, right operand, operation.
     pub fn eager(&self) -> Result<Outcome, Error> {
         let mut computed = vec![None; self.entries.len()];
         let root = self.value(self.entries.len() - 1, &mut computed)?;
         let Value::Tensor(outcome) = root else {
-            // There is no eager call on a number alone.
+            // There is no eager call on a number only.
             return Err(self.expr().run().expect_err("a number is no result"));
         };
         let Some(last) = &self.last else { return Ok(outcome) };
@@ -199,7 +199,7 @@ impl Graph {
         } else {
             outcome.result.sum(&last.axes)?
         };
-        // A sum with a term that is free is free itself.
+        // A sum with a free term is free.
         let free = outcome.free.sum(&last.axes)?.not_equal(0)?;
         Ok(Outcome { result, free })
     }
@@ -240,7 +240,7 @@ impl Graph {
             Entry::Select(condition, x, y) => {
                 let condition = self.value(condition, computed)?;
                 let (x, y) = (self.value(x, computed)?, self.value(y, computed)?);
-                // There is no eager call with rules but the expression of one node.
+                // The only eager form of `select` with a rulebook is an expression of one node.
                 let [c, a, b] = [&condition, &x, &y].map(Value::expr);
                 let result = c.select(a, b).rules(self.rules).run()?;
                 let free = join(&result, [&condition, &x, &y])?;
@@ -252,7 +252,7 @@ impl Graph {
     }
 }
 
-/// A result, and which of its elements depend on what the sign or payload of a computed NaN happens to be.
+/// A result, and which of its elements are free because they depend on the sign or payload of a computed NaN.
 #[derive(Clone)]
 pub struct Outcome {
     pub result: Tensor,
@@ -273,7 +273,7 @@ impl Value {
         Ok(Value::Tensor(Outcome { result: tensor.clone(), free }))
     }
 
-    /// The tensor; an operation on a number alone is refused as an expression refuses it.
+    /// Returns the tensor; an operation on a number only is refused with the error of an expression.
     fn tensor(self, name: &'static str) -> Result<Outcome, Error> {
         match self {
             Value::Tensor(outcome) => Ok(outcome),
@@ -298,7 +298,7 @@ fn or(x: &Tensor, y: &Tensor) -> Result<Tensor, Error> {
     x.logical_or(y)
 }
 
-/// The free elements of operands, broadcast to the result.
+/// Returns the union of the operands' free elements, broadcast to the result.
 fn join<'a>(
     result: &Tensor,
     operands: impl IntoIterator<Item = &'a Value>,
@@ -312,7 +312,7 @@ fn join<'a>(
     free.broadcast_to(result.shape())
 }
 
-/// Where a tensor is not a number.
+/// Returns where a tensor is NaN.
 fn nans(x: &Tensor) -> Result<Tensor, Error> {
     x.not_equal(x)
 }
@@ -342,7 +342,7 @@ fn unary_expr<'a>(name: &str, x: Expr<'a>) -> Expr<'a> {
 fn shapes(random: &mut Random) -> Vec<usize> {
     const SIZES: [usize; 8] = [1, 2, 3, 5, 7, 16, 33, 0];
     let rank = random.below(4);
-    // Nothing at all is rare, and large enough to fill blocks and vectors rarer still.
+    // Rarely draw a shape large enough to fill blocks and vectors, and more rarely one without elements.
     match random.below(40) {
         0 => return vec![4100 + random.below(8)],
         1 => return vec![3, 700],
@@ -356,8 +356,8 @@ fn shapes(random: &mut Random) -> Vec<usize> {
         .collect()
 }
 
-/// A view of random elements that broadcasts to the shape: dimensions dropped, of size 1, transposed storage, steps,
-/// the other direction.
+/// Draws a view of random elements that broadcasts to the shape, with dimensions dropped or of size 1, transposed
+/// storage, steps and negative strides.
 fn tensor(random: &mut Random, dtype: DType, shape: &[usize], device: &Device) -> Tensor {
     let dropped = if random.below(3) == 0 { random.below(shape.len() + 1) } else { 0 };
     let own: Vec<usize> =

@@ -1,8 +1,8 @@
-//! Expressions: `run` gives, bit for bit, what the same operations called one after another give, on every device.
+//! Expressions: `run` gives the same bits as the same operations called one after another, on every device.
 //!
-//! Graphs are random. The seed is printed and is another one each time; `BITLANE_SEED` repeats a run. `BITLANE_GRAPHS`
-//! and `BITLANE_CUDA_GRAPHS` set how many graphs there are: 100,000 on the CPU (fewer in a debug build), 300 on CUDA, where
-//! each has a kernel to compile.
+//! Graphs are random. The seed differs in each run and is printed; `BITLANE_SEED` repeats a run. `BITLANE_GRAPHS` and
+//! `BITLANE_CUDA_GRAPHS` set the number of graphs: by default 100,000 on the CPU (fewer in a debug build), and 300 on
+//! CUDA, where each needs a kernel compiled.
 
 mod check;
 #[path = "../devices/mod.rs"]
@@ -81,11 +81,11 @@ fn a_node_that_is_used_twice_is_the_same_node() {
 fn intermediates_are_rounded_to_their_dtype() {
     for device in devices() {
         let x = Tensor::from_slice(&[bitlane::f16::from_f32(2049.0)], [1], &device).unwrap();
-        // 2048 + 1 is no f16: rounded down it is lost, kept in f32 it would survive.
+        // 2049 is not an f16: rounding loses the 1, which f32 would keep.
         let lost = (x.expr() + 1) - 2048;
         assert_eq!(lost.dtype().unwrap(), DType::F16);
         assert_eq!(lost.run().unwrap().cast(DType::F32).unwrap().to_vec::<f32>().unwrap(), [0.0]);
-        // So it is by a conversion there and back.
+        // A conversion to f16 and back loses it too.
         let y = Tensor::from_slice(&[2049.0f32], [1], &device).unwrap();
         let back = (y.expr().cast(DType::F16).cast(DType::F32) - 2048).run().unwrap();
         assert_eq!(back.to_vec::<f32>().unwrap(), [0.0]);
@@ -171,7 +171,7 @@ fn too_much_is_refused_by_name() {
     }
 }
 
-/// The first node that is refused is the one that the error names, wherever it stands; nothing has been computed.
+/// The error names the first node that is refused, wherever it is in the graph; nothing has been computed.
 #[test]
 fn a_node_that_is_refused_is_named() {
     for device in devices() {
@@ -186,7 +186,7 @@ fn a_node_that_is_refused_is_named() {
             ((x.expr() + 1).bitwise_not().abs(), ErrorKind::UnsupportedDType, "bitwise_not"),
             ((x.expr() * 2).maximum(&wide) + 1, ErrorKind::Broadcast, "maximum"),
             ((n.expr() + 1) * (1i64 << 40) + 2, ErrorKind::ScalarOverflow, "multiply"),
-            // Of two, the left one.
+            // If both operands are refused, the error names the left one.
             (((x.expr() & 1) + (x.expr() | 1)).abs(), ErrorKind::UnsupportedDType, "bitwise_and"),
         ];
         for (expr, kind, op) in refused {

@@ -1,4 +1,4 @@
-//! A random call of a binary operation: operands, rules, a destination and a mask.
+//! A random call of a binary operation: operands, a rulebook, a destination and a mask.
 
 use bitlane::promote::Kind;
 use bitlane::{BinaryOp, Complex, DType, Rules, Scalar};
@@ -8,7 +8,7 @@ use crate::model::element::Bits;
 use crate::model::random::Random;
 use crate::model::view::{View, broadcast};
 
-/// A storage that views look at.
+/// A storage that views refer to.
 #[derive(Clone)]
 pub struct Storage {
     pub dtype: DType,
@@ -42,8 +42,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// Draws a call. Most of them are allowed: dtypes are equal more often than chance would have it,
-    /// and every view fits its storage.
+    /// Draws a call. Most calls are allowed: equal dtypes are more likely than by chance, and every view fits its
+    /// storage.
     pub fn random(random: &mut Random) -> Case {
         let op = random.choice(BinaryOp::ALL);
         let rules = random.choice(Rules::ALL);
@@ -100,12 +100,13 @@ impl std::fmt::Debug for Case {
 /// The storages of a case whose views are still being drawn.
 struct Building {
     storages: Vec<DType>,
-    /// How many elements each needs.
+    /// The number of elements that each storage needs.
     wanted: Vec<usize>,
 }
 
 impl Building {
-    /// A view of a storage that is there, if one has the dtype and chance wants it, else of a new one.
+    /// Returns a view of an existing storage of the dtype, if there is one and chance selects it, else of a new
+    /// storage.
     fn seen(&mut self, random: &mut Random, dtype: DType, view: View) -> Seen {
         let shared = self.storages.iter().position(|&there| there == dtype);
         let storage = match shared {
@@ -139,10 +140,10 @@ impl Building {
         self.seen(random, DType::Bool, view)
     }
 
-    /// The storages with their elements, and some room behind the last view.
+    /// Returns the storages with their elements, and some space behind the last view.
     fn fill(self, random: &mut Random) -> Vec<Storage> {
         let fill = |(dtype, len): (DType, usize)| {
-            // Bytes would be used up by long storages: most are filled from a seed among them.
+            // Long storages would use up the fuzzer's bytes, so half of them are filled from a seed.
             let elements = match random.below(2) {
                 0 => Random::new(random.below(1 << 16) as u64).elements(dtype, len + 2),
                 _ => random.elements(dtype, len + 2),
@@ -153,7 +154,7 @@ impl Building {
     }
 }
 
-/// A shape of any rank, of a few hundred elements at most, or now and then of some thousands.
+/// Draws a shape of any rank, of at most a few hundred elements, or rarely of some thousands.
 fn shape(random: &mut Random) -> Vec<usize> {
     if random.below(64) == 63 {
         return vec![2000 + random.below(3000)];
@@ -174,7 +175,7 @@ fn shape(random: &mut Random) -> Vec<usize> {
         .collect()
 }
 
-/// A shape that broadcasts to another, and is mostly the other itself.
+/// Draws a shape that broadcasts to another shape, and is mostly that shape itself.
 fn part(random: &mut Random, shape: &[usize]) -> Vec<usize> {
     match random.below(3) {
         1 => {

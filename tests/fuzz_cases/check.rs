@@ -1,5 +1,5 @@
-//! A call against the definition of one element: every storage, the gaps between its views included,
-//! must hold afterwards what the definition says, and a refused call must have changed nothing.
+//! Compares a call with the definition for one element: afterwards every storage, including the gaps between its views,
+//! must hold what the definition says, and a refused call must have changed nothing.
 
 use bitlane::promote::{Kind, Op, result_type};
 use bitlane::{BinaryOp, DType, Device, ErrorKind, Scalar, Tensor, binary};
@@ -10,7 +10,7 @@ use crate::model::element::{
 };
 use crate::model::ops::{apply, freedom, result_dtype, shift};
 
-/// Makes the call on a device, and panics if anything but the expected happens.
+/// Makes the call on a device and panics unless the outcome is the expected one.
 pub fn check(case: &Case, device: &Device) {
     let storages: Vec<_> = (case.storages.iter())
         .map(|storage| upload(storage.dtype, &storage.elements, &[storage.elements.len()], device))
@@ -55,7 +55,7 @@ pub fn check(case: &Case, device: &Device) {
     }
 }
 
-/// What must come of a case.
+/// The expected outcome of a case.
 #[derive(Debug)]
 enum Expected {
     /// An error of one of these kinds.
@@ -67,7 +67,7 @@ enum Expected {
 struct Values {
     dtype: DType,
     elements: Vec<Bits>,
-    /// What is open about them.
+    /// What the specification leaves open about them.
     nan: Nan,
 }
 
@@ -136,8 +136,8 @@ impl Values {
         }
     }
 
-    /// Writes the elements that the mask lets through, and returns what is open about the storage:
-    /// nothing can be said of it, if a last place was open before a conversion.
+    /// Writes the elements that the mask selects, and returns what is open about the storage; `None` if nothing can be
+    /// said about it, because the last place was open before a conversion.
     fn write(&self, case: &Case, out: &Seen, contents: &mut [Bits]) -> Option<Option<Nan>> {
         let to = case.storages[out.storage].dtype;
         let kept = case.mask.as_ref().map(|seen| {
@@ -170,7 +170,7 @@ fn compare_storage(case: &Case, index: usize, given: &Tensor, expected: &[Bits],
     }
 }
 
-/// The elements of an operand, broadcast; a number is one element of a dtype that holds it exactly.
+/// Returns the elements of an operand, broadcast; a number is one element of a dtype that holds it exactly.
 fn elements(case: &Case, operand: &Operand) -> (DType, Vec<Bits>) {
     match operand {
         Operand::Number(scalar) => {
@@ -185,7 +185,7 @@ fn elements(case: &Case, operand: &Operand) -> (DType, Vec<Bits>) {
     }
 }
 
-/// A number as an element of a dtype that holds it exactly.
+/// Returns a number as an element of a dtype that holds it exactly.
 fn exact(scalar: &Scalar) -> (DType, Bits) {
     match *scalar {
         Scalar::Bool(value) => (DType::Bool, value.into()),
@@ -199,7 +199,7 @@ fn exact(scalar: &Scalar) -> (DType, Bits) {
     }
 }
 
-/// The value of an integer scalar.
+/// Returns the value of an integer scalar.
 fn whole(scalar: &Scalar) -> Option<i128> {
     match *scalar {
         Scalar::Bool(value) => Some(value.into()),
@@ -209,8 +209,8 @@ fn whole(scalar: &Scalar) -> Option<i128> {
     }
 }
 
-/// docs/semantics.md, section 6: an integer must fit an integer dtype, but for the amount of a shift and for the sign of a
-/// copysign, and the bitwise operations take it as bits.
+/// docs/semantics.md, section 6: an integer must fit an integer dtype, except as the amount of a shift or the sign of a
+/// copysign; the bitwise operations take it as bits.
 fn numbers_fit(case: &Case, compute: DType) -> bool {
     use BinaryOp::*;
     let fits = |operand: &Operand, is_right: bool| {
@@ -233,13 +233,13 @@ fn numbers_fit(case: &Case, compute: DType) -> bool {
     fits(&case.lhs, false) && fits(&case.rhs, true)
 }
 
-/// The dtype in which a call computes; the rules have allowed it.
+/// Returns the dtype in which a call computes; the rulebook has allowed it.
 fn compute_dtype(case: &Case, [lhs, rhs]: [Kind; 2]) -> DType {
     use BinaryOp::*;
     let rules = case.rules;
     let has_number = [lhs, rhs].iter().any(|kind| matches!(kind, Kind::Scalar(_)));
     match case.op {
-        // A tensor of rank 0 is as strong as any other here, as it is to `select`.
+        // Here, as in `select`, a 0-d tensor takes part in promotion like any other tensor.
         LogicalAnd | LogicalOr | LogicalXor if !has_number => {
             let select: Op = "select".parse().unwrap();
             result_type(select, lhs, rhs, rules).or(result_type(Add, lhs, rhs, rules))
@@ -248,18 +248,18 @@ fn compute_dtype(case: &Case, [lhs, rhs]: [Kind; 2]) -> DType {
         | GreaterThan | GreaterEqual => result_type(Add, lhs, rhs, rules),
         op => result_type(op, lhs, rhs, rules),
     }
-    // Torch compares a half float with a complex number, but adds them in no dtype of ours.
+    // Torch compares a half float with a complex number, although their sum would have a dtype that the crate lacks.
     .unwrap_or(DType::C64)
 }
 
-/// What two elements give, by the specification.
+/// Returns the result for two elements by the specification.
 fn one(case: &Case, compute: DType, x: (DType, Bits), y: (DType, Bits)) -> Bits {
     use BinaryOp::*;
     let op = case.op;
     let is_comparison =
         matches!(op, Equal | NotEqual | LessThan | LessEqual | GreaterThan | GreaterEqual);
     if is_comparison && x.0.is_int() && y.0.is_int() {
-        // Integers are compared exactly. Their order is that of any two numbers in the same order.
+        // Integers are compared exactly: replace them by two small numbers in the same order.
         let order = integer(x.0, x.1).cmp(&integer(y.0, y.1)) as i128;
         return apply(op, DType::I8, (order + 1) as Bits, 1);
     }
@@ -269,7 +269,7 @@ fn one(case: &Case, compute: DType, x: (DType, Bits), y: (DType, Bits)) -> Bits 
             LeftShift(_) | RightShift(_) => {
                 return shift(op, compute, left, whole(scalar).unwrap_or(-1));
             }
-            // A number gives its sign before any conversion.
+            // The sign of a number is taken before any conversion.
             Copysign => {
                 let sign = if is_negative(scalar) { -1 } else { 1 };
                 let sign = cast(DType::I8, compute, wrapped(DType::I8, sign));

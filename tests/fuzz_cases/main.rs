@@ -1,7 +1,8 @@
-//! The cases of the fuzz targets, from random seeds: calls against the definition of one element.
+//! The cases of the fuzz targets, from random seeds: calls compared with the definition for one element.
 //!
-//! The seed is printed and is another one each time; `BITLANE_SEED` repeats a run. `BITLANE_CASES` sets how many calls
-//! there are: 100,000 on the CPU (fewer in a debug build), 300 on CUDA, where almost each has a kernel to compile.
+//! The seed differs in each run and is printed; `BITLANE_SEED` repeats a run. `BITLANE_CASES` sets the number of calls:
+//! by default 100,000 on the CPU (fewer in a debug build), and 300 on CUDA, where almost every call needs a kernel
+//! compiled.
 
 mod case;
 mod check;
@@ -23,7 +24,7 @@ fn number(name: &str) -> Option<u64> {
     env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
 
-/// Runs one case, and says how to have it again if it fails.
+/// Runs one case, and prints how to reproduce it if it fails.
 fn check(seed: u64, device: &Device) {
     let run = || check::check(&Case::random(&mut Random::new(seed)), device);
     if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
@@ -50,7 +51,7 @@ fn random_calls_do_what_the_definition_says() {
 
 #[test]
 fn bytes_lead_to_every_kind_of_call() {
-    // The same generator on bytes: it ends on none, and other bytes are other cases.
+    // The same generator on bytes: it terminates without any, and different bytes give different cases.
     let none = Case::random(&mut Random::from_bytes(&[]));
     assert!(none.shape.is_empty() && none.out.is_none());
     let (mut destinations, mut masks, mut numbers) = (0, 0, 0);

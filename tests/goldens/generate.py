@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Records what the real libraries answer, as the JSON Lines files that README.md describes.
+"""Records the answers of the real libraries in the JSON Lines files that README.md describes.
 
     python3 -m venv target/goldens
     target/goldens/bin/pip install -r tests/goldens/requirements.txt
     target/goldens/bin/python tests/goldens/generate.py            # all files, or the names of some
 
-writes modular, functions, unary, select, sums and losses (.jsonl) beside this script. The same
-versions give the same bytes on the same kind of processor. The other files of this directory, on
-shifts, copysign, atleast_Nd, the first binary operations and promotion, come from elsewhere.
+writes modular, functions, unary, select, sums and losses (.jsonl) next to this script. The same
+versions give the same bytes on the same kind of processor. The other files of this directory, for
+shifts, copysign, atleast_Nd, the first binary operations and promotion, are not written by it.
 """
 
 import itertools
@@ -25,11 +25,11 @@ INTEGERS = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"]
 FLOATS = ["f16", "bf16", "f32", "f64"]
 COMPLEX = ["c64", "c128"]
 
-# How many units in the last place a library's answer may be off where it is not specified to the
-# last bit, by operation and dtype.
+# The tolerance for a library's answer, in units in the last place, where the last bit is not
+# specified: by operation and dtype.
 FUNCTION = {"f16": 1, "bf16": 1, "f32": 2, "f64": 2}
 SUM = {"f16": 2, "bf16": 2, "f32": 4, "f64": 4, "c64": 4, "c128": 4}
-# Composed of several roundings, in the half floats too.
+# Composed of several rounded steps, also in the half floats.
 COMPOSED = {"f16": 4, "bf16": 4, "f32": 4, "f64": 4}
 ULP = {
     "pow": FUNCTION, "atan2": FUNCTION, "logaddexp": FUNCTION,
@@ -47,9 +47,9 @@ class File:
         self.random = np.random.default_rng(list(name.encode()))
 
     def add(self, op, operands, tags=(), form="api", params=None, without=(), cmp="nan_any"):
-        """Asks every library but those in `without` and keeps the answers, if there are any.
+        """Asks every library except those in `without` and keeps the answers, if there are any.
 
-        That a library lacks a kernel is an answer only where the crate's rules refuse, too.
+        A missing kernel counts as an answer only where the crate's rules refuse the call as well.
         """
         params = params or {}
         arguments = {} if op == "select" else dict(params)
@@ -96,7 +96,7 @@ def limits(dtype):
 
 
 def float_edges(dtype):
-    """Zeros, infinities, a NaN, subnormals, the largest, and a few plain ones, of either sign."""
+    """Zeros, infinities, a NaN, subnormals, the largest and a few ordinary numbers, of either sign."""
     info = limits(dtype)
     tiny = info.smallest_subnormal
     positive = [0.0, tiny, info.smallest_normal, 0.5, 1.0, 3.0, info.max, np.inf]
@@ -110,7 +110,7 @@ def integer_edges(dtype):
 
 
 def payloads(dtype):
-    """Bits that only moving keeps: NaNs of either sign with payloads, signalling ones too."""
+    """NaNs of either sign with payloads, including signalling ones: bits that only copying preserves."""
     info = limits(dtype)
     word = np.dtype(f"u{info.bits // 8}")
     infinity = np.asarray(np.inf, DTYPES[dtype]).view(word)
@@ -132,7 +132,7 @@ def edges(dtype):
 
 
 def numbers(random, dtype, count, low=-9.0, high=9.0):
-    """Random numbers within bounds; of an unsigned dtype at least 0."""
+    """Random numbers within bounds; not negative for unsigned dtypes."""
     if dtype == "bool":
         return random.integers(0, 2, count).astype(bool)
     if dtype in INTEGERS:
@@ -149,7 +149,7 @@ def non_zero(values):
 
 
 def views(dtype, base):
-    """The same 24 elements seen in ways that are not row-major."""
+    """Views of the same 24 elements that are not row-major."""
     return [
         Tensor(dtype, base, [4, 6], [1, 4], 0, "transposed"),
         Tensor(dtype, base, [4, 6], [-6, -1], 23, "backwards"),
@@ -159,14 +159,14 @@ def views(dtype, base):
 
 
 def grid(file, op, dtype, left, right, tags, **others):
-    """Every pair of two lists."""
+    """Adds a record of every pair of two lists."""
     x = Tensor(dtype, np.reshape(left, (-1, 1)))
     y = Tensor(dtype, np.reshape(right, (1, -1)))
     file.add(op, [x, y], tags, **others)
 
 
 def mixed(file, op, pairs, low, high):
-    """Different dtypes, and a tensor of no dimensions on either side."""
+    """Adds records of different dtypes, and with a 0-d tensor on either side."""
     for left, right in pairs:
         x, y = numbers(file.random, left, 4, low, high), numbers(file.random, right, 4, low, high)
         x, y = (x, y) if op in ("pow", "select") else (x, non_zero(y))
@@ -176,7 +176,7 @@ def mixed(file, op, pairs, low, high):
 
 
 def across(file, op, dtypes, low, high):
-    """Views, broadcasting and tensors of no dimensions, of one dtype."""
+    """Adds records with views, broadcasting and 0-d tensors of the same dtype."""
     for dtype in dtypes:
         base = numbers(file.random, dtype, 24, low, high)
         other = non_zero(numbers(file.random, dtype, 24, low, high))
@@ -202,7 +202,7 @@ def modular(file):
             values = edges(dtype)
             divisors = values[(values != 0) & (values != -1)]
             grid(file, op, dtype, values, divisors, ["special"])
-            # Torch and Paddle end the process at MIN / -1 in the wider dtypes.
+            # Torch and Paddle crash at MIN / -1 in the wider dtypes.
             without = ["paddle", "torch"] if dtype in ("i32", "i64") else []
             if dtype.startswith("i"):
                 grid(file, op, dtype, values, [-1], ["minus_one"], without=without)
@@ -309,7 +309,7 @@ REFUSED = {
 def unary(file):
     for op, refused in REFUSED.items():
         for dtype in DTYPES:
-            # Nothing is computed of a float: its bits are kept, but for the sign.
+            # Floats are not computed with: all bits but the sign are preserved.
             values = edges(dtype)
             if dtype in refused:
                 file.add(op, [Tensor(dtype, values)], ["refused"], cmp=None)
@@ -359,7 +359,7 @@ def sums(file):
             if op == "mean" and dtype in ["bool"] + INTEGERS:
                 file.add(op, [Tensor(dtype, [1, 0, 1])], ["refused"], params={"axes": []})
                 continue
-            # Multiples of 1/4 below 16: every order of adding them is exact.
+            # Multiples of 1/4 below 16, whose sums are exact in any order.
             exact = file.random.integers(0, 60, 24) / 4
             exact = exact.astype(np.int64) if dtype in INTEGERS else exact
             base = (exact > 7) if dtype == "bool" else exact.astype(DTYPES[dtype])
@@ -375,7 +375,7 @@ def sums(file):
                 ends = [limits(dtype).max, limits(dtype).max, 1]
                 file.add(op, [Tensor(dtype, ends)], ["wraps"], params={"axes": []})
             elif dtype != "bool":
-                # Numbers of one sign, so that no digits cancel.
+                # Numbers of the same sign, so that nothing cancels.
                 x = Tensor(dtype, numbers(file.random, dtype, 60, 1, 9).reshape(3, 20))
                 for axes in [[], [1]]:
                     file.add(op, [x], ["random"], params={"axes": axes})
@@ -405,7 +405,7 @@ def losses(file):
     for op, variants in kinds:
         poisson = op == "poisson_nll_loss"
         for dtype, parameters in itertools.product(FLOATS, variants):
-            # Poisson's terms of one sign, so that no digits cancel.
+            # Terms of the same sign, so that nothing cancels.
             low, high = (-3, 3)
             if poisson:
                 low, high = (-3, -0.1) if parameters["log_input"] else (0.1, 0.9)
@@ -424,7 +424,7 @@ def losses(file):
             zero = [Tensor(dtype, x[0, 0]), Tensor(dtype, y[0, 0])]
             file.add(op, zero, ["0-D x", "0-D y"], params=params)
             params = parameters | {"reduction": "none"}
-            # Torch and Paddle want equal shapes in some losses; these views have them.
+            # Torch and Paddle require equal shapes in some losses; these views have them.
             transposed = [Tensor(dtype, side, [4, 3], [1, 4], 0, "transposed") for side in (x, y)]
             file.add(op, transposed, ["view"], params=params)
             special = [0.0, -0.0, 1.0, np.inf, -np.inf, np.nan]

@@ -1,4 +1,4 @@
-"""NumPy, PyTorch, Paddle and JAX behind one face: operands in, bits or a refusal out."""
+"""A common interface to NumPy, PyTorch, Paddle and JAX: takes operands, returns bits or an error."""
 
 import operator
 import warnings
@@ -164,7 +164,7 @@ class Paddle:
         "sum": lambda x, axes: paddle.sum(x, axis=axes or None),
         "mean": lambda x, axes: paddle.mean(x, axis=axes or None),
         "l1_loss": paddle_nn.l1_loss, "mse_loss": paddle_nn.mse_loss,
-        # Paddle's smooth_l1_loss is the Huber loss unless it is told otherwise.
+        # Paddle's smooth_l1_loss is the Huber loss by default.
         "huber_loss": lambda x, y, delta, reduction: paddle_nn.smooth_l1_loss(
             x, y, reduction, delta, is_huber=True
         ),
@@ -196,7 +196,7 @@ class Absent(Exception):
 
 
 def ask(library, op, form, operands, arguments):
-    """One answer as JSON, or None if the library cannot be asked the question."""
+    """Returns an answer as JSON, or None if the library cannot be asked."""
     function = OPERATORS[op] if form == "op" else library.functions.get(op)
     if function is None:
         return None
@@ -209,14 +209,14 @@ def ask(library, op, form, operands, arguments):
         return None
     try:
         array = library.array(function(*given, **arguments))
-    except Exception as error:  # every refusal is an answer
+    except Exception as error:  # every error is an answer
         return refusal(error)
     if array.dtype not in NAMES:
         return None
     return {"dtype": NAMES[array.dtype], "shape": list(array.shape), "bits": bits(array)}
 
 
-# What a library's words mean; the first that fits counts.
+# What the words of an error message mean; the first match counts.
 KINDS = [
     ("integer division by zero", "other"),
     ("zerodivisionerror", "other"),
@@ -244,7 +244,7 @@ KINDS = [
 
 
 def refusal(error):
-    """A refusal as JSON, or None where only the wrapper wants other arguments."""
+    """Returns an error as JSON, or None if only the Python wrapper refused the arguments."""
     text = " ".join(str(error).split())
     summary = text.split("Error: ", 1)[-1] if "EnforceNotMet" in type(error).__name__ else text
     kind = next((kind for words, kind in KINDS if words in text.lower()), "argument")
@@ -256,5 +256,5 @@ def refusal(error):
     return {"error": {"kind": kind, "class": type(error).__name__, "text": summary[:90]}}
 
 
-# The refusals that were taken for those of a wrapper, for whoever runs the generator to look at.
+# The errors attributed to a wrapper, to be reviewed by whoever runs the generator.
 SET_ASIDE = {}

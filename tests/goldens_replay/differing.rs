@@ -1,11 +1,11 @@
-//! The elements in which two results differ, beside the operands that gave them.
+//! The elements in which two results differ, with their operands.
 
 use bitlane::{DType, Scalar};
 
 use super::record::{Elements, Operand};
 use super::replay::Case;
 
-/// One of them. Complex numbers and what reductions summed up count as NaN.
+/// An element in which two results differ. Complex numbers and the terms of reductions are given as NaN.
 pub struct Differing {
     pub x: f64,
     pub y: f64,
@@ -15,19 +15,19 @@ pub struct Differing {
 }
 
 impl Differing {
-    /// Whether both results are zeros, of different signs then.
+    /// Returns whether both results are zeros, which then have different signs.
     pub fn is_zero(&self) -> bool {
         self.theirs == 0.0 && self.ours == 0.0
     }
 
-    /// Whether an operand is subnormal, or what we say.
+    /// Returns whether an operand or the crate's result is subnormal.
     pub fn has_subnormal(&self) -> bool {
         let [operands, result] = self.dtypes.map(smallest_normal);
         let below = |value: f64, smallest: f64| value != 0.0 && value.abs() < smallest;
         below(self.x, operands) || below(self.y, operands) || below(self.ours, result)
     }
 
-    /// Whether x is the largest finite number or its opposite.
+    /// Returns whether x is the largest finite number or its negation.
     pub fn x_is_largest(&self) -> bool {
         let largest = match self.dtypes[0] {
             DType::F16 => bitlane::f16::MAX.into(),
@@ -38,7 +38,7 @@ impl Differing {
         self.x.abs() == largest
     }
 
-    /// Whether the results differ by no more than a part of ours.
+    /// Returns whether the results differ by no more than a fraction of ours.
     pub fn is_close(&self, part: f64) -> bool {
         (self.theirs - self.ours).abs() <= part * self.ours.abs()
     }
@@ -54,13 +54,14 @@ fn smallest_normal(dtype: DType) -> f64 {
 }
 
 impl Case<'_> {
-    /// Whether the results have one dtype and shape, differ, and do so only in such elements.
+    /// Returns whether the results have the same dtype and shape, differ, and do so only in elements for which `such`
+    /// holds.
     pub fn differs_only_where(&self, such: impl Fn(&Differing) -> bool) -> bool {
         let Some((theirs, ours)) = self.theirs().zip(self.our_result()) else { return false };
         if (theirs.dtype, &theirs.shape) != (ours.dtype, &ours.shape) {
             return false;
         }
-        // The condition of a select is no operand of what is computed.
+        // The condition of a select does not count as an operand.
         let skipped = usize::from(self.record.op == "select");
         let operand = |at: usize, index| {
             let operand = self.record.operands.get(at + skipped);
@@ -81,13 +82,13 @@ impl Case<'_> {
             })
     }
 
-    /// Whether the results differ, and only in the signs of zeros, of parts of complex numbers too.
+    /// Returns whether the results differ, and only in the signs of zeros, including parts of complex numbers.
     pub fn differs_only_in_zeros(&self) -> bool {
         let Some((theirs, ours)) = self.theirs().zip(self.our_result()) else { return false };
         let differences = self.differences();
         let both_zero = |index| {
             let [theirs, ours] = [theirs, ours].map(|tensor| tensor.parts(index));
-            // A part that is no zero must be the same.
+            // A nonzero part must be equal.
             theirs.iter().zip(&ours).all(|(theirs, ours)| theirs == ours)
         };
         (theirs.dtype, &theirs.shape) == (ours.dtype, &ours.shape)
@@ -101,7 +102,7 @@ impl Case<'_> {
 }
 
 impl Operand {
-    /// The number that broadcasting to a shape puts at a row-major index.
+    /// Returns the number at a row-major index after broadcasting to a shape.
     fn broadcast(&self, shape: &[usize], index: usize) -> f64 {
         match self {
             Operand::Tensor(elements) => elements.broadcast(shape, index),
@@ -115,7 +116,7 @@ impl Operand {
 }
 
 impl Elements {
-    /// As [`Operand::broadcast`]; NaN where the tensor does not broadcast so.
+    /// Like [`Operand::broadcast`]; NaN if the tensor does not broadcast to the shape.
     fn broadcast(&self, shape: &[usize], index: usize) -> f64 {
         let Some(missing) = shape.len().checked_sub(self.shape.len()) else { return f64::NAN };
         let (strides, offset) = match &self.view {
@@ -133,7 +134,7 @@ impl Elements {
         self.number(place as usize)
     }
 
-    /// An element of the buffer as a number; a complex one is NaN.
+    /// Returns an element of the buffer as a number; NaN for a complex element.
     fn number(&self, index: usize) -> f64 {
         let bytes = &self.bytes[index * self.dtype.size()..][..self.dtype.size()];
         macro_rules! integer {
@@ -155,7 +156,7 @@ impl Elements {
         }
     }
 
-    /// The parts of a complex element, or the number alone.
+    /// Returns the parts of a complex element, or the number itself.
     fn parts(&self, index: usize) -> Vec<f64> {
         let part = match self.dtype {
             DType::C64 => DType::F32,

@@ -1,4 +1,4 @@
-//! Where the crate's answer is not the library's, and why it need not be.
+//! Where the crate's result differs from a library's, and why it may.
 
 mod arithmetic;
 mod others;
@@ -8,26 +8,26 @@ use bitlane::{Category, DType, ErrorKind, Rules, Scalar};
 use super::record::{Content, Operand};
 use super::replay::Case;
 
-/// A set of answers to which the crate's differs, and why it may.
+/// A set of recorded answers from which the crate differs, and the reason.
 #[derive(Clone, Copy)]
 pub struct Excuse {
     pub reason: &'static str,
     pub applies: fn(&Case) -> bool,
 }
 
-/// Answers in which a library's rules say nothing, because its Python wrapper or a missing kernel
-/// ended the call (docs/semantics.md, section 6). They bind nobody.
+/// Returns the answers that say nothing about a library's rules, because its Python wrapper or a missing kernel ended
+/// the call (docs/semantics.md, section 6). The crate need not follow them.
 pub fn no_answers() -> Vec<Excuse> {
     [NO_ANSWERS, arithmetic::NO_ANSWERS].concat()
 }
 
-/// Answers from which the crate departs on purpose, each with the section of docs/semantics.md that
-/// says so.
+/// Returns the answers from which the crate deviates on purpose, each with the section of docs/semantics.md that says
+/// so.
 pub fn deviations() -> Vec<Excuse> {
     [DEVIATIONS, arithmetic::DEVIATIONS, others::DEVIATIONS].concat()
 }
 
-// Those of shifts, copysign, atleast_Nd and the first binary operations.
+// Excuses for shifts, copysign, atleast_Nd and the first binary operations.
 
 const NO_ANSWERS: &[Excuse] = &[
     Excuse {
@@ -262,9 +262,9 @@ const DEVIATIONS: &[Excuse] = &[
     },
 ];
 
-/// Questions that only excuses ask.
+/// Predicates that only excuses use.
 impl Case<'_> {
-    /// Whether the library refused with this kind of error and these words.
+    /// Returns whether the library refused with this kind of error and these words.
     fn is_refused(&self, kind: &str, words: &str) -> bool {
         matches!(&self.answer.content,
             Content::Error { kind: own, text } if own == kind && text.contains(words))
@@ -282,7 +282,7 @@ impl Case<'_> {
         self.record.operands.iter().any(|operand| operand.scalar().is_some())
     }
 
-    /// Whether an operand is an integer beyond the range of the other's dtype.
+    /// Returns whether an operand is an integer outside the range of the other's dtype.
     fn does_not_fit(&self, number: &Operand, tensor: &Operand) -> bool {
         let number = match number.scalar() {
             Some(Scalar::Int(value)) => i128::from(value),
@@ -296,7 +296,7 @@ impl Case<'_> {
         })
     }
 
-    /// Whether the two gradients by x differ, and only in elements where x is such.
+    /// Returns whether the gradients with respect to x differ, and only in elements where `such` holds for x.
     fn differs_only_where_x(&self, such: fn(f64) -> bool) -> bool {
         let differences = self.differences();
         self.record.op == "copysign_grad"

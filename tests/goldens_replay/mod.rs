@@ -1,5 +1,4 @@
-//! The replay of the libraries' answers: records, the crate's answers to them, and the list of
-//! what the crate answers otherwise.
+//! Replays recorded answers of other libraries: the records, the crate's results, and the list of differences.
 
 mod differing;
 pub mod excuses;

@@ -1,11 +1,11 @@
-//! Putting the questions about unary operations, select, sums and losses to the crate.
+//! Runs the records of unary operations, select, sums and losses.
 
 use bitlane::loss::{self, PoissonNll, Reduction};
 use bitlane::{Device, Error, Expr, Rules, Tensor};
 
 use super::record::{Operand, Record};
 
-/// Asks the crate, unless the operation is none of these.
+/// Runs a record; `None` if it is of another operation.
 pub fn run(record: &Record, rules: Rules, device: &Device) -> Option<Result<Tensor, Error>> {
     Some(match &*record.op {
         "abs" => x(record, device).abs(),
@@ -36,7 +36,7 @@ fn axes(record: &Record) -> Vec<usize> {
     axes.iter().map(|axis| axis.as_u64().unwrap().try_into().unwrap()).collect()
 }
 
-/// The function follows Paddle's rules, an expression any.
+/// Runs `select` as a function for Paddle's rulebook, and as an expression for the others.
 fn select(record: &Record, rules: Rules, device: &Device) -> Result<Tensor, Error> {
     let condition = tensor(record, 0, device);
     let [x, y] = [1, 2].map(|at| match &record.operands[at] {
@@ -57,7 +57,7 @@ fn select(record: &Record, rules: Rules, device: &Device) -> Result<Tensor, Erro
     condition.expr().select(x, y).rules(rules).run()
 }
 
-/// Losses promote by Paddle's rules, whosever answer is compared.
+/// Runs a loss. Losses promote by Paddle's rulebook, whichever library's answer is compared.
 fn loss(record: &Record, device: &Device) -> Result<Tensor, Error> {
     let [x, y] = [0, 1].map(|at| tensor(record, at, device));
     let number = |name: &str| record.params[name].as_f64().unwrap();

@@ -1,9 +1,9 @@
-//! A line of a golden file: operands, and what the libraries answered.
+//! A line of a golden file: operands, and the answers of the libraries.
 
 use bitlane::{Complex, DType, Device, Rules, Scalar, Tensor, bf16, f16};
 use serde_json::Value;
 
-/// One question, put to one or more libraries.
+/// A call that was made to one or more libraries.
 pub struct Record {
     pub id: String,
     pub op: String,
@@ -17,7 +17,7 @@ pub struct Record {
 pub enum Operand {
     Tensor(Elements),
     Scalar(Scalar),
-    /// Every pair of bytes, as the left or the right one of the pair.
+    /// The left or the right operands of every pair of bytes.
     EveryPair(DType),
 }
 
@@ -47,13 +47,13 @@ pub struct Answer {
 }
 
 pub enum Content {
-    /// The results, how many units in the last place are free, and whether they are views of the operands.
+    /// The results, the tolerance in units in the last place, and whether they are views of the operands.
     Tensors {
         tensors: Vec<Elements>,
         ulp: u64,
         shares_memory: bool,
     },
-    /// Only digests of the one result.
+    /// Only digests of a single result.
     Digests {
         dtype: DType,
         shape: Vec<usize>,
@@ -67,7 +67,7 @@ pub enum Content {
 }
 
 impl Record {
-    /// All lines of a file.
+    /// Parses all lines of a file.
     pub fn read(lines: &str) -> Vec<Record> {
         lines.lines().map(|line| parse(&serde_json::from_str(line).unwrap())).collect()
     }
@@ -90,7 +90,7 @@ impl Operand {
 }
 
 impl Elements {
-    /// The tensor or the view on a device.
+    /// Creates the tensor or view on a device.
     pub fn upload(&self, device: &Device) -> Tensor {
         let Some((strides, offset)) = &self.view else {
             return Tensor::from_bytes(self.dtype, &self.bytes, &self.shape, device).unwrap();
@@ -100,7 +100,7 @@ impl Elements {
         base.as_strided(&self.shape, strides, *offset).unwrap()
     }
 
-    /// One element of a float dtype that is no view.
+    /// Returns an element as an `f64`, for a float dtype and a tensor that is not a view.
     pub fn float(&self, index: usize) -> f64 {
         let bytes = &self.bytes[index * self.dtype.size()..][..self.dtype.size()];
         match self.dtype {
@@ -183,7 +183,7 @@ fn elements(value: &Value) -> Elements {
         let strides = numbers(strides).into_iter().map(|stride| stride.try_into().unwrap());
         (strides.collect(), value["offset"].as_u64().unwrap().try_into().unwrap())
     });
-    // A complex number is two floats, each with its most significant digit first.
+    // A complex number is two floats, each written with its most significant digit first.
     let part = if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() };
     let digits = text(&value["bits"]);
     let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();

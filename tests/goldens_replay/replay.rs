@@ -1,4 +1,4 @@
-//! Putting a record's question to the crate, and comparing its answer with a library's.
+//! Runs a record and compares the result with a library's answer.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::operations;
 use super::record::{Answer, Comparison, Content, Elements, Operand, Record};
 
-/// One library's answer and the crate's under that library's rules.
+/// A library's answer, and the crate's under that library's rulebook.
 pub struct Case<'a> {
     pub record: &'a Record,
     pub rules: Rules,
@@ -23,13 +23,13 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// One result that is no view of an operand.
+    /// Creates the outcome of a single result that is not a view of an operand.
     fn fresh(result: Tensor) -> Ours {
         Ours { tensors: vec![Elements::download(&result)], shares_memory: false }
     }
 }
 
-/// An element in which the two answers differ, as the bits of its parts.
+/// An element in which the two answers differ, given as the bits of its parts.
 pub struct Difference {
     pub tensor: usize,
     pub index: usize,
@@ -69,7 +69,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The elements in which results of the same dtypes and shapes differ.
+    /// Returns the elements in which results of the same dtypes and shapes differ.
     pub fn differences(&self) -> Vec<Difference> {
         let (Content::Tensors { tensors, ulp, .. }, Ok(ours)) = (&self.answer.content, &self.ours)
         else {
@@ -91,7 +91,7 @@ impl<'a> Case<'a> {
         differences
     }
 
-    // What the lists of excuses ask.
+    // Predicates for the lists of excuses.
 
     pub fn is(&self, rules: Rules, ops: &[&str]) -> bool {
         self.rules == rules && ops.contains(&&*self.record.op)
@@ -128,7 +128,7 @@ impl<'a> Case<'a> {
         self.record.operands.iter().filter_map(Operand::dtype).any(|own| dtypes.contains(&own))
     }
 
-    /// The library's one result.
+    /// Returns the library's result, if there is exactly one.
     pub fn theirs(&self) -> Option<&Elements> {
         match &self.answer.content {
             Content::Tensors { tensors, .. } => tensors.first(),
@@ -186,7 +186,7 @@ impl fmt::Display for Case<'_> {
     }
 }
 
-/// A tensor in a message, cut where it gets long.
+/// A tensor in a message, truncated if it is long.
 struct Shown<'a>(&'a Elements);
 
 impl fmt::Display for Shown<'_> {
@@ -217,7 +217,7 @@ fn fnv(bytes: &[u8]) -> String {
     format!("{digest:016x}")
 }
 
-/// Which refusals of the crate a kind of refusal stands for.
+/// Returns whether a recorded kind of error stands for an error kind of the crate.
 fn means(kind: &str, ours: ErrorKind) -> bool {
     match kind {
         "promotion" | "dtype_mismatch" => ours == ErrorKind::Promotion,
@@ -226,10 +226,10 @@ fn means(kind: &str, ours: ErrorKind) -> bool {
         "inplace_shape" => ours == ErrorKind::InplaceShape,
         "inplace_dtype" => ours == ErrorKind::InplaceDtype,
         "overflow" => ours == ErrorKind::ScalarOverflow,
-        // A dtype that is not among the crate's.
+        // A dtype that the crate does not have.
         "outside" => ours == ErrorKind::Promotion,
         "argument" => ours == ErrorKind::InvalidArgument,
-        // What no rule of the crate refuses.
+        // An error that none of the crate's rules corresponds to.
         "other" => false,
         other => panic!("unknown kind of error {other}"),
     }
@@ -296,10 +296,10 @@ fn atleast(record: &Record, rank: &str, device: &Device) -> Result<Ours, Error> 
     })
 }
 
-/// A number as its bits: an element, or a part of a complex one.
+/// The format of an element, or of a part of a complex element.
 struct Part {
     size: usize,
-    /// The bits of the mantissa, of floats.
+    /// For floats: the width of the mantissa.
     mantissa: Option<u32>,
 }
 

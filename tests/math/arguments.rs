@@ -1,9 +1,9 @@
-//! Arguments: random ones that give ordinary results, and hard ones.
+//! Arguments: random ones with ordinary results, and hard ones.
 
 use crate::function::{Format, Function};
 use crate::reference::power_of_two;
 
-/// xorshift64*: small, fast, and the same everywhere.
+/// xorshift64*: small, fast, and the same on every machine.
 pub struct Random(u64);
 
 impl Random {
@@ -22,7 +22,7 @@ impl Random {
         ((u128::from(self.bits()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// In [low, high).
+    /// Returns a number in [low, high).
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * (self.bits() >> 11) as f64 * 2f64.powi(-53)
     }
@@ -35,20 +35,20 @@ impl Random {
         if self.bits() >> 63 == 1 { -1.0 } else { 1.0 }
     }
 
-    /// A positive number, the exponents of the format equally likely, subnormals among them.
+    /// Returns a positive number, with all exponents of the format equally likely, including those of subnormals.
     fn positive(&mut self, format: Format) -> f64 {
         let exponent = self.exponent(format.smallest - format.bits + 1, format.largest);
         let x = format.round(power_of_two(self.between(1.0, 2.0), exponent));
         if x.is_finite() && x > 0.0 { x } else { 1.5 }
     }
 
-    /// A number near 1, down to the nearest ones.
+    /// Returns a number near 1, possibly adjacent to it.
     fn near_one(&mut self, format: Format) -> f64 {
         let exponent = self.exponent(-format.bits, -3);
         format.round(1.0 + self.sign() * power_of_two(self.between(1.0, 2.0), exponent))
     }
 
-    /// An exponent with which x^y is in the format, or just outside.
+    /// Returns an exponent y for which x^y is in the range of the format, or just outside.
     fn exponent_for(&mut self, x: f64, format: Format) -> f64 {
         let (low, high) = (format.smallest - format.bits, format.largest + 2);
         let target = self.between(f64::from(low), f64::from(high));
@@ -57,7 +57,7 @@ impl Random {
     }
 }
 
-/// Arguments all over the function's range.
+/// Returns arguments from the whole range of a function.
 pub fn random(random: &mut Random, function: Function, format: Format) -> (f64, f64) {
     let ln2 = std::f64::consts::LN_2;
     let exponents = (f64::from(format.smallest - format.bits), f64::from(format.largest + 1));
@@ -70,7 +70,8 @@ pub fn random(random: &mut Random, function: Function, format: Format) -> (f64, 
             (x, random.exponent_for(x, format))
         }
         Function::Atan2 => {
-            // Half of them near each other, or nearly all angles would be multiples of a right one.
+            // Half of the pairs are of similar size; otherwise nearly all angles would be close to multiples of a right
+            // angle.
             let near = random.bits() & 1 == 0;
             let exponent = random.exponent(format.smallest, format.largest - 9);
             let side = |random: &mut Random| {
@@ -91,7 +92,7 @@ pub fn random(random: &mut Random, function: Function, format: Format) -> (f64, 
     }
 }
 
-/// Arguments near 1, subnormal, huge, with exact results, or with results halfway between two numbers.
+/// Returns arguments near 1, subnormal, huge, with exact results, or with results halfway between two numbers.
 pub fn hard(random: &mut Random, function: Function, format: Format) -> (f64, f64) {
     let subnormal = |random: &mut Random| {
         let exponent = format.smallest - random.exponent(1, format.bits - 1);
@@ -140,7 +141,7 @@ pub fn hard(random: &mut Random, function: Function, format: Format) -> (f64, f6
                 let x = subnormal(random);
                 (x, random.exponent_for(x, format))
             }
-            // So few bits that the power is exact: a number of the format, or halfway between two.
+            // So few bits that the power is exact: a number of the format, or halfway between two numbers.
             3 | 4 => {
                 let y = random.exponent(2, 5);
                 let x = random.below(1 << ((format.bits + 1) / y)) | 1;
@@ -172,7 +173,7 @@ pub fn hard(random: &mut Random, function: Function, format: Format) -> (f64, f6
                 let x = random.between(-3.0, 3.0);
                 (format.round(x), format.round(x))
             }
-            // The smaller one adds about half of a last place.
+            // The smaller operand adds about half a unit in the last place.
             1 | 2 => {
                 let x = format.round(random.between(1.0, 100.0));
                 let place = f64::from(format.bits) * std::f64::consts::LN_2;
@@ -188,7 +189,7 @@ pub fn hard(random: &mut Random, function: Function, format: Format) -> (f64, f6
     }
 }
 
-/// Whether the exact function is defined there, and not a special case.
+/// Returns whether the exact function is defined for these arguments and they are not a special case.
 pub fn is_ordinary(function: Function, x: f64, y: f64) -> bool {
     let both = x.is_finite() && y.is_finite();
     match function {

@@ -1,4 +1,4 @@
-//! The largest errors, over random and hard arguments and over all of 16 bits.
+//! The largest errors, over random and hard arguments and over all arguments of 16 bits.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,10 +8,10 @@ use crate::exhaustive;
 use crate::function::{BF16, F16, F32, F64, Format, Function};
 use crate::reference::{exact, exponent_of};
 
-/// What a narrow result may be off, in units in the last place.
+/// The largest error allowed for a narrow result, in units in the last place.
 const NARROW: f64 = 0.501;
 
-/// What an f64 result may be off. The claim is "below 1"; this is what the algorithms keep.
+/// The largest error allowed for an f64 result. The documented bound is 1; this is what the algorithms achieve.
 const WIDE: f64 = 0.51;
 
 /// The worst result so far.
@@ -25,12 +25,12 @@ struct Worst {
 
 impl Worst {
     fn or(self, other: Worst) -> Worst {
-        // So that a NaN is kept.
+        // Written so that NaN is kept.
         if other.error <= self.error { self } else { other }
     }
 }
 
-/// The result of a function in a format, and how far it is off.
+/// Computes a function in a format, and the error of the result.
 fn measure(function: Function, format: Format, x: f64, y: f64) -> Worst {
     let result =
         if format == F64 { function.wide(x, y) } else { format.round(function.narrow(x, y)) };
@@ -39,7 +39,7 @@ fn measure(function: Function, format: Format, x: f64, y: f64) -> Worst {
     Worst { error: format.error(result, exact(function, x, y), unit), x, y, result }
 }
 
-/// Calls `task` with 0, 1, … below `count` on all cores; gives the worst that it finds.
+/// Calls `task` with 0, 1, … below `count` on all cores and returns the worst result.
 fn on_all_cores(count: usize, task: impl Fn(usize) -> Worst + Sync) -> Worst {
     let (next, worst) = (AtomicUsize::new(0), Mutex::new(Worst::default()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -63,7 +63,7 @@ fn on_all_cores(count: usize, task: impl Fn(usize) -> Worst + Sync) -> Worst {
 
 type Generator = fn(&mut Random, Function, Format) -> (f64, f64);
 
-/// The worst of `count` arguments.
+/// Returns the worst result for `count` arguments.
 fn worst_of(function: Function, format: Format, count: usize, generator: Generator) -> Worst {
     const BLOCK: usize = 10_000;
     on_all_cores(count.div_ceil(BLOCK), |block| {
@@ -107,7 +107,7 @@ fn random_and_hard_results_of_f64_are_nearly_rounded() {
     }
 }
 
-/// Arguments whose result is within 2^-11 ulp of halfway between two numbers: there an error shows.
+/// Checks arguments whose result is within 2^-11 ulp of halfway between two numbers, where errors show.
 #[test]
 fn results_of_f32_near_ties_are_nearly_rounded() {
     let per_block = 500;
@@ -120,7 +120,7 @@ fn results_of_f32_near_ties_are_nearly_rounded() {
             while found < if exhaustive() { per_block } else { 20 } {
                 let (x, y) = random(&mut source, function, F32);
                 let value = function.narrow(x, y).abs();
-                // The bits that an f32 does not have, for results that are not subnormal.
+                // The bits beyond those of an f32, for results that are not subnormal.
                 let below = (value.to_bits() & ((1 << 29) - 1)) as i64;
                 if value > 1e-37
                     && (below - (1 << 28)).abs() < 1 << 18
@@ -141,7 +141,7 @@ fn exp_and_log_of_every_16_bit_argument_are_nearly_rounded() {
     for arguments in [F16, BF16] {
         let magnitudes = arguments.magnitudes();
         for function in [Function::Exp, Function::Log] {
-            // The losses round to f32, and so are checked in it too.
+            // Losses round to f32, so check that format too.
             for format in [arguments, F32] {
                 let worst = on_all_cores(magnitudes.len(), |index| {
                     let x = magnitudes[index];
@@ -159,7 +159,7 @@ fn exp_and_log_of_every_16_bit_argument_are_nearly_rounded() {
     }
 }
 
-/// Bits of f16 as a number.
+/// Decodes the bits of an f16.
 fn f16(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
@@ -185,7 +185,7 @@ fn rounding_and_measuring_are_right_where_they_can_be_seen() {
         assert_eq!(number, f16(bits as u16));
         assert_eq!(F16.round(number), number);
     }
-    // One unit too far is an error of one unit, for subnormal numbers and in the last binade too.
+    // A result that is one unit off has an error of one unit, also for subnormal numbers and in the last binade.
     let two = exact(Function::Exp, 0.5, 0.0);
     let near = F32.round(two.value.hi * 2f64.powi(two.exponent));
     let error = F32.error(near + 2f64.powi(-23), two, None);

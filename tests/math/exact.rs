@@ -1,4 +1,4 @@
-//! What has an exact result: fmod, and powers of integers.
+//! Functions with exact results: fmod, and powers of integers.
 
 use crate::arguments::Random;
 use crate::exhaustive;
@@ -6,7 +6,7 @@ use crate::math::{
     Power, fmod_f32, fmod_f64, fmod_step_f32, fmod_step_f64, is_far_f32, is_far_f64,
 };
 
-/// Pairs of any bits, and pairs with small quotients, which the former hardly ever have.
+/// Returns pairs of any bits, and pairs with small quotients, which the former hardly ever have.
 fn pairs(seed: u64) -> impl Iterator<Item = (f64, f64)> {
     let mut random = Random::new(seed);
     let count = if exhaustive() { 20_000_000 } else { 200_000 };
@@ -19,7 +19,7 @@ fn pairs(seed: u64) -> impl Iterator<Item = (f64, f64)> {
                 (y * random.between(-100.0, 100.0).trunc(), y) // an exact multiple, or nearly
             }
             2 => (any * random.between(1.0, 1e6), any),
-            // At the upper end of the range, with a divisor near by or anywhere.
+            // At the upper end of the range, with a divisor of similar or any size.
             3 => {
                 let x = f64::MAX * random.between(0.5, 1.0);
                 (x, x / random.between(0.5, 20.0))
@@ -33,7 +33,7 @@ fn pairs(seed: u64) -> impl Iterator<Item = (f64, f64)> {
     })
 }
 
-/// NaN is like NaN.
+/// Compares the bits; all NaNs count as equal.
 fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
@@ -80,7 +80,7 @@ fn fmod_is_that_of_the_language() {
     assert!(near.iter().all(|&count| count > 10_000), "{near:?}");
 }
 
-/// As many multiplications as the exponent says, for as many as one can wait for.
+/// Computes a power by repeated multiplication, for exponents small enough.
 fn by_hand(base: i128, exponent: i128, bits: u32) -> i128 {
     if exponent < 0 {
         return match base {
@@ -128,7 +128,7 @@ fn powers_of_integers_wrap() {
     check_powers!(u32, [0, 1, 2, 3, 10, 65_535, u32::MAX], 0..100u32);
     check_powers!(i64, [i64::MIN, -3, -1, 0, 1, 2, 7, i64::MAX], -3..100i64);
     check_powers!(u64, [0, 1, 2, 3, 10, u64::MAX], 0..100u64);
-    // An exponent that uses its highest bit: odd numbers to the power of 2^63 are 1, and 2 is long gone.
+    // An exponent that uses its highest bit: odd numbers to the power of 2^63 are 1, and powers of 2 are 0.
     assert_eq!(3u64.power(1 << 63), 1);
     assert_eq!(3u64.power((1 << 63) + 1), 3);
     assert_eq!(2u64.power(1 << 63), 0);

@@ -3,7 +3,7 @@
 use crate::math;
 use crate::reference::{Exact, exponent_of, power_of_two};
 
-/// What is measured.
+/// A function that is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Function {
     Exp,
@@ -21,7 +21,7 @@ impl Function {
         Function::ALL.into_iter().find(|function| format!("{function:?}").to_lowercase() == name)
     }
 
-    /// The crate's own for narrow formats, before it is rounded.
+    /// Returns the result of the crate's function for narrow formats, before it is rounded.
     pub fn narrow(self, x: f64, y: f64) -> f64 {
         match self {
             Function::Exp => math::narrow::exp(x),
@@ -32,7 +32,7 @@ impl Function {
         }
     }
 
-    /// The crate's own for f64.
+    /// Returns the result of the crate's function for f64.
     pub fn wide(self, x: f64, y: f64) -> f64 {
         match self {
             Function::Exp => math::exp_f64(x),
@@ -48,9 +48,9 @@ impl Function {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Format {
     pub name: &'static str,
-    /// Of the significand, the leading one included.
+    /// Bits of the significand, including the leading one.
     pub bits: i32,
-    /// Of the smallest and of the largest normal numbers.
+    /// The exponents of the smallest and of the largest normal numbers.
     pub smallest: i32,
     pub largest: i32,
 }
@@ -61,12 +61,12 @@ pub const F32: Format = Format { name: "f32", bits: 24, smallest: -126, largest:
 pub const F64: Format = Format { name: "f64", bits: 53, smallest: -1022, largest: 1023 };
 
 impl Format {
-    /// The exponent of the last place of a number.
+    /// Returns the exponent of the last place of a number.
     fn last_place(&self, exponent: i32) -> i32 {
         exponent.max(self.smallest) - self.bits + 1
     }
 
-    /// The nearest number of the format, the even one of two.
+    /// Rounds to the nearest number of the format, ties to even.
     pub fn round(&self, x: f64) -> f64 {
         if self.bits == 53 || x == 0.0 || !x.is_finite() {
             return x;
@@ -83,14 +83,14 @@ impl Format {
         }
     }
 
-    /// All finite numbers of a format of 16 bits that are not negative.
+    /// Returns all non-negative finite numbers of a format of 16 bits.
     pub fn magnitudes(&self) -> Vec<f64> {
         let step = 2f64.powi(self.smallest - self.bits + 1);
         let limit = 2f64.powi(self.largest + 1);
         let mut all = vec![0.0];
         let mut last = 0.0;
         loop {
-            // The next one up is one place on.
+            // The next number is one unit in the last place larger.
             let place =
                 if last == 0.0 { step } else { 2f64.powi(self.last_place(exponent_of(last))) };
             last += place;
@@ -101,24 +101,24 @@ impl Format {
         }
     }
 
-    /// How far a result is from the exact one, in units of the last place of `unit`, or of the exact one.
+    /// Returns the error of a result, in units in the last place of `unit`, or of the exact result if there is none.
     pub fn error(&self, result: f64, exact: Exact, unit: Option<f64>) -> f64 {
         let (distance, rest) = self.distance(result, exact, unit);
         (distance - rest).abs()
     }
 
-    /// By how much the error exceeds half a unit, with all the bits that the exact result has.
+    /// Returns by how much the error exceeds half a unit, at the full precision of the exact result.
     pub fn beyond_half(&self, result: f64, exact: Exact, unit: Option<f64>) -> f64 {
         let (distance, rest) = self.distance(result, exact, unit);
         (distance.abs() - 0.5) - rest * distance.signum()
     }
 
-    /// A result minus the exact one, in units of the last place: a number from which another, small one is still to
-    /// be subtracted.
+    /// Returns a result minus the exact one, in units in the last place, as two numbers: a difference, and a small rest
+    /// that is still to be subtracted from it.
     fn distance(&self, result: f64, exact: Exact, unit: Option<f64>) -> (f64, f64) {
         let Exact { value, exponent } = exact;
         let mut top = exponent_of(value.hi) + exponent;
-        // Just below a power of two, the double-double itself starts there.
+        // Just below a power of two, `hi` is that power itself.
         if value.hi.abs() == power_of_two(1.0, top - exponent) && value.lo * value.hi.signum() < 0.0
         {
             top -= 1;
@@ -129,12 +129,12 @@ impl Format {
         let overflows = result.is_infinite();
         let result = if overflows { 1f64.copysign(result) } else { result };
         let result_exponent = if overflows { self.largest + 1 } else { 0 };
-        // In units of the last place; what is too far apart for them is infinite anyway.
+        // Scale to units in the last place; numbers too far apart for that overflow to infinity, as they should.
         let place = self.last_place(top.min(self.largest));
         let scaled = power_of_two(result, result_exponent - place);
         let (hi, lo) =
             (power_of_two(value.hi, exponent - place), power_of_two(value.lo, exponent - place));
-        // Every larger number is infinite too.
+        // Every larger number overflows to infinity too.
         if overflows && hi.abs() > scaled.abs() && hi * scaled > 0.0 {
             (0.0, 0.0)
         } else {

@@ -1,7 +1,7 @@
-//! Exact results by mpmath: the reference has nearly all bits of them, the crate's own functions round them.
+//! Exact results by mpmath: the reference agrees with them in nearly all bits, and the crate's own functions round
+//! them.
 //!
-//! `tests/goldens/math.txt` is written by `goldens.py`. Another file, of more lines, may be named by
-//! `BITLANE_MATH_GOLDENS`.
+//! `tests/goldens/math.txt` is written by `goldens.py`. `BITLANE_MATH_GOLDENS` may name another file, with more lines.
 
 use crate::function::{F32, F64, Function};
 use crate::reference::{Double, Exact, exact, power_of_two};
@@ -25,7 +25,7 @@ fn the_reference_and_the_functions_agree_with_mpmath() {
         let shift = ours.exponent - golden.exponent;
         let hi = power_of_two(ours.value.hi, shift) - value.hi;
         let lo = power_of_two(ours.value.lo, shift) - value.lo;
-        // A sum of logarithms that cancel has no more bits than its terms.
+        // When `logaddexp` cancels, it is no more precise than its operands.
         let scale = if function == Function::Logaddexp {
             power_of_two(x.abs().max(y.abs()), -golden.exponent).max(value.hi.abs())
         } else {

@@ -1,9 +1,9 @@
-//! The crate's own exp, log, pow, atan2, logaddexp, fmod and powers of integers: how far from the exact result.
+//! The errors of the crate's own exp, log, pow, atan2, logaddexp, fmod and powers of integers.
 //!
-//! In `cargo test` a few thousand arguments of each kind; with `BITLANE_EXHAUSTIVE` set, as `cargo xtask
-//! exhaustive` does, 10^8 for f32, 10^7 for f64 and 10^5 hard ones. `tests/exhaustive16` has the pairs of 16 bits.
+//! `cargo test` tries a few thousand arguments of each kind; with `BITLANE_EXHAUSTIVE` set, as by `cargo xtask
+//! exhaustive`, 10^8 for f32, 10^7 for f64 and 10^5 hard ones. `tests/exhaustive16` covers the pairs of 16 bits.
 
-// The module is private, and needs nothing of the crate: it is compiled into the test.
+// The module is private and independent of the rest of the crate, so it is compiled into the test.
 #[path = "../../src/math/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod math;
@@ -16,7 +16,7 @@ mod goldens;
 mod reference;
 mod special;
 
-/// Whether everything is to be tried.
+/// Returns whether the exhaustive mode is requested.
 fn exhaustive() -> bool {
     std::env::var_os("BITLANE_EXHAUSTIVE").is_some_and(|value| value != "0")
 }

@@ -1,6 +1,6 @@
-//! The functions in double-double arithmetic, about 100 bits: what the crate's own are measured against.
+//! Reference functions in double-double arithmetic, with about 100 bits.
 //!
-//! They have nothing in common with the algorithms under test. `goldens` compares them with mpmath.
+//! They share no algorithms with the functions under test. `goldens` compares them with mpmath.
 
 use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, PI};
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use crate::function::Function;
 
-/// The sum of two doubles, the second below half an ulp of the first.
+/// The unevaluated sum of two doubles, the second at most half an ulp of the first.
 #[derive(Clone, Copy, Debug)]
 pub struct Double {
     pub hi: f64,
@@ -19,7 +19,7 @@ const LN2: Double = Double { hi: LN_2, lo: f64::from_bits(0x3c7a_bc9e_3b39_803f)
 const WHOLE: Double = Double { hi: PI, lo: f64::from_bits(0x3ca1_a626_3314_5c07) };
 const HALF: Double = Double { hi: FRAC_PI_2, lo: f64::from_bits(0x3c91_a626_3314_5c07) };
 
-/// A result as `value` * 2^`exponent`, so that none is out of range.
+/// A result as `value` * 2^`exponent`, so that none overflows or underflows.
 #[derive(Clone, Copy, Debug)]
 pub struct Exact {
     pub value: Double,
@@ -38,14 +38,14 @@ impl From<Double> for Exact {
     }
 }
 
-/// The exact sum of any two numbers.
+/// Returns the exact sum of any two numbers.
 fn two_sum(x: f64, y: f64) -> Double {
     let hi = x + y;
     let seen = hi - x;
     Double { hi, lo: (x - (hi - seen)) + (y - seen) }
 }
 
-/// The exact sum if |x| >= |y|.
+/// Returns the exact sum, for |x| >= |y|.
 fn quick_sum(x: f64, y: f64) -> Double {
     let hi = x + y;
     Double { hi, lo: y - (hi - x) }
@@ -95,13 +95,13 @@ impl Div for Double {
 }
 
 impl Double {
-    /// Times 2^exponent; nothing may underflow.
+    /// Multiplies by 2^exponent; nothing may underflow.
     fn scaled(self, exponent: i32) -> Double {
         Double { hi: power_of_two(self.hi, exponent), lo: power_of_two(self.lo, exponent) }
     }
 }
 
-/// `x` * 2^exponent, exact where the result is normal.
+/// Returns `x` * 2^exponent, which is exact if the result is normal.
 pub fn power_of_two(x: f64, exponent: i32) -> f64 {
     let mut x = x;
     let mut left = exponent;
@@ -113,7 +113,7 @@ pub fn power_of_two(x: f64, exponent: i32) -> f64 {
     x
 }
 
-/// The exponent of a number other than 0: 2^exponent <= |x| < 2^(exponent + 1).
+/// Returns the exponent of a nonzero number: 2^exponent <= |x| < 2^(exponent + 1).
 pub fn exponent_of(x: f64) -> i32 {
     let field = |x: f64| (x.to_bits() >> 52 & 0x7ff) as i32 - 1023;
     if x.abs() < f64::MIN_POSITIVE { field(x * 2f64.powi(64)) - 64 } else { field(x) }
@@ -159,7 +159,7 @@ fn log(x: Double) -> Double {
         significand = significand.scaled(-1);
         exponent += 1;
     }
-    // One step of Newton's method, which doubles the bits.
+    // One step of Newton's method doubles the number of correct bits.
     let near = significand.hi.ln();
     let ratio = exp_minus_one((-near).into());
     let error = (significand - 1.0.into()) + significand * ratio;
@@ -178,7 +178,7 @@ fn sin_cos(x: f64) -> (Double, Double) {
         sin = reciprocals[2 * k - 1] + square * sin;
         versine = reciprocals[2 * k] + square * versine;
     }
-    // 1 - cos has more bits than cos.
+    // 1 - cos is more precise than cos.
     let (mut sin, mut versine) = (x * sin, -(square * versine));
     for _ in 0..HALVINGS {
         let cos = Double::from(1.0) - versine;
@@ -187,7 +187,7 @@ fn sin_cos(x: f64) -> (Double, Double) {
     (sin, Double::from(1.0) - versine)
 }
 
-/// The angle whose tangent is short / long, both positive and short <= long, as an [`Exact`].
+/// Returns the angle whose tangent is short / long, for positive numbers with short <= long.
 fn angle(short: f64, long: f64) -> Exact {
     let (a, b) = (exponent_of(short), exponent_of(long));
     let (short, long) = (power_of_two(short, -a), power_of_two(long, -b));
@@ -226,7 +226,7 @@ fn logaddexp(x: f64, y: f64) -> Double {
     let (large, small) = if x > y { (x, y) } else { (y, x) };
     let difference = two_sum(small, -large);
     if difference.hi < -700.0 {
-        return large.into(); // what is missing is below the last bit of everything
+        return large.into(); // the rest is below the last bit of the result
     }
     let ratio = exp(difference);
     let ratio = ratio.value.scaled(ratio.exponent);
@@ -235,7 +235,7 @@ fn logaddexp(x: f64, y: f64) -> Double {
     log + large.into()
 }
 
-/// The exact value for ordinary arguments: finite, not 0, positive where the function needs it.
+/// Returns the exact value for ordinary arguments: finite, nonzero, and positive where the function requires it.
 pub fn exact(function: Function, x: f64, y: f64) -> Exact {
     match function {
         Function::Exp => exp(x.into()),

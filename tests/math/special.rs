@@ -1,4 +1,4 @@
-//! The special cases of IEEE 754 and of Annex F of the C standard, for the narrow functions and for f64 alike.
+//! The special cases of IEEE 754 and of Annex F of the C standard, for both the narrow functions and those of f64.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
@@ -6,10 +6,10 @@ use crate::function::{F32, Function};
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
-/// Numbers that f16, bf16 and f32 have too.
+/// A small number that f16, bf16 and f32 represent exactly.
 const SMALL: f64 = 1.0 / 16_384.0;
 
-/// Both forms of a function give the result, sign of zero included; the narrow one once it is rounded to f32.
+/// Checks the result of both forms of a function, including the sign of zero; the narrow form after rounding to f32.
 fn expect(function: Function, x: f64, y: f64, expected: f64) {
     for (form, given, expected) in [
         ("narrow", F32.round(function.narrow(x, y)), F32.round(expected)),
@@ -64,7 +64,7 @@ fn pow() {
             pow(x, NAN, NAN);
         }
     }
-    // Of zero: a pole or a zero, signed for odd integers.
+    // Powers of zero: infinity or zero, signed for odd integers.
     for (y, odd) in [
         (1.0, true),
         (3.0, true),
@@ -94,7 +94,7 @@ fn pow() {
         pow(x, INF, INF);
         pow(x, -INF, 0.0);
     }
-    // Of negative numbers: integers alone, and their sign.
+    // Powers of negative numbers: defined for integers only, whose parity gives the sign.
     for y in [0.5, 1.5, -0.5, 2.5, SMALL, 8_388_607.5] {
         pow(-2.0, y, NAN);
         pow(-SMALL, y, NAN);
@@ -180,7 +180,7 @@ fn atan2() {
         expect(Function::Atan2, NAN, x, NAN);
         expect(Function::Atan2, x, NAN, NAN);
     }
-    // Quotients beyond the range of f64.
+    // Quotients outside the range of f64.
     assert_eq!(Function::Atan2.wide(5e-324, 1.0), 5e-324);
     assert_eq!(Function::Atan2.wide(5e-324, 1e308), 0.0);
     assert_eq!(Function::Atan2.wide(5e-324, -1e308), PI);

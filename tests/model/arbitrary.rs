@@ -1,4 +1,4 @@
-//! Strategies: shapes, views and operands for the property tests.
+//! Proptest strategies for shapes, views and operands.
 
 use bitlane::DType;
 use proptest::prelude::*;
@@ -6,8 +6,8 @@ use proptest::test_runner::{Config, RngSeed};
 
 use super::view::View;
 
-/// The same cases on every run and machine, unless `PROPTEST_RNG_SEED` says otherwise. With CUDA,
-/// where almost every case needs a kernel compiled, a quarter of them must do.
+/// Configures the same cases on every run and machine, unless `PROPTEST_RNG_SEED` is set. With CUDA, where almost every
+/// case needs a kernel compiled, only a quarter of them is run.
 pub fn config(cases: u32) -> Config {
     let cases = if cfg!(feature = "cuda") { cases / 4 } else { cases };
     let seed = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok());
@@ -20,7 +20,7 @@ pub fn config(cases: u32) -> Config {
     }
 }
 
-/// Shapes of every rank, of a few hundred elements at most.
+/// Generates shapes of every rank, of at most a few hundred elements.
 pub fn shapes() -> impl Strategy<Value = Vec<usize>> {
     let size = prop_oneof![1 => Just(0usize), 6 => Just(1), 12 => 2..=4usize, 2 => 5..=40usize];
     prop::collection::vec(size, 0..=8).prop_map(|mut shape| {
@@ -35,14 +35,14 @@ pub fn shapes() -> impl Strategy<Value = Vec<usize>> {
     })
 }
 
-/// How the elements of a view lie in the storage.
+/// How the elements of a view are arranged in the storage.
 #[derive(Clone, Debug)]
 pub enum Arrangement {
-    /// Side by side from an offset on.
+    /// Contiguous, from an offset on.
     Dense { offset: usize },
-    /// Apart from each other, in any order of the axes, in either direction, with gaps.
+    /// Without overlap, in any order of the axes, in either direction, with gaps.
     Apart { order: Vec<u8>, gaps: Vec<usize>, backwards: Vec<bool>, offset: usize },
-    /// Anyhow: strides of 0 and elements that share places included.
+    /// With any strides, including 0, so that elements may overlap.
     Anyhow { strides: Vec<isize>, offset: usize },
 }
 
@@ -68,7 +68,7 @@ pub fn arrangements() -> impl Strategy<Value = Arrangement> {
 }
 
 impl Arrangement {
-    /// The view of a shape that is arranged so, from the lowest place on that it needs.
+    /// Returns a view of this shape and arrangement, with an offset large enough that no element is before the storage.
     pub fn of(&self, shape: &[usize]) -> View {
         let (strides, offset) = match self {
             Arrangement::Dense { offset } => (View::row_major(shape).strides, *offset),
@@ -96,7 +96,7 @@ impl Arrangement {
     }
 }
 
-/// The shape of an operand that broadcasts to a shape: leading dimensions dropped, others of size 1.
+/// Returns the shape of an operand that broadcasts to a shape, with leading dimensions dropped and others of size 1.
 pub fn shrunk(shape: &[usize], dropped: usize, ones: u8) -> Vec<usize> {
     let rest = &shape[dropped.min(shape.len())..];
     let one = |axis: usize| ones >> axis & 1 == 1;

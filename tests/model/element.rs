@@ -1,13 +1,13 @@
-//! One element: its bits, the number they stand for, and conversion between dtypes.
+//! One element: its bits, the number that they represent, and conversion between dtypes.
 
 use bitlane::{DType, Device, Tensor};
 
 use super::functions::{is_near, units};
 
-/// The bits of an element of some dtype; of a complex one the real part is below the imaginary one.
+/// The bits of an element of any dtype; of a complex element, the real part is in the lower bits.
 pub type Bits = u128;
 
-/// A real number, exactly.
+/// An exact real number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     Nan {
@@ -24,7 +24,7 @@ pub enum Number {
     },
 }
 
-/// The bits of exponent and mantissa of a float, or of a part of a complex number.
+/// Returns the widths of exponent and mantissa of a float, or of a part of a complex number.
 pub fn float_format(dtype: DType) -> Option<(u32, u32)> {
     match dtype {
         DType::F16 => Some((5, 10)),
@@ -35,7 +35,7 @@ pub fn float_format(dtype: DType) -> Option<(u32, u32)> {
     }
 }
 
-/// The dtype of the parts of a complex dtype.
+/// Returns the dtype of the parts of a complex dtype.
 pub fn part_dtype(dtype: DType) -> DType {
     match dtype {
         DType::C64 => DType::F32,
@@ -44,7 +44,7 @@ pub fn part_dtype(dtype: DType) -> DType {
     }
 }
 
-/// The real and the imaginary part.
+/// Returns the real and the imaginary part.
 pub fn parts(dtype: DType, bits: Bits) -> (Bits, Bits) {
     let half = part_dtype(dtype).bits();
     (bits & ((1 << half) - 1), bits >> half)
@@ -54,19 +54,19 @@ pub fn from_parts(dtype: DType, real: Bits, imaginary: Bits) -> Bits {
     real | imaginary << part_dtype(dtype).bits()
 }
 
-/// The value of an integer's bits.
+/// Returns the value of an integer's bits.
 pub fn integer(dtype: DType, bits: Bits) -> i128 {
     let value = bits as i128;
     let is_negative = dtype.is_signed_int() && bits >> (dtype.bits() - 1) == 1;
     if is_negative { value - (1 << dtype.bits()) } else { value }
 }
 
-/// An integer's bits, cut to the width of the dtype.
+/// Returns an integer's bits, truncated to the width of the dtype.
 pub fn wrapped(dtype: DType, value: i128) -> Bits {
     value as u128 & ((1 << dtype.bits()) - 1)
 }
 
-/// The number that the bits of a real dtype stand for.
+/// Returns the number that the bits of a real dtype represent.
 pub fn decode(dtype: DType, bits: Bits) -> Number {
     let Some((exponent_bits, mantissa_bits)) = float_format(dtype) else {
         let value = if dtype == DType::Bool { bits as i128 } else { integer(dtype, bits) };
@@ -88,7 +88,7 @@ pub fn decode(dtype: DType, bits: Bits) -> Number {
     Number::Finite { negative, mantissa: fraction | implicit, exponent }
 }
 
-/// The bits of the float nearest to a number; a tie goes to the even one.
+/// Returns the bits of the float nearest to a number, ties to even.
 pub fn encode_float(dtype: DType, number: Number) -> Bits {
     let (exponent_bits, mantissa_bits) = float_format(dtype).unwrap();
     let sign = |negative: bool| Bits::from(negative) << (exponent_bits + mantissa_bits);
@@ -102,7 +102,7 @@ pub fn encode_float(dtype: DType, number: Number) -> Bits {
         return sign(negative);
     }
     let bias = (1 << (exponent_bits - 1)) - 1;
-    // The exponent of the last bit kept: that of the leading bit less the width, or the smallest.
+    // The exponent of the last bit kept: that of the leading bit minus the width, or the smallest.
     let leading = exponent + 127 - mantissa.leading_zeros() as i32;
     let smallest = 1 - bias;
     let last = leading.max(smallest) - mantissa_bits as i32;
@@ -117,7 +117,7 @@ pub fn encode_float(dtype: DType, number: Number) -> Bits {
         let half = 1u128.checked_shl(dropped - 1).unwrap_or(u128::MAX);
         kept + u128::from(rest > half || rest == half && kept & 1 == 1)
     };
-    // Written behind a biased exponent, a carry out of the mantissa raises the exponent by itself.
+    // A carry out of the mantissa increments the biased exponent stored above it.
     let biased = (leading.max(smallest) + bias) as u128;
     let bits = kept + ((biased - 1) << mantissa_bits);
     sign(negative) | if bits > infinity { infinity } else { bits }
@@ -168,23 +168,24 @@ pub fn cast(from: DType, to: DType, bits: Bits) -> Bits {
     wrapped(to, value)
 }
 
-/// How a NaN may differ from the expected one.
+/// How a result, in particular a NaN, may differ from the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nan {
-    /// Not at all: bits were moved.
+    /// Not at all: bits were copied.
     Exact,
-    /// In its payload: a conversion came first.
+    /// A NaN in its payload: it was converted before.
     SameSign,
-    /// In everything: arithmetic made it.
+    /// A NaN in sign and payload: it was computed.
     Any,
-    /// In everything, and a number may be a neighbour: a function made it whose last place is open.
+    /// A NaN in sign and payload, and a number in its last place: it is the result of a function whose last place is
+    /// open.
     Near,
-    /// As `Near`, in units of 1/2 where the result is smaller: logaddexp, whose operands are not
-    /// small where its result is.
+    /// Like `Near`, but in units in the last place of 1/2 if the result is smaller: for logaddexp, whose operands are
+    /// not small where its result is.
     NearSum,
 }
 
-/// Whether an element is the expected one, up to what the specification leaves open.
+/// Returns whether an element is the expected one, up to what the specification leaves open.
 pub fn same(dtype: DType, expected: Bits, given: Bits, nan: Nan) -> bool {
     if expected == given {
         return true;
@@ -205,7 +206,7 @@ pub fn same(dtype: DType, expected: Bits, given: Bits, nan: Nan) -> bool {
     }
 }
 
-/// Elements as the bytes of memory.
+/// Returns elements as bytes in memory.
 pub fn to_bytes(dtype: DType, elements: &[Bits]) -> Vec<u8> {
     let part = part_dtype(dtype).size();
     let mut bytes = Vec::with_capacity(elements.len() * dtype.size());
@@ -231,17 +232,17 @@ pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Vec<Bits> {
     bytes.chunks_exact(dtype.size()).map(element).collect()
 }
 
-/// A tensor of these elements.
+/// Creates a tensor of these elements.
 pub fn upload(dtype: DType, elements: &[Bits], shape: &[usize], device: &Device) -> Tensor {
     Tensor::from_bytes(dtype, &to_bytes(dtype, elements), shape, device).unwrap()
 }
 
-/// A tensor's elements in row-major order.
+/// Returns a tensor's elements in row-major order.
 pub fn download(tensor: &Tensor) -> Vec<Bits> {
     from_bytes(tensor.dtype(), &tensor.to_bytes().unwrap())
 }
 
-/// The values of a dtype at which something could go wrong.
+/// Returns the edge values of a dtype.
 pub fn edge_values(dtype: DType) -> Vec<Bits> {
     if dtype == DType::Bool {
         return vec![0, 1];
@@ -249,7 +250,7 @@ pub fn edge_values(dtype: DType) -> Vec<Bits> {
     if dtype.is_complex() {
         let part = part_dtype(dtype);
         let all = edge_values(part);
-        // Every value in either part, and the pairs of a few.
+        // Every edge value in either part, and all pairs of a few.
         let few: Vec<_> = all.iter().copied().step_by(3).collect();
         let one = encode_float(part, Number::Finite { negative: false, mantissa: 1, exponent: 0 });
         let axes = all.iter().flat_map(|&value| [(value, 0), (one, value)]);

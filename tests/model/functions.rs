@@ -1,28 +1,28 @@
-//! The functions whose last place is not written down: pow, atan2, logaddexp (docs/semantics.md, section 7).
+//! The functions whose last place is not specified: pow, atan2, logaddexp (docs/semantics.md, section 7).
 //!
-//! The standard library's `f64` functions stand for the exact ones. They are within one unit in the
-//! last place, so that a result is expected within two, and narrower dtypes within one: see
+//! The standard library's `f64` functions stand in for the exact ones. Their error is below one unit in the last place,
+//! so f64 results must be within two units, and those of narrower dtypes within one: see
 //! [`Nan::Near`](super::element::Nan).
 
 use bitlane::{BinaryOp, DType};
 
 use super::element::{Bits, Number, cast, decode, encode_float};
 
-/// The value of a float of any dtype, exactly.
+/// Returns the exact value of a float of any dtype.
 pub fn value(dtype: DType, bits: Bits) -> f64 {
     f64::from_bits(cast(dtype, DType::F64, bits) as u64)
 }
 
-/// The element nearest to an `f64`.
+/// Returns the element nearest to an `f64`.
 pub fn nearest(dtype: DType, value: f64) -> Bits {
     cast(DType::F64, dtype, value.to_bits().into())
 }
 
-/// What a function gives for two elements of a float dtype, up to the last place.
+/// Returns the result of a function for two elements of a float dtype, up to the last place.
 pub fn function(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
     let [a, b] = [x, y].map(|bits| value(dtype, bits));
     let result = match op {
-        // Said here, because C libraries make an exception of signalling NaNs.
+        // Explicit, because C libraries treat signalling NaNs differently.
         BinaryOp::Pow if b == 0.0 || a == 1.0 => 1.0,
         BinaryOp::Pow => a.powf(b),
         BinaryOp::Atan2 => a.atan2(b),
@@ -36,12 +36,12 @@ pub fn logaddexp(x: f64, y: f64) -> f64 {
         return f64::NAN;
     }
     let (low, high) = if x < y { (x, y) } else { (y, x) };
-    // Infinities need no sum, and their difference could be a NaN.
+    // With infinities the sum is not needed, and the difference could be NaN.
     if high.is_infinite() { high } else { high + (low - high).exp().ln_1p() }
 }
 
-/// Whether two floats are at most so many units in the last place of the larger one apart, or of
-/// `floor` if both are smaller. Both may be infinite, and the largest number is next to infinity.
+/// Returns whether two floats differ by at most `units` in the last place of the larger one, or of `floor` if both are
+/// smaller. Both may be infinite, and the largest number is adjacent to infinity.
 pub fn is_near(dtype: DType, expected: Bits, given: Bits, units: u64, floor: f64) -> bool {
     let nan = |bits| matches!(decode(dtype, bits), Number::Nan { .. });
     if nan(expected) || nan(given) {
@@ -49,7 +49,7 @@ pub fn is_near(dtype: DType, expected: Bits, given: Bits, units: u64, floor: f64
     }
     let sign = 1 << (dtype.bits() - 1);
     if (expected ^ given) & sign == 0 && expected.abs_diff(given) <= units.into() {
-        // A zero has to have the right sign, and only a number next to it is near it.
+        // A zero must have the right sign, and only the adjacent number is near it.
         return true;
     }
     let [expected, given] = [expected, given].map(|bits| value(dtype, bits));
@@ -57,7 +57,7 @@ pub fn is_near(dtype: DType, expected: Bits, given: Bits, units: u64, floor: f64
     floor > 0.0 && (expected - given).abs() <= units as f64 * unit
 }
 
-/// The number of units in the last place that a function may be off the model.
+/// Returns how many units in the last place a function may differ from the model.
 pub fn units(dtype: DType) -> u64 {
     if dtype == DType::F64 { 2 } else { 1 }
 }

@@ -1,4 +1,4 @@
-//! The losses of one pair of elements, step by step as docs/semantics.md, section 9 writes them.
+//! The losses for one pair of elements, step by step as in docs/semantics.md, section 9.
 
 use bitlane::DType;
 
@@ -14,8 +14,8 @@ pub enum Loss {
     PoissonNll { log_input: bool, full: bool, epsilon: f64 },
 }
 
-/// The loss of one pair in the dtype computed in, which is `f32` for the half floats, as an `f64`:
-/// what `Reduction::None` rounds to `dtype`, and what the other reductions add up.
+/// Returns the loss of one pair as an `f64`, computed in `dtype`, or in `f32` for the half floats: the value that
+/// `Reduction::None` rounds to `dtype` and that the other reductions add up.
 ///
 /// The last place of a `PoissonNll` is open, because that of exp and log is.
 pub fn loss(loss: Loss, dtype: DType, x: Bits, y: Bits) -> f64 {
@@ -42,7 +42,7 @@ macro_rules! losses {
                     if z.abs() < beta { 0.5 * z * z / beta } else { z.abs() - 0.5 * beta }
                 }
                 Loss::PoissonNll { log_input, full, epsilon } => {
-                    // Through `f64`, so that exp and log of an `f32` are the nearest ones.
+                    // Go through `f64`, so that exp and log of an `f32` are correctly rounded.
                     let exp = |x: $float| f64::from(x).exp() as $float;
                     let log = |x: $float| f64::from(x).ln() as $float;
                     let loss = match log_input {
@@ -64,8 +64,7 @@ macro_rules! losses {
 losses!(loss_f32 f32);
 losses!(loss_f64 f64);
 
-/// The sum of the losses, or their mean, before it is rounded to the dtype: up to the order of the
-/// additions.
+/// Returns the sum or the mean of the losses before it is rounded to the dtype, up to the order of the additions.
 pub fn reduced(losses: &[f64], is_mean: bool) -> f64 {
     let sum: f64 = losses.iter().sum::<f64>() + 0.0;
     if is_mean { sum / losses.len() as f64 } else { sum }

@@ -1,8 +1,8 @@
-//! docs/semantics.md once more, for one element at a time and as plainly as it can be said: what
-//! the tests compare the crate with. Nothing here calls the crate, but for its names of dtypes and
-//! operations, and its answer to which dtype a pair of operands has in common.
+//! A reference model: docs/semantics.md implemented for one element at a time, as plainly as possible. The tests
+//! compare the crate with it. It uses nothing of the crate except the names of dtypes and operations, and the common
+//! dtype of a pair of operands.
 
-#![allow(dead_code, reason = "each test file takes what it needs")]
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod arbitrary;
 pub mod element;

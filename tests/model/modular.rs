@@ -1,4 +1,5 @@
-//! Division with a remainder, whole powers and neighbours: exact in every dtype (docs/semantics.md, section 7).
+//! Division with remainder, integer powers and `nextafter`, which are exact in every dtype (docs/semantics.md, section
+//! 7).
 
 use std::cmp::Ordering;
 
@@ -7,7 +8,7 @@ use bitlane::{BinaryOp, DType};
 use super::element::{Bits, Nan, Number, cast, decode, encode_float, integer, same, wrapped};
 use super::ops::compare;
 
-/// `floor_divide` or `remainder` of two elements.
+/// Returns `floor_divide` or `remainder` of two elements.
 pub fn divided(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
     let wants_quotient = op == BinaryOp::FloorDivide;
     if dtype.is_int() {
@@ -16,7 +17,7 @@ pub fn divided(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
             return 0;
         }
         let quotient = x.div_euclid(y);
-        // Euclid's remainder is never negative; the divisor's sign is wanted.
+        // The Euclidean remainder is never negative; the remainder here has the divisor's sign.
         let floor = if y < 0 && x.rem_euclid(y) != 0 { quotient - 1 } else { quotient };
         return wrapped(dtype, if wants_quotient { floor } else { x - floor * y });
     }
@@ -52,7 +53,7 @@ macro_rules! divide_floats {
             if quotient == 0.0 {
                 return (0.0 as $float).copysign(x / y);
             }
-            // The quotient is a whole number up to its rounding, so the nearest one is meant.
+            // The quotient is a whole number up to rounding, so take the nearest one.
             let floor = quotient.floor();
             if quotient - floor > 0.5 { floor + 1.0 } else { floor }
         }
@@ -75,7 +76,7 @@ macro_rules! divide_floats {
 divide_floats!(f32 floor_divide_f32 remainder_f32);
 divide_floats!(f64 floor_divide_f64 remainder_f64);
 
-/// `pow` of integers, which wraps.
+/// Returns `pow` of integers, which wraps.
 pub fn whole_power(dtype: DType, x: Bits, y: Bits) -> Bits {
     let (base, exponent) = (integer(dtype, x), integer(dtype, y));
     if exponent < 0 {
@@ -98,7 +99,7 @@ pub fn whole_power(dtype: DType, x: Bits, y: Bits) -> Bits {
     wrapped(dtype, result)
 }
 
-/// The neighbour of x in the direction of y.
+/// Returns the number adjacent to x in the direction of y.
 pub fn nextafter(dtype: DType, x: Bits, y: Bits) -> Bits {
     let sign = 1 << (dtype.bits() - 1);
     match compare(dtype, x, y) {

@@ -1,4 +1,4 @@
-//! What each operation does to two elements of the dtype in which it computes (docs/semantics.md, sections 3, 4 and 7).
+//! Each operation on two elements of the dtype in which it computes (docs/semantics.md, sections 3, 4 and 7).
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use super::element::{
 use super::functions::function;
 use super::modular::{divided, nextafter, whole_power};
 
-/// The dtype of the result of an operation that computes in `dtype`.
+/// Returns the dtype of the result of an operation that computes in `dtype`.
 pub fn result_dtype(op: BinaryOp, dtype: DType) -> DType {
     use BinaryOp::*;
     match op {
@@ -21,7 +21,7 @@ pub fn result_dtype(op: BinaryOp, dtype: DType) -> DType {
     }
 }
 
-/// Whether the operation is defined in a dtype: the last column of the table of docs/semantics.md, section 7.
+/// Returns whether the operation is defined for a dtype: the last column of the table in docs/semantics.md, section 7.
 pub fn is_defined(op: BinaryOp, dtype: DType) -> bool {
     use BinaryOp::*;
     match op {
@@ -37,13 +37,13 @@ pub fn is_defined(op: BinaryOp, dtype: DType) -> bool {
     }
 }
 
-/// How freely a NaN result may be chosen when no operand was converted.
+/// Returns how a NaN result may differ between backends when no operand was converted.
 pub fn nan_freedom(op: BinaryOp) -> Nan {
     if op == BinaryOp::Copysign { Nan::Exact } else { Nan::Any }
 }
 
-/// How far a result may be from the model's when no operand was converted. Two backends are never
-/// that far from each other: between them [`nan_freedom`] holds.
+/// Returns how a result may differ from the model's when no operand was converted. Between two backends the stricter
+/// [`nan_freedom`] applies.
 pub fn freedom(op: BinaryOp) -> Nan {
     match op {
         BinaryOp::Pow | BinaryOp::Atan2 => Nan::Near,
@@ -52,7 +52,7 @@ pub fn freedom(op: BinaryOp) -> Nan {
     }
 }
 
-/// The result of two elements of `dtype`.
+/// Returns the result for two elements of `dtype`.
 pub fn apply(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
     use BinaryOp::*;
     let truth = |bits| cast(dtype, DType::Bool, bits) == 1;
@@ -82,7 +82,7 @@ pub fn apply(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
     }
 }
 
-/// docs/semantics.md, section 3, for an amount of any size.
+/// Shifts by an amount of any size (docs/semantics.md, section 3).
 pub fn shift(op: BinaryOp, dtype: DType, x: Bits, amount: i128) -> Bits {
     let bits = i128::from(dtype.bits());
     let value = integer(dtype, x);
@@ -97,7 +97,7 @@ pub fn shift(op: BinaryOp, dtype: DType, x: Bits, amount: i128) -> Bits {
     }
 }
 
-/// docs/semantics.md, section 4.
+/// Returns `copysign` of two elements (docs/semantics.md, section 4).
 fn copysign(dtype: DType, x: Bits, y: Bits) -> Bits {
     if dtype.is_float() {
         let sign = 1 << (dtype.bits() - 1);
@@ -131,7 +131,7 @@ fn arithmetic(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
     float_arithmetic(op, dtype, x, y)
 }
 
-/// Half floats are computed in `f32` and rounded; the others in themselves.
+/// Half floats are computed in `f32` and rounded; the other floats in their own dtype.
 fn float_arithmetic(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
     match dtype {
         DType::F64 => {
@@ -176,7 +176,7 @@ fn complex_arithmetic(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
         BinaryOp::Multiply => {
             (subtract(multiply(a, c), multiply(b, d)), add(multiply(a, d), multiply(b, c)))
         }
-        // Smith's algorithm, as NumPy has it.
+        // Smith's algorithm, as in NumPy.
         _ if magnitude(c) == 0 && magnitude(d) == 0 => (divide(a, 0), divide(b, 0)),
         _ if compare(part, magnitude(c), magnitude(d)).is_some_and(Ordering::is_ge) => {
             let ratio = divide(d, c);
@@ -207,7 +207,7 @@ fn equal(dtype: DType, x: Bits, y: Bits) -> bool {
     compare(part, a, c) == Some(Ordering::Equal) && compare(part, b, d) == Some(Ordering::Equal)
 }
 
-/// The order of two elements of a real dtype; none with a NaN. The zeros are equal.
+/// Returns the order of two elements of a real dtype; `None` if either is NaN. Both zeros are equal.
 pub fn compare(dtype: DType, x: Bits, y: Bits) -> Option<Ordering> {
     if float_format(dtype).is_none() {
         return Some(if dtype == DType::Bool {
@@ -216,7 +216,7 @@ pub fn compare(dtype: DType, x: Bits, y: Bits) -> Option<Ordering> {
             integer(dtype, x).cmp(&integer(dtype, y))
         });
     }
-    // The bits of a float behind its sign are in the order of the magnitudes.
+    // Without the sign, the bits of floats are ordered like their magnitudes.
     let key = |bits: Bits| match decode(dtype, bits) {
         Number::Nan { .. } => None,
         _ => {
@@ -227,7 +227,7 @@ pub fn compare(dtype: DType, x: Bits, y: Bits) -> Option<Ordering> {
     Some(key(x)?.cmp(&key(y)?))
 }
 
-/// The sign bit of a float; of an integer whether it is below 0.
+/// Returns the sign bit of a float, or whether an integer is negative.
 pub fn is_negative(dtype: DType, bits: Bits) -> bool {
     (dtype.is_float() || dtype.is_signed_int()) && bits >> (dtype.bits() - 1) == 1
 }
@@ -240,7 +240,7 @@ fn extreme(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
         (_, true) => return if propagates { y } else { x },
         _ => {}
     }
-    // −0 is below +0: among equals the sign decides.
+    // −0 is less than +0: between equal numbers the sign decides.
     let order =
         compare(dtype, x, y).unwrap().then(is_negative(dtype, y).cmp(&is_negative(dtype, x)));
     let wants_larger = matches!(op, BinaryOp::Maximum | BinaryOp::Fmax);

@@ -1,15 +1,14 @@
-//! Random choices and elements, from a seed or from a string of bytes that a fuzzer varies.
+//! Random choices and elements, from a seed or from bytes that a fuzzer provides.
 
 use bitlane::DType;
 
 use super::element::{Bits, edge_values};
 
-/// Where choices come from. A generator of cases cannot tell which it is.
+/// The source of choices. A generator of cases does not know which one it is.
 pub enum Random {
     /// A small generator (SplitMix64), the same on every machine.
     Seed(u64),
-    /// Bytes, as few as a choice needs, and zeros when they are used up: a generator must come to an
-    /// end on zeros.
+    /// Bytes, as few as each choice needs, then zeros: a generator must terminate on zeros.
     Bytes { bytes: Vec<u8>, used: usize },
 }
 
@@ -26,7 +25,7 @@ impl Random {
         self.word(8)
     }
 
-    /// A number of so many bytes, 8 at most; a seed always gives all 8.
+    /// Returns a number of `size` bytes, at most 8; a seed always gives all 8.
     fn word(&mut self, size: usize) -> u64 {
         match self {
             Random::Seed(state) => {
@@ -44,7 +43,7 @@ impl Random {
         }
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         let size = match end {
             0..=0x100 => 1,
@@ -54,12 +53,12 @@ impl Random {
         (self.word(size) % end as u64) as usize
     }
 
-    /// One of several.
+    /// Returns one of several values.
     pub fn choice<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 
-    /// Elements: half of them edge values, half of them any bits.
+    /// Returns elements, half of them edge values, half of them any bits.
     pub fn elements(&mut self, dtype: DType, len: usize) -> Vec<Bits> {
         let edges = edge_values(dtype);
         (0..len)

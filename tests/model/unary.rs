@@ -1,25 +1,25 @@
-//! The operations on one element, and the choice between two (docs/semantics.md, section 7).
+//! The unary operations, and `select` (docs/semantics.md, section 7).
 
 use bitlane::DType;
 
 use super::element::{Bits, cast, from_parts, integer, part_dtype, parts, wrapped};
 
-/// The dtypes of `abs`: no bool, no complex.
+/// `abs` is defined for all dtypes but bool and the complex ones.
 pub fn abs_is_defined(dtype: DType) -> bool {
     dtype.is_int() || dtype.is_float()
 }
 
-/// The dtypes of `negative`: all but bool.
+/// `negative` is defined for all dtypes but bool.
 pub fn negative_is_defined(dtype: DType) -> bool {
     dtype != DType::Bool
 }
 
-/// The dtypes of `bitwise_not`.
+/// `bitwise_not` is defined for integers and bool.
 pub fn bitwise_not_is_defined(dtype: DType) -> bool {
     dtype.is_int() || dtype == DType::Bool
 }
 
-/// The magnitude: an integer wraps, a float loses its sign bit.
+/// Returns the magnitude: an integer wraps, the sign bit of a float is cleared.
 pub fn abs(dtype: DType, x: Bits) -> Bits {
     if dtype.is_float() {
         return x & !(1 << (dtype.bits() - 1));
@@ -27,7 +27,8 @@ pub fn abs(dtype: DType, x: Bits) -> Bits {
     wrapped(dtype, integer(dtype, x).abs())
 }
 
-/// The opposite: an integer wraps, a float flips its sign bit, a complex number those of both parts.
+/// Returns the negation: an integer wraps, the sign bit of a float is flipped, and those of both parts of a complex
+/// number.
 pub fn negative(dtype: DType, x: Bits) -> Bits {
     if dtype.is_complex() {
         let part = part_dtype(dtype);
@@ -37,17 +38,17 @@ pub fn negative(dtype: DType, x: Bits) -> Bits {
     if dtype.is_float() { x ^ 1 << (dtype.bits() - 1) } else { wrapped(dtype, -integer(dtype, x)) }
 }
 
-/// Every bit flipped; of a bool its only one.
+/// Flips every bit; a bool has only one.
 pub fn bitwise_not(dtype: DType, x: Bits) -> Bits {
     if dtype == DType::Bool { x ^ 1 } else { wrapped(dtype, !integer(dtype, x)) }
 }
 
-/// Whether an element is zero; a NaN is not.
+/// Returns whether an element is zero; a NaN is not.
 pub fn logical_not(dtype: DType, x: Bits) -> Bits {
     cast(dtype, DType::Bool, x) ^ 1
 }
 
-/// x where the condition is true, else y.
+/// Returns x if the condition is true, else y.
 pub fn select(condition: Bits, x: Bits, y: Bits) -> Bits {
     if condition == 1 { x } else { y }
 }

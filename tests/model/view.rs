@@ -1,4 +1,4 @@
-//! Views by their definition: where element (i, j, …) lies in the storage, one at a time.
+//! Views by their definition: the position of element (i, j, …) in the storage, one element at a time.
 
 use bitlane::Tensor;
 
@@ -20,7 +20,7 @@ impl View {
         View { shape: shape.to_vec(), strides, offset: 0 }
     }
 
-    /// The place of every element, in row-major order of the indices.
+    /// Returns the position of every element, in row-major order of the indices.
     pub fn places(&self) -> Vec<usize> {
         let mut places = vec![self.offset as isize];
         for (&size, &stride) in self.shape.iter().zip(&self.strides) {
@@ -35,7 +35,7 @@ impl View {
         places.into_iter().map(|place| place.try_into().unwrap()).collect()
     }
 
-    /// The places of the elements to which each element of a broadcast shape goes back.
+    /// Returns, for each element of a broadcast shape, the position of the element that it refers to.
     pub fn broadcast_places(&self, shape: &[usize]) -> Vec<usize> {
         let added = shape.len() - self.shape.len();
         let strides = (0..shape.len()).map(|axis| match axis.checked_sub(added) {
@@ -49,12 +49,12 @@ impl View {
         View { shape: shape.to_vec(), strides: strides.collect(), offset: self.offset }.places()
     }
 
-    /// The view of a tensor's storage.
+    /// Returns this view of a tensor's storage.
     pub fn of(&self, base: &Tensor) -> Tensor {
         base.as_strided(&self.shape, &self.strides, self.offset).unwrap()
     }
 
-    /// How many elements a storage needs at least.
+    /// Returns how many elements the storage must have at least.
     pub fn extent(&self) -> usize {
         self.places().into_iter().max().map_or(self.offset, |last| last + 1)
     }
@@ -66,7 +66,7 @@ impl View {
     }
 }
 
-/// The shape to which two shapes broadcast, if they do.
+/// Returns the shape to which two shapes broadcast, if they do.
 pub fn broadcast(lhs: &[usize], rhs: &[usize]) -> Option<Vec<usize>> {
     let rank = lhs.len().max(rhs.len());
     let padded = |shape: &[usize]| [vec![1; rank - shape.len()], shape.to_vec()].concat();

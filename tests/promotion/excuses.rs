@@ -1,17 +1,17 @@
-//! Where the crate's answer is not the library's, and why it need not be.
+//! Where the crate's answer differs from a library's, and why it may.
 
 use bitlane::{Category, DType, ErrorKind, Rules};
 
 use crate::goldens::{Cell, Goldens, category};
 
-/// A set of cells to which the crate answers otherwise, and why it may.
+/// A set of cells from which the crate differs, and the reason.
 pub struct Excuse {
     pub reason: &'static str,
     pub applies: fn(&Cell, &Goldens) -> bool,
 }
 
-/// Cells in which a library's rules say nothing, because its Python wrapper or a missing kernel
-/// ended the call (docs/semantics.md, section 6: `!A` and `!U` are not refusals of the rule). They bind nobody.
+/// Cells that say nothing about a library's rules, because its Python wrapper or a missing kernel ended the call
+/// (docs/semantics.md, section 6: `!A` and `!U` are not refusals by the rule). The crate need not follow them.
 pub const NO_ANSWERS: &[Excuse] = &[
     Excuse {
         reason: "the Python wrapper takes no numbers at all",
@@ -68,8 +68,8 @@ pub const NO_ANSWERS: &[Excuse] = &[
     },
 ];
 
-/// Cells in which the crate departs from a library on purpose, each with the section of
-/// docs/semantics.md that says so.
+/// Cells in which the crate deviates from a library on purpose, each with the section of docs/semantics.md that says
+/// so.
 pub const DEVIATIONS: &[Excuse] = &[
     Excuse {
         reason: "sections 6 and 7: complex numbers have no order, under every rulebook",

@@ -6,10 +6,10 @@ use std::fmt;
 use bitlane::promote::{Kind, Op, result_type};
 use bitlane::{Category, DType, Error, ErrorKind, Rules};
 
-/// One question and both answers.
+/// A pair of operands and both answers.
 pub struct Cell<'a> {
     pub rules: Rules,
-    /// The golden's name of the operation, such as `op.add`, and the crate's.
+    /// The operation's name in the golden file, such as `op.add`.
     pub golden_op: &'a str,
     pub op: Op,
     pub operands: &'a str,
@@ -29,7 +29,7 @@ impl Cell<'_> {
         self.answer.parse().ok()
     }
 
-    /// The category of both operands.
+    /// Returns the categories of both operands.
     pub fn categories(&self) -> [Category; 2] {
         [self.lhs, self.rhs].map(category)
     }
@@ -50,7 +50,7 @@ impl Cell<'_> {
         self.answer == answer && self.operands == operands
     }
 
-    /// The dtype of the operand that has dimensions.
+    /// Returns the dtype of the operand that has dimensions.
     pub fn tensor_dtype(&self) -> DType {
         let name = if self.operands.starts_with('T') { self.lhs } else { self.rhs };
         name.parse().unwrap()
@@ -64,11 +64,11 @@ impl Cell<'_> {
         self.ours.as_ref().is_ok_and(|&ours| ours == dtype)
     }
 
-    /// Whether the crate says what the library says.
+    /// Returns whether the crate agrees with the library.
     pub fn agrees(&self) -> bool {
         match self.answer {
             "!P" | "!D" => self.ours_is(ErrorKind::Promotion),
-            // A dtype that is not among the fifteen, or a kernel that nobody has.
+            // A dtype that is not among the fifteen, or a missing kernel.
             "!U" | "!C" | "!J" => {
                 self.ours_is(ErrorKind::Promotion) || self.ours_is(ErrorKind::UnsupportedDType)
             }
@@ -135,7 +135,7 @@ pub fn kind(operand: &str, name: &str) -> Kind {
     }
 }
 
-/// All of them.
+/// All matrices.
 pub struct Goldens(pub Vec<Matrix>);
 
 impl Goldens {
@@ -144,7 +144,7 @@ impl Goldens {
         Goldens(lines.map(|line| parse(&serde_json::from_str(line).unwrap())).collect())
     }
 
-    /// Whether the function has any answer when one operand is a number.
+    /// Returns whether the function has any answer when one operand is a number.
     pub fn takes_scalars(&self, cell: &Cell) -> bool {
         self.0
             .iter()
@@ -156,14 +156,14 @@ impl Goldens {
             .is_some_and(|matrix| matrix.table.iter().flatten().any(|cell| !cell.starts_with('!')))
     }
 
-    /// Whether the library refuses the common dtype of a cell even with itself. Only Paddle (whose
+    /// Returns whether the library refuses the common dtype of a cell even if both operands have it. Only Paddle (whose
     /// wheel for CPUs lacks kernels) and Torch's newer unsigned dtypes have such gaps.
     pub fn lacks_kernel(&self, cell: &Cell) -> bool {
         let [left, right] = [0, 1].map(|at| &cell.operands[at..=at]);
         let common = if cell.lhs == cell.rhs {
             cell.lhs.parse()
         } else {
-            // A predicate does not tell the dtype it computes in; `select` does.
+            // The result of a predicate does not show the dtype it computes in; that of `select` does.
             let op = if cell.ours_is_dtype(DType::Bool) { named("select") } else { cell.op };
             result_type(op, kind(left, cell.lhs), kind(right, cell.rhs), cell.rules)
         };
@@ -202,7 +202,7 @@ pub fn parse(line: &serde_json::Value) -> Matrix {
         "op.lshift" => "bitwise_left_shift",
         "op.and_" => "bitwise_and",
         "op.eq" => "equal",
-        // `select` moves values without computing, so its dtype is the general rule's.
+        // `select` copies values without computing, so its dtype follows the general rule.
         "result_type" => "select",
         name => name,
     };

@@ -1,4 +1,4 @@
-"""NumPy and PyTorch arrays through bitlane and back, in the same memory. Called with the path of the bridge."""
+"""Passes NumPy and PyTorch arrays through bitlane and back in the same memory. Called with the path of the bridge."""
 
 import ctypes
 import gc
@@ -21,7 +21,7 @@ for name in ["add_one_in_place", "add_one_in_place_versioned"]:
     getattr(bridge, name).restype = ctypes.c_bool
     getattr(bridge, name).argtypes = [ctypes.c_void_p]
 
-# A capsule whose content was taken gets a name that says so, and must keep it.
+# A consumed capsule is renamed, as DLPack requires, and must keep that name.
 TAKEN = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
 
 
@@ -32,7 +32,7 @@ def take(capsule, name):
 
 
 class Producer:
-    """What bitlane hands out, as `from_dlpack` wants it."""
+    """Wraps what bitlane exports in the protocol that `from_dlpack` expects."""
 
     def __init__(self, pointer, name):
         self.capsule = api.PyCapsule_New(pointer, name, None)

@@ -1,4 +1,4 @@
-"""Writes what bitlane is to read (`write FOLDER`), and checks what it wrote (`check FOLDER`)."""
+"""Writes files for bitlane to read (`write FOLDER`), and checks those that it wrote (`check FOLDER`)."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-//! add, subtract, multiply.
+//! The special cases of add, subtract and multiply.
 
 use crate::Expected::{Is, Nan, Nearest, Negative, Positive};
 use crate::{INF, Row, is_minus_zero, is_plain, is_plus_zero, is_zero, rows, same_sign};
@@ -26,7 +26,7 @@ const ADD: &[Row] = rows! {
     "other numbers": |x, y| is_plain(x) && is_plain(y) && y != -x => Nearest(x + y),
 };
 
-// As the sum with the opposite.
+// Like the sum with the negated operand.
 const SUBTRACT: &[Row] = rows! {
     "either is NaN": |x, y| x.is_nan() || y.is_nan() => Nan,
     "infinities of one sign": |x, y| x.is_infinite() && x == y => Nan,

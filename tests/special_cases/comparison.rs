@@ -1,4 +1,4 @@
-//! Comparisons, maximum and minimum, and the logical operations on floats.
+//! The special cases of comparisons, maximum and minimum, and of the logical operations on floats.
 
 use crate::Expected::{False, Is, Nan, True};
 use crate::{INF, Row, is_minus_zero, is_plus_zero, is_zero, rows};
@@ -62,7 +62,7 @@ const GREATER_EQUAL: &[Row] = rows! {
     "otherwise": |x, y| x < y => False,
 };
 
-// The standard leaves the order of the zeros open; the crate has −0 below +0.
+// The standard leaves the order of the zeros open; in the crate, −0 is less than +0.
 const MAXIMUM: &[Row] = rows! {
     "either is NaN": |x, y| x.is_nan() || y.is_nan() => Nan,
     "zeros": |x, y| is_zero(x) && is_zero(y) => Is(if is_plus_zero(x) { x } else { y }),

@@ -1,4 +1,4 @@
-//! divide, floor_divide, remainder.
+//! The special cases of divide, floor_divide and remainder.
 
 use crate::Expected::{Is, Nan, Nearest, Negative, Positive};
 use crate::{
@@ -34,7 +34,7 @@ const DIVIDE: &[Row] = rows! {
     "other numbers": |x, y| is_plain(x) && is_plain(y) => Nearest(x / y),
 };
 
-// The standard prefers the floor of the quotient at infinities and allows what Python does.
+// For infinities the standard prefers the floor of the quotient, and allows what Python does.
 const FLOOR_DIVIDE: &[Row] = rows! {
     "either is NaN": |x, y| x.is_nan() || y.is_nan() => Nan,
     "both infinite": |x, y| x.is_infinite() && y.is_infinite() => Nan,
@@ -57,7 +57,7 @@ const FLOOR_DIVIDE: &[Row] = rows! {
     "negative by -inf": |x, y| is_negative(x) && y == -INF => Is(0.0),
     "the same sign": |x, y| is_plain(x) && is_plain(y) && same_sign(x, y) => Positive,
     "different signs": |x, y| is_plain(x) && is_plain(y) && !same_sign(x, y) => Negative,
-    // Quotients that every dtype holds exactly.
+    // Quotients that every dtype represents exactly.
     "other numbers": |x, y| is_small(x) && is_small(y) => Is((x / y).floor()),
 };
 
@@ -89,7 +89,7 @@ fn is_small(value: f64) -> bool {
     (0.5..=4.0).contains(&value.abs()) && value * 2.0 == (value * 2.0).round()
 }
 
-/// What Python's `%` gives.
+/// Returns the result of Python's `%`.
 fn python_remainder(x: f64, y: f64) -> f64 {
     let rest = x % y;
     if rest == 0.0 {

@@ -1,4 +1,4 @@
-//! pow, atan2, logaddexp, nextafter.
+//! The special cases of pow, atan2, logaddexp and nextafter.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
@@ -71,7 +71,7 @@ const LOGADDEXP: &[Row] = rows! {
     "either is NaN": |x, y| x.is_nan() || y.is_nan() => Nan,
     "+inf and no NaN": |x, y| x == INF && !y.is_nan() => Is(INF),
     "no NaN and +inf": |x, y| !x.is_nan() && y == INF => Is(INF),
-    // Beyond the standard: nothing is added.
+    // Beyond the standard: the other operand is returned.
     "-inf and another number": |x, y| x == -INF && is_plain(y) => Is(y),
     "another number and -inf": |x, y| is_plain(x) && y == -INF => Is(x),
     "-inf and -inf": |x, y| x == -INF && y == -INF => Is(-INF),
@@ -81,6 +81,6 @@ const NEXTAFTER: &[Row] = rows! {
     "either is NaN": |x, y| x.is_nan() || y.is_nan() => Nan,
     "-0 towards +0": |x, y| is_minus_zero(x) && is_plus_zero(y) => Is(0.0),
     "+0 towards -0": |x, y| is_plus_zero(x) && is_minus_zero(y) => Is(-0.0),
-    // Beyond the standard, which says only what a neighbour is.
+    // Beyond the standard, which only defines the next number.
     "a number towards itself": |x, y| !is_zero(x) && x == y => Is(x),
 };

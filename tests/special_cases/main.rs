@@ -1,10 +1,9 @@
-//! The special cases of the Python array API standard, version 2025.12, for every operation that it
-//! has in common with the crate.
+//! The special cases of the Python array API standard, version 2025.12, for every operation that it shares with the
+//! crate.
 //!
-//! The standard speaks of f32 and f64; here every float dtype is held to it. A [`Row`] says for
-//! which operands it holds and what the result is. Every row is checked on all pairs of a list of
-//! values that has something for each of them. Where the crate answers otherwise, the row says what
-//! and why, and must be needed.
+//! The standard covers f32 and f64; here it is applied to every float dtype. A [`Row`] gives the operands that it
+//! applies to and their result. Every row is checked on all pairs from a list of values, some of which it applies to.
+//! Where the crate deviates, the row gives its result and the reason, and the deviation must be needed.
 
 mod arithmetic;
 mod comparison;
@@ -17,18 +16,18 @@ mod signs;
 use bitlane::{BinaryOp, DType, Device, Element, Tensor, bf16, binary, f16};
 use devices::devices;
 
-/// One case of the standard. A unary operation looks at the first operand alone.
+/// A case of the standard. A unary operation uses only the first operand.
 struct Row {
     when: &'static str,
     holds: fn(f64, f64) -> bool,
     result: Answer,
-    /// What the crate says instead, and why.
+    /// The crate's result if it deviates, and the reason.
     ours: Option<(Answer, &'static str)>,
 }
 
 type Answer = fn(f64, f64) -> Expected;
 
-/// What is said of a result.
+/// What is expected of a result.
 #[derive(Clone, Copy, Debug)]
 enum Expected {
     /// A NaN of any sign.
@@ -36,21 +35,21 @@ enum Expected {
     /// A NaN of this sign.
     NegativeNan,
     PositiveNan,
-    /// This very number, the sign of a zero included.
+    /// Exactly this number, including the sign of a zero.
     Is(f64),
     /// The number of the dtype that is nearest to this one.
     Nearest(f64),
     /// An approximation to this number.
     About(f64),
-    /// A number of this sign, a zero too.
+    /// A number or a zero of this sign.
     Positive,
     Negative,
     True,
     False,
 }
 
-/// Writes a table of rows: `"words": |x, y| condition => result`, and where the crate departs from
-/// it `; but result, "reason"`.
+/// Declares a table of rows: `"words": |x, y| condition => result`, followed by `; but result, "reason"` where the
+/// crate deviates.
 macro_rules! rows {
     ($($when:literal: |$x:pat_param, $y:pat_param| $holds:expr => $result:expr
         $(; but $ours:expr, $reason:literal)?,)*) => {
@@ -75,7 +74,7 @@ pub(crate) use rows;
 /// A float dtype of the crate.
 trait Float: Element {
     const NAME: &'static str;
-    /// The bits of the mantissa behind the leading one.
+    /// The bits of the mantissa, without the leading one.
     const DIGITS: i32;
     const SUBNORMAL: f64;
     const NORMAL: f64;
@@ -112,7 +111,7 @@ floats! {
     f64 52 0x0010_0000_0000_0000 0x0000_0000_0000_0001 |value| value, |value| value;
 }
 
-/// Numbers of every kind that a row asks for, of either sign.
+/// Returns numbers of every kind that rows distinguish, of either sign.
 fn values<T: Float>() -> Vec<f64> {
     let odd = 2f64.powi(T::DIGITS + 1) - 1.0; // the largest odd number
     let positive = [
@@ -136,7 +135,7 @@ fn values<T: Float>() -> Vec<f64> {
     positive.into_iter().flat_map(|value| [value, -value]).collect()
 }
 
-/// The results of an operation on every pair of values.
+/// Returns the results of an operation on every pair of values.
 fn results<T: Float>(op: &str, device: &Device) -> Vec<[f64; 3]> {
     let values = values::<T>();
     let elements: Vec<T> = values.iter().map(|&value| T::nearest(value)).collect();
@@ -161,7 +160,8 @@ fn results<T: Float>(op: &str, device: &Device) -> Vec<[f64; 3]> {
     pairs.zip(numbers).map(|([x, y], result)| [x, y, result]).collect()
 }
 
-/// The number of the dtype that is nearest to a value. Of conversions by `half`, some round twice, which depends on the machine.
+/// Returns the number of the dtype that is nearest to a value. The conversions of `half` are not used because,
+/// depending on the machine, some of them round twice.
 fn rounded<T: Float>(value: f64) -> f64 {
     let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
     let step = 2f64.powi(exponent.max(-1022) - T::DIGITS).max(T::SUBNORMAL);
@@ -236,7 +236,7 @@ fn powers_angles_logarithms_and_neighbours() {
     check_all(functions::TABLES);
 }
 
-/// What IEEE 754 says of powers and the standard leaves open: whatever the other operand is, NaN too.
+/// Checks what IEEE 754 specifies for powers and the standard leaves open, for any other operand, including NaN.
 fn check_ones<T: Float>(device: &Device) {
     let values = values::<T>();
     let tensor = |values: &[f64]| {
@@ -260,8 +260,8 @@ fn powers_of_one_and_with_nothing() {
     }
 }
 
-/// Squares of odd numbers with one bit more than a dtype has lie halfway between two of its numbers: only the exact power
-/// is rounded to the even one, as the product is.
+/// Squares of odd numbers that need one bit more than a dtype has are halfway between two of its numbers. Like the
+/// product, an exact power rounds to the even one.
 #[test]
 fn powers_that_are_ties_go_to_the_even_number() {
     for device in devices() {
@@ -286,7 +286,7 @@ fn comparisons_and_extremes() {
     check_all(comparison::TABLES);
 }
 
-/// Sums and means of nothing, and with a NaN among the elements.
+/// Checks sums and means of no elements, and with a NaN among the elements.
 fn check_reductions<T: Float>(device: &Device) {
     let tensor = |values: &[f64]| {
         let elements: Vec<T> = values.iter().map(|&value| T::nearest(value)).collect();
@@ -312,7 +312,7 @@ fn sums_and_means() {
     }
 }
 
-// What conditions are made of.
+// Predicates for conditions.
 
 fn is_zero(value: f64) -> bool {
     value == 0.0
@@ -326,7 +326,7 @@ fn is_minus_zero(value: f64) -> bool {
     value == 0.0 && value.is_sign_negative()
 }
 
-/// Finite and not zero.
+/// Returns whether a value is finite and nonzero.
 fn is_plain(value: f64) -> bool {
     value.is_finite() && value != 0.0
 }

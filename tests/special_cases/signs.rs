@@ -1,4 +1,4 @@
-//! copysign, signbit, abs, negative.
+//! The special cases of copysign, signbit, abs and negative.
 
 use crate::Expected::{False, Is, Nan, NegativeNan, PositiveNan, True};
 use crate::{INF, Row, is_minus_zero, is_negative, is_plus_zero, is_positive, rows};

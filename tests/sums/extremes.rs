@@ -1,4 +1,4 @@
-//! `max`, `min`, `any` and `all`, against the model's operation on two elements taken from term to term
+//! `max`, `min`, `any` and `all`, compared with the model's binary operation applied from term to term
 //! (docs/semantics.md, section 8).
 
 use bitlane::{BinaryOp, DType, ErrorKind, Tensor};
@@ -10,7 +10,7 @@ use crate::model::random::Random;
 
 type Method = fn(&Tensor, &[usize]) -> bitlane::Result<Tensor>;
 
-/// Each reduction with the operation that it repeats; the last two are about truths.
+/// Each reduction with the binary operation that it repeats; the last two reduce truth values.
 const REDUCTIONS: [(&str, Method, BinaryOp); 4] = [
     ("max", Tensor::max, BinaryOp::Maximum),
     ("min", Tensor::min, BinaryOp::Minimum),
@@ -22,7 +22,7 @@ fn is_truth(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::LogicalOr | BinaryOp::LogicalAnd)
 }
 
-/// The terms of every result, each a row.
+/// Returns the terms of each result.
 fn terms(x: &Tensor, axes: &[usize]) -> Vec<Vec<Bits>> {
     let is_reduced = |axis: &usize| axes.is_empty() || axes.contains(axis);
     let (reduced, kept): (Vec<usize>, Vec<usize>) = (0..x.rank()).partition(is_reduced);
@@ -57,7 +57,7 @@ fn check(x: &Tensor, axes: &[usize]) {
     }
 }
 
-/// Elements that are seldom NaN, and in every other tensor seldom true or seldom false.
+/// Draws elements that are rarely NaN, and in every other tensor rarely true or rarely false.
 fn elements(seed: u64, dtype: DType, len: usize) -> Vec<Bits> {
     let mut random = Random::new(seed);
     let elements = random.elements(dtype, len);
@@ -105,7 +105,7 @@ fn lengths_around_every_edge() {
     }
 }
 
-/// Where there are fewer terms than leaves, what stands for the missing ones must lose to every value there is.
+/// If there are fewer terms than leaves, the value of the missing ones must lose to every value of the dtype.
 #[test]
 fn nothing_is_beyond_the_ends_of_a_dtype() {
     for device in devices() {
@@ -177,7 +177,7 @@ fn expressions_end_in_them_too() {
         assert_eq!((expr.dtype().unwrap(), expr.shape().unwrap()), (DType::Bool, vec![30]));
         let whole = x.less_than(1).unwrap().all(&[0]).unwrap();
         assert!(whole.bits_equal(&expr.run().unwrap()).unwrap());
-        // Into a destination of a higher category, where a mask allows it.
+        // Into a destination of a higher category, where a mask is true.
         let mut out = Tensor::full([20], 7, DType::I32, &device).unwrap();
         let mask = Tensor::arange(20, DType::I32, &device).unwrap().less_than(3).unwrap();
         x.expr().any(&[1]).out(&mut out).mask(&mask).run().unwrap();
@@ -202,7 +202,7 @@ fn nothing_has_no_extreme_but_a_truth() {
             nothing.max(&[0]).unwrap_err().to_string(),
             "max: shape [0, 3]: there are no elements to take the max of"
         );
-        // No results are asked for, so nothing is missing.
+        // There are no results, so no terms are missing.
         assert_eq!(nothing.max(&[1]).unwrap().shape(), [0]);
         assert_eq!(nothing.any(&[0]).unwrap().to_vec::<bool>().unwrap(), [false; 3]);
         assert_eq!(nothing.all(&[0]).unwrap().to_vec::<bool>().unwrap(), [true; 3]);

@@ -1,4 +1,4 @@
-//! The way into every API function: counting, tracing, injected faults.
+//! The wrapper around every API function: counting, tracing and injected faults.
 
 use crate::error::{
     Code, ERROR_NOT_INITIALIZED, ERROR_NOT_PERMITTED, ERROR_NOT_READY, ERROR_UNKNOWN, SUCCESS,
@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The counter of one API function.
+/// The call counter of one API function.
 #[derive(Debug)]
 pub struct Call {
     name: &'static str,
@@ -19,21 +19,21 @@ pub struct Call {
 
 static ALL: Mutex<Vec<&'static Call>> = Mutex::new(Vec::new());
 
-/// Notes a call that is wrong in itself.
+/// Reports a misuse of the API.
 pub fn bad_call(code: Code, text: String) {
     sanitizer::report(Finding { kind: Kind::BadCall, code, place: None, text });
 }
 
 impl Call {
-    /// The counter of a function.
+    /// Creates the counter of a function.
     pub const fn new(name: &'static str) -> Call {
         Call { name, count: AtomicU64::new(0) }
     }
 
-    /// Runs the body of a call unless it shall fail.
+    /// Counts the call and runs its body, unless a fault is injected or the call is not allowed here.
     #[inline]
     pub fn run(&'static self, body: impl FnOnce() -> Result<(), Code>) -> Code {
-        // The settings of the environment hold from the very first call.
+        // Reading the settings first makes those of the environment apply from the very first call.
         let tracing = config::tracing();
         if self.count.fetch_add(1, Relaxed) == 0 {
             let mut all = lock(&ALL);
@@ -49,7 +49,7 @@ impl Call {
         code
     }
 
-    /// Whether a program may call the function before `cuInit`.
+    /// Returns whether a program may call the function before `cuInit`.
     fn comes_first(&self) -> bool {
         let names =
             ["cuInit", "cuDriverGetVersion", "cuGetError", "cuGetProcAddress", "cuGetExportTable"];
@@ -57,7 +57,7 @@ impl Call {
     }
 
     fn answer(&self, body: impl FnOnce() -> Result<(), Code>) -> Result<(), Code> {
-        // Asking what an error means is harmless everywhere.
+        // Looking up the text of an error is harmless everywhere.
         if runtime::in_host_function() && !self.name.starts_with("cuGetError") {
             bad_call(ERROR_NOT_PERMITTED, format!("{} in a host function of a stream", self.name));
             return Err(ERROR_NOT_PERMITTED);
@@ -71,11 +71,11 @@ impl Call {
                 None => body(),
             };
             if result.is_err_and(|code| code != ERROR_NOT_READY) {
-                runtime::settle();
+                runtime::finish_pageable_copies();
             }
             result
         };
-        // A fault of this driver must not end the program: nothing may unwind into C.
+        // A bug in this driver must not abort the program: a panic must not unwind into C.
         catch_unwind(AssertUnwindSafe(whole)).unwrap_or_else(|_| {
             bad_call(ERROR_UNKNOWN, format!("{} failed inside the virtual driver", self.name));
             Err(ERROR_UNKNOWN)
@@ -83,7 +83,7 @@ impl Call {
     }
 }
 
-/// The functions that were called, and how often.
+/// Returns the functions that were called, with their call counts.
 pub fn counts() -> Vec<(&'static str, u64)> {
     let mut counts: Vec<_> =
         lock(&ALL).iter().map(|c| (c.name, c.count.load(Relaxed))).filter(|c| c.1 > 0).collect();
@@ -91,7 +91,7 @@ pub fn counts() -> Vec<(&'static str, u64)> {
     counts
 }
 
-/// Starts counting again.
+/// Resets all counters to zero.
 pub fn clear() {
     lock(&ALL).iter().for_each(|c| c.count.store(0, Relaxed));
 }

@@ -1,18 +1,18 @@
-//! Settings: from the environment when the library is first used, from [`set`] afterwards.
+//! Settings: read from the environment when the library is first used, and changed by [`set`] afterwards.
 
 use crate::faults;
 use crate::sanitizer::{Kinds, lock};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
-/// When work on a stream happens.
+/// When the work queued on a stream runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Async {
-    /// At its synchronisation, and no earlier.
+    /// When the program synchronises with it, and no earlier.
     Lazy,
-    /// At once.
+    /// Immediately.
     Eager,
-    /// At times drawn from a seed.
+    /// At times drawn from a generator with this seed.
     Seed(u64),
 }
 
@@ -22,34 +22,34 @@ pub struct Config {
     /// Compute capability, major × 10 + minor.
     pub cc: u32,
     pub devices: u32,
-    /// The newest PTX version that is accepted, major × 10 + minor.
+    /// The newest PTX version accepted, major × 10 + minor.
     pub ptx_isa: u32,
-    /// What `cuDriverGetVersion` answers.
+    /// The version that `cuDriverGetVersion` returns.
     pub driver: u32,
     pub pools: bool,
-    /// Bytes of memory per device.
+    /// Memory per device, in bytes.
     pub memory: u64,
     pub trace: bool,
     pub stats: bool,
     pub stub: bool,
-    /// How many blocks at either end of a grid are run, and none between; zero means all.
+    /// If nonzero, only this many blocks at either end of a grid are run; zero means all.
     pub ends: u64,
     pub when: Async,
-    /// Pageable host memory is read late too, instead of being staged when the copy is asked for.
+    /// Pageable host memory is read when the copy runs, instead of being staged at the call.
     pub late_host: bool,
-    /// Nothing reaches the host before its synchronisation: neither copies to pageable memory nor host functions.
+    /// Copies to pageable memory and host functions, too, do not run before the program synchronises with them.
     pub strict: bool,
     pub races: bool,
-    /// Findings that are reported and do not fail the kernel.
+    /// Kinds of findings that are reported but do not fail the kernel.
     pub report: Kinds,
-    /// Findings that are not even reported.
+    /// Kinds of findings that are neither reported nor fail the kernel.
     pub ignore: Kinds,
     pub quiet: bool,
-    /// Instructions a warp may run before the launch times out.
+    /// Instructions that a warp may run before the launch times out.
     pub timeout: u64,
-    /// Host threads that run blocks; zero means all.
+    /// Host threads that run blocks; zero means one per available CPU.
     pub workers: usize,
-    /// A folder of PTX files that stand in for cubin images.
+    /// A folder of PTX files that are used in place of cubin images.
     pub cubin: Option<String>,
 }
 
@@ -118,8 +118,8 @@ fn when(value: &str) -> Option<Async> {
 }
 
 impl Config {
-    /// Changes one setting; the keys are as in `VCUDA_CC` or `cc`. `None`: no such key, or a value that makes no
-    /// sense for it.
+    /// Changes one setting. Keys are accepted with or without prefix (`VCUDA_CC`, `cc`). Returns `None` if there is no
+    /// such key or the value is invalid for it.
     fn change(&mut self, key: &str, value: &str) -> Option<()> {
         let value = value.trim();
         let key = key.to_ascii_uppercase();
@@ -173,23 +173,23 @@ fn cell() -> &'static Mutex<Config> {
     })
 }
 
-/// The settings now.
+/// Returns a copy of the current settings.
 pub fn get() -> Config {
     lock(cell()).clone()
 }
 
-/// Reads one thing from the settings.
+/// Calls `f` with the current settings.
 pub fn with<T>(f: impl FnOnce(&Config) -> T) -> T {
     f(&lock(cell()))
 }
 
-/// Whether calls are printed.
+/// Returns whether calls are traced to stderr.
 pub fn tracing() -> bool {
     cell();
     TRACE.load(Relaxed)
 }
 
-/// Changes a setting by its key. False: no such key, or a value that makes no sense for it.
+/// Changes a setting by its key. Returns `false` if there is no such key or the value is invalid for it.
 pub fn set(key: &str, value: &str) -> bool {
     let mut config = lock(cell());
     let done = config.change(key, value).is_some();
@@ -197,7 +197,7 @@ pub fn set(key: &str, value: &str) -> bool {
     done
 }
 
-/// Goes back to the settings of the environment.
+/// Restores the settings of the environment and removes all injected faults.
 pub fn reset() {
     faults::clear();
     let config = Config::from_environment();

@@ -1,7 +1,7 @@
-//! A handle on a loaded virtual driver, for test suites.
+//! A handle to a loaded virtual driver, for test suites.
 //!
-//! A test process that loads the shared library has its state in that library. A copy of this crate linked
-//! into the same process is another driver with another state; [`Control`] therefore talks to the loaded one
+//! The driver's state lives in the shared library that the test process loads. A copy of this crate that is linked
+//! into the same process is a second driver with a state of its own; [`Control`] therefore talks to the loaded one
 //! through its exported `vcuda_*` functions.
 //!
 //! ```no_run
@@ -34,58 +34,58 @@ pub struct Control {
     live: Numbers,
 }
 
-/// Live objects of the driver.
+/// Counts of the driver's live objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Live {
-    /// Device, pinned and managed allocations, without variables of modules.
+    /// Device, pinned and managed allocations, not counting variables of modules.
     pub allocations: u64,
-    /// Streams made by the program.
+    /// Streams created by the program.
     pub streams: u64,
     /// Events.
     pub events: u64,
-    /// Modules.
+    /// Modules loaded by the program, and libraries.
     pub modules: u64,
     /// Graphs and executable graphs.
     pub graphs: u64,
     /// Contexts.
     pub contexts: u64,
-    /// Bytes in all allocations.
+    /// The size of all allocations, in bytes.
     pub bytes: u64,
 }
 
-/// What the driver has done.
+/// What the driver has run since it was loaded or reset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Kernel, launches, instructions summed over threads.
+    /// Per kernel: its name, its launches, and its instructions summed over all threads.
     pub kernels: Vec<(String, u64, u64)>,
-    /// Function, calls.
+    /// Per API function: its name and its calls.
     pub calls: Vec<(String, u64)>,
 }
 
 impl Stats {
-    /// The launches of all kernels.
+    /// Returns the number of launches of all kernels.
     pub fn launches(&self) -> u64 {
         self.kernels.iter().map(|k| k.1).sum()
     }
 
-    /// The calls of a function.
+    /// Returns the number of calls of an API function.
     pub fn calls_of(&self, function: &str) -> u64 {
         self.calls.iter().find(|c| c.0 == function).map_or(0, |c| c.1)
     }
 }
 
 fn last_error() -> String {
-    // SAFETY: `dlerror` gives null or a string that lives until the next call on this thread.
+    // SAFETY: `dlerror` returns null or a string that is valid until its next call on this thread.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {
         return "unknown error".into();
     }
-    // SAFETY: not null, as above.
+    // SAFETY: not null, and a valid C string as stated above; it is copied at once.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// The shared library that cargo has built beside a program: in one of the folders that the program is in, or in their
-/// `deps`. A dependency that does not come from a path has a hash in its name.
+/// Finds the shared library that cargo has built next to a program: in one of the three nearest parent folders, or in
+/// the folder `deps` of one of them. For a dependency that is not a path dependency, the file name contains a hash.
 fn built_beside(program: &Path) -> Option<PathBuf> {
     let folders =
         program.ancestors().skip(1).take(3).flat_map(|dir| [dir.join("deps"), dir.into()]);
@@ -100,18 +100,18 @@ fn built_beside(program: &Path) -> Option<PathBuf> {
         })
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
         .collect();
-    // An older version of the crate may have left its own.
+    // Take the newest: an older version of the crate may have left its own library behind.
     found.sort();
     found.pop().map(|(_, path)| path)
 }
 
 impl Control {
-    /// Loads the library that cargo has built for this test or program, because `vcuda` is among its dependencies, so that
-    /// later requests for `libcuda.so` find it. Must come before the first CUDA call of the process.
+    /// Loads the library that cargo built for this test or program, of which `vcuda` is a dependency, so that later
+    /// requests for `libcuda.so` find it. Must be called before the first CUDA call of the process.
     ///
     /// # Errors
     ///
-    /// If there is no such library, or it cannot be loaded.
+    /// Fails if there is no such library or it cannot be loaded.
     pub fn load_built() -> Result<Control, String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let path = built_beside(&program).ok_or_else(|| {
@@ -120,8 +120,12 @@ impl Control {
         Control::load(&path)
     }
 
-    /// Loads the library by its path, so that later requests for `libcuda.so` find it, and resolves its
-    /// control functions.
+    /// Loads the library at a path, so that later requests for `libcuda.so` find it, and resolves its control
+    /// functions.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the library cannot be loaded or lacks a control function.
     pub fn load(path: &Path) -> Result<Control, String> {
         let name = CString::new(path.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
         // SAFETY: the library's initialisers do nothing beyond what Rust's runtime does.
@@ -130,7 +134,7 @@ impl Control {
             return Err(last_error());
         }
         let find = |name: &CStr| -> Result<*mut c_void, String> {
-            // SAFETY: the handle is open and the name ends with a zero.
+            // SAFETY: the handle is open and the name is NUL-terminated.
             let at = unsafe { libc::dlsym(handle, name.as_ptr()) };
             if at.is_null() {
                 Err(format!("{} has no {}", path.display(), name.to_string_lossy()))
@@ -138,7 +142,7 @@ impl Control {
                 Ok(at)
             }
         };
-        // SAFETY: the library exports these names with these types; it is never unloaded.
+        // SAFETY: the library exports functions of these types under these names; it is never unloaded.
         unsafe {
             Ok(Control {
                 configure: std::mem::transmute::<*mut c_void, Configure>(find(c"vcuda_configure")?),
@@ -151,21 +155,29 @@ impl Control {
         }
     }
 
-    /// Changes a setting; the keys are those of the environment without `VCUDA_`.
+    /// Changes a setting. The keys are the names of the environment variables without `VCUDA_`, in either case.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such key or the value is invalid for it.
     pub fn set(&self, key: &str, value: &str) -> Result<(), String> {
         let (k, v) = (
             CString::new(key).map_err(|e| e.to_string())?,
             CString::new(value).map_err(|e| e.to_string())?,
         );
-        // SAFETY: both strings end with a zero.
+        // SAFETY: both strings are NUL-terminated.
         match unsafe { (self.configure)(k.as_ptr(), v.as_ptr()) } {
             0 => Ok(()),
             _ => Err(format!("vcuda has no setting {key}={value}")),
         }
     }
 
-    /// Makes the `call`-th call of a function from now on (counted from one; zero: every call) fail with a
+    /// Makes the `call`-th call of a function from now on (counted from one; zero means every call) fail with an error
     /// code. The function `*` stands for every function.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such function or the code is zero (success).
     pub fn fail(&self, function: &str, call: u64, code: u32) -> Result<(), String> {
         self.set("fail", &format!("{function}:{call}:{code}"))
     }
@@ -175,13 +187,14 @@ impl Control {
         let _ = self.set("fail", "");
     }
 
-    /// Goes back to the first state. Handles held by the program are invalid afterwards.
+    /// Resets the driver to its initial state, with the settings of the environment. Handles that the program still
+    /// holds become invalid.
     pub fn reset(&self) {
         // SAFETY: takes nothing and returns nothing.
         unsafe { (self.reset)() }
     }
 
-    /// Forgets the findings.
+    /// Discards the findings so far.
     pub fn clear_findings(&self) {
         // SAFETY: takes nothing and returns nothing.
         unsafe { (self.clear)() }
@@ -190,7 +203,7 @@ impl Control {
     fn text(&self, function: Text) -> String {
         let mut buffer = vec![0u8; 4096];
         loop {
-            // SAFETY: the buffer has the length that is passed.
+            // SAFETY: the buffer is writable for the length passed.
             let needed = unsafe { function(buffer.as_mut_ptr().cast(), buffer.len()) };
             if needed < buffer.len() {
                 buffer.truncate(needed);
@@ -200,19 +213,19 @@ impl Control {
         }
     }
 
-    /// The findings as a JSON array of objects with `kind`, `code`, `text` and, for kernels, `kernel`, `block`,
-    /// `thread`, `line`.
+    /// Returns the findings as a JSON array of objects with `kind`, `code`, `text` and, for findings in kernels,
+    /// `kernel`, `block`, `thread` and `line`.
     pub fn report(&self) -> String {
         self.text(self.report)
     }
 
-    /// The findings, one sentence each, beginning with their kind.
+    /// Returns the findings, one string each, starting with the kind.
     pub fn findings(&self) -> Vec<String> {
         let report = self.report();
         report.split("\"text\":\"").skip(1).map(unquoted).collect()
     }
 
-    /// What the driver has done since it was loaded or reset.
+    /// Returns what the driver has run since it was loaded or reset.
     pub fn stats(&self) -> Stats {
         let text = self.text(self.stats);
         let (kernels, calls) = text.split_once("},\"calls\":{").unwrap_or((&text, ""));
@@ -231,17 +244,17 @@ impl Control {
         Stats { kernels: kernels.collect(), calls: calls.collect() }
     }
 
-    /// Live objects.
+    /// Returns the counts of the driver's live objects.
     pub fn live(&self) -> Live {
         let mut n = [0u64; 7];
-        // SAFETY: the array has the length that is passed.
+        // SAFETY: the array is writable for the length passed.
         unsafe { (self.live)(n.as_mut_ptr(), n.len()) };
         let [allocations, streams, events, modules, graphs, contexts, bytes] = n;
         Live { allocations, streams, events, modules, graphs, contexts, bytes }
     }
 }
 
-/// The string up to its closing quote.
+/// Decodes a JSON string up to its closing quote.
 fn unquoted(text: &str) -> String {
     let mut out = String::new();
     let mut chars = text.chars();

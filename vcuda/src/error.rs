@@ -1,4 +1,4 @@
-//! The error codes of the driver API: one row per code, from which come the constant, the name and the text.
+//! The error codes of the driver API: one row per code, which defines the constant, the name and the text.
 
 use std::ffi::CStr;
 
@@ -83,17 +83,17 @@ fn c_string(text: &'static str) -> Option<&'static CStr> {
     CStr::from_bytes_with_nul(text.as_bytes()).ok()
 }
 
-/// The name of a code, such as `CUDA_ERROR_INVALID_VALUE`.
+/// Returns the name of a code, such as `CUDA_ERROR_INVALID_VALUE`.
 pub fn name(code: Code) -> Option<&'static CStr> {
     row(code).and_then(|row| c_string(row.1))
 }
 
-/// The sentence that describes a code.
+/// Returns the description of a code.
 pub fn text(code: Code) -> Option<&'static CStr> {
     row(code).and_then(|row| c_string(row.2))
 }
 
-/// Reads a code from its number or from its name, with or without the `CUDA_ERROR_` prefix.
+/// Parses a code from its number or its name, with or without the `CUDA_ERROR_` prefix.
 pub fn parse(text: &str) -> Option<Code> {
     let text = text.trim();
     if let Ok(number) = text.parse() {

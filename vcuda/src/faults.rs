@@ -1,4 +1,4 @@
-//! Fault injection: the k-th call of a function fails.
+//! Fault injection: makes the k-th call of a function fail.
 
 use crate::driver;
 use crate::error::{self, Code, SUCCESS};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 #[derive(Debug)]
 struct Rule {
     function: String,
-    /// The call that fails, from one; zero means every call.
+    /// Which call fails, counted from one; zero means every call.
     call: u64,
     code: Code,
     seen: u64,
@@ -18,7 +18,7 @@ struct Rule {
 static RULES: Mutex<Vec<Rule>> = Mutex::new(Vec::new());
 static ANY: AtomicBool = AtomicBool::new(false);
 
-/// The name of a function without its version: `cuMemAlloc` for `cuMemAlloc_v2`.
+/// Returns the name of a function without its version suffix: `cuMemAlloc` for `cuMemAlloc_v2`.
 fn stem(function: &str) -> &str {
     match function.rsplit_once("_v") {
         Some((stem, version)) if version.parse::<u32>().is_ok() => stem,
@@ -26,8 +26,8 @@ fn stem(function: &str) -> &str {
     }
 }
 
-/// Adds rules of the form `FUNCTION:K:CODE`, several with commas between. An empty text removes all rules.
-/// `None`: a rule that could never fail a call, and no rule was added.
+/// Adds rules of the form `FUNCTION:K:CODE`, separated by commas. An empty text removes all rules. Returns `None`, and
+/// adds nothing, if one of the rules is malformed or could never make a call fail.
 pub fn set(text: &str) -> Option<()> {
     if text.is_empty() {
         clear();
@@ -58,14 +58,14 @@ pub fn clear() {
     ANY.store(false, Relaxed);
 }
 
-/// The code with which this call of a function shall fail.
+/// Counts a call of a function and returns the code it must fail with, if a rule applies to it.
 pub fn check(function: &str) -> Option<Code> {
     if !ANY.load(Relaxed) {
         return None;
     }
     let mut hit = None;
     for rule in lock(&RULES).iter_mut() {
-        // Asking what an error means is not a step that can fail.
+        // `*` leaves out looking up the text of an error, which programs do while handling one.
         let all = rule.function == "*" && !function.starts_with("cuGetError");
         if all || rule.function == function || rule.function == stem(function) {
             rule.seen += 1;

@@ -1,14 +1,15 @@
 //! A CUDA driver whose device is the CPU.
 //!
-//! The way of a kernel: [`driver`] takes the call and checks its arguments; `runtime` keeps contexts, modules and
-//! streams, whose work happens when somebody waits for it; `ptx` reads the text of a module, `exec` decodes it
-//! with the table in `isa` and runs it, a warp of 32 threads per step; `memory` holds the bytes, each with a
-//! shadow that says whether it may be touched and a cell that says who did; `sanitizer` collects what was wrong.
+//! How a call becomes a kernel run: [`driver`] exports the API functions and checks their arguments. `runtime` keeps
+//! contexts, modules and streams, and by default runs queued work only when the program synchronises. `ptx` parses the
+//! text of a module; `exec` decodes it with the instruction table in `isa` and interprets it, one warp of 32 threads at
+//! a time. `memory` holds the bytes of the device, with a shadow byte for each that says whether it may be accessed and
+//! a race-detection cell that says who accessed it last. `sanitizer` collects the findings.
 //!
-//! `config` and `faults` are the settings, `calls` the counters, and [`control`] is the handle for a test suite
-//! that has loaded the shared library.
+//! `config` holds the settings, `faults` the injected faults and `calls` the call counters. [`control`] is the handle
+//! through which a test suite drives the loaded shared library.
 //!
-//! The driver proves kernel logic and host code. It says nothing about speed or about the vendor's driver.
+//! The driver tests kernel logic and host code. It says nothing about speed or about the vendor's driver.
 
 #![deny(missing_docs, clippy::undocumented_unsafe_blocks)]
 #![allow(clippy::precedence)]
@@ -27,12 +28,12 @@ mod ptx;
 mod runtime;
 mod sanitizer;
 
-/// The rows of the instruction table, by name.
+/// Iterates over the names of the rows of the instruction table.
 pub fn rows() -> impl Iterator<Item = &'static str> {
     isa::all().map(|row| row.name)
 }
 
-/// The row that an opcode as written in PTX is decoded to.
+/// Returns the name of the row to which an opcode, as written in PTX, is decoded.
 pub fn row_of(opcode: &str) -> Option<&'static str> {
     exec::row_name(opcode)
 }

@@ -1,4 +1,4 @@
-//! Findings: what was wrong, where, and what it was near to.
+//! Findings: what went wrong, where, and near which allocation.
 
 use crate::config;
 use crate::error::{
@@ -9,7 +9,7 @@ use crate::memory::Neighbour;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex; a panic elsewhere does not make the data unusable here.
+/// Locks a mutex, ignoring poisoning: the data stays usable after a panic elsewhere.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it in reports.
+    /// Returns the name of the kind in reports.
     pub fn word(self) -> &'static str {
         match self {
             Kind::OutOfBounds => "out-of-bounds",
@@ -56,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// The error that a kernel with such a fault leaves its context with; zero for what is reported only.
+    /// Returns the error that a kernel with such a finding causes; zero for kinds that are only reported.
     pub fn code(self) -> Code {
         match self {
             Kind::OutOfBounds | Kind::UseAfterFree => ERROR_ILLEGAL_ADDRESS,
@@ -75,13 +75,13 @@ impl Kind {
 }
 
 impl Kind {
-    /// Whether hardware goes on after it.
+    /// Returns whether a kernel on hardware would continue after such a finding.
     pub fn is_tolerated(self) -> bool {
         TOLERATED.contains(&self)
     }
 }
 
-/// What hardware goes on after: kernels that do it run to their end on a device, right or wrong.
+/// The kinds that hardware does not detect: on a device, such a kernel runs to its end, with right or wrong results.
 const TOLERATED: [Kind; 7] = [
     Kind::Race,
     Kind::Uninitialised,
@@ -92,13 +92,13 @@ const TOLERATED: [Kind; 7] = [
     Kind::BadCall,
 ];
 
-/// A set of those kinds of findings that hardware tolerates.
+/// A set of kinds of findings, out of those that hardware tolerates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kinds(u32);
 
 impl Kinds {
-    /// Reads a set: the words of reports with commas between, `all` or `1`, `none` or `0`. `None`: another word,
-    /// or a kind of finding that ends a kernel on any device.
+    /// Parses a set: names of kinds separated by commas, `all` or `1`, `none` or `0`. Returns `None` for an unknown
+    /// name and for a kind that stops a kernel on any device.
     pub fn parse(text: &str) -> Option<Kinds> {
         match text {
             "" | "1" | "all" | "true" | "yes" | "on" => return Some(Kinds(u32::MAX)),
@@ -111,19 +111,19 @@ impl Kinds {
         })
     }
 
-    /// Whether a kind of finding is in the set.
+    /// Returns whether a kind is in the set.
     pub fn has(self, kind: Kind) -> bool {
         kind.is_tolerated() && self.0 >> kind as u32 & 1 != 0
     }
 }
 
-/// Where in a launch.
+/// Where in a launch a finding occurred.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub kernel: String,
     pub block: [u32; 3],
     pub thread: [u32; 3],
-    /// Line in the PTX text.
+    /// The line in the PTX text.
     pub line: u32,
 }
 
@@ -131,7 +131,7 @@ pub struct Place {
 #[derive(Debug, Clone)]
 pub struct Finding {
     pub kind: Kind,
-    /// The error that the context is left with; zero for findings that are reports only.
+    /// The error that the finding causes; zero for findings that are only reported.
     pub code: Code,
     pub place: Option<Place>,
     pub text: String,
@@ -153,7 +153,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Describes an address by what it is near to.
+/// Describes an address by the allocation nearest to it.
 pub fn describe(neighbour: &Neighbour) -> String {
     let name = |b: &crate::memory::Block| {
         format!(
@@ -174,7 +174,8 @@ pub fn describe(neighbour: &Neighbour) -> String {
 
 static FINDINGS: Mutex<Vec<Finding>> = Mutex::new(Vec::new());
 
-/// Records a finding and prints it, unless the settings want it ignored or quiet.
+/// Records a finding and prints it to stderr, unless the settings ignore its kind (neither) or ask for quiet (no
+/// print).
 pub fn report(finding: Finding) {
     let (ignored, quiet) = config::with(|c| (c.ignore.has(finding.kind), c.quiet));
     if ignored {
@@ -189,12 +190,12 @@ pub fn report(finding: Finding) {
     }
 }
 
-/// All findings so far.
+/// Returns all findings so far.
 pub fn findings() -> Vec<Finding> {
     lock(&FINDINGS).clone()
 }
 
-/// Forgets them.
+/// Discards all findings so far.
 pub fn clear() {
     lock(&FINDINGS).clear();
 }

@@ -1,19 +1,19 @@
-//! Command-line options: `--name value`, `--name` alone, in any order.
+//! Command-line options: `--name value` and `--name`, in any order.
 
 use crate::Failure;
 
-/// What is left of the command line. Options are taken out one by one; [`Arguments::finish`] refuses the rest.
+/// The command line. Options are taken out one by one; [`Arguments::finish`] refuses what is left.
 pub struct Arguments {
     words: Vec<String>,
 }
 
 impl Arguments {
-    /// The words after the subcommand.
+    /// Creates arguments from the words after the subcommand.
     pub fn new(words: impl Iterator<Item = String>) -> Arguments {
         Arguments { words: words.collect() }
     }
 
-    /// Every value given as `--name value`, in order.
+    /// Takes every value given as `--name value`, in order.
     pub fn values(&mut self, name: &str) -> Result<Vec<String>, Failure> {
         let mut values = Vec::new();
         while let Some(place) = self.words.iter().position(|word| word == name) {
@@ -26,7 +26,7 @@ impl Arguments {
         Ok(values)
     }
 
-    /// The value given as `--name value`, at most once.
+    /// Takes the value given as `--name value`, which may be given once.
     pub fn value(&mut self, name: &str) -> Result<Option<String>, Failure> {
         let mut values = self.values(name)?;
         if values.len() > 1 {
@@ -35,20 +35,20 @@ impl Arguments {
         Ok(values.pop())
     }
 
-    /// Whether `--name` is given.
+    /// Takes the flag `--name` and returns whether it was given.
     pub fn flag(&mut self, name: &str) -> bool {
         let before = self.words.len();
         self.words.retain(|word| word != name);
         self.words.len() != before
     }
 
-    /// The next word that is no option. Options with values must have been taken before.
+    /// Takes the next word that is not an option. Options with values must be taken first.
     pub fn word(&mut self) -> Option<String> {
         let place = self.words.iter().position(|word| !word.starts_with('-'))?;
         Some(self.words.remove(place))
     }
 
-    /// Refuses what nobody asked for.
+    /// Fails if any argument is left.
     pub fn finish(self) -> Result<(), Failure> {
         match self.words.first() {
             None => Ok(()),

@@ -1,5 +1,5 @@
-//! `cargo xtask bindings`: the Rust twin of `cuda/params.h`, made by bindgen. It is checked in, so that users need no
-//! libclang; `--check` fails if it is no longer what the header says.
+//! `cargo xtask bindings`: generates the Rust declarations of `cuda/params.h` with bindgen. They are checked in, so
+//! that users need no libclang; `--check` fails if they do not match the header.
 
 use crate::arguments::Arguments;
 use crate::{Command, Outcome};
@@ -7,11 +7,12 @@ use crate::{Command, Outcome};
 pub const COMMAND: Command = Command {
     name: "bindings",
     usage: "[--check]",
-    about: "Writes the Rust twin of cuda/params.h with bindgen; --check only says whether it is up to date.",
+    about: "Generates the Rust declarations of cuda/params.h with bindgen; --check only reports whether they are \
+            up to date.",
     run,
 };
 
-/// Bindgen takes long to build, so it is a feature; without it the command starts itself again with it.
+/// Runs the command again with the feature `bindings`, which is optional because bindgen takes long to build.
 #[cfg(not(feature = "bindings"))]
 fn run(mut arguments: Arguments) -> Outcome {
     use crate::run::{cargo, finish};
@@ -44,7 +45,7 @@ fn run(mut arguments: Arguments) -> Outcome {
 #[cfg(feature = "bindings")]
 fn generate() -> Result<String, crate::Failure> {
     let library = crate::wheels::LIBCLANG.path()?;
-    // SAFETY: no other thread of this program runs yet.
+    // SAFETY: this program has started no other thread yet.
     unsafe { std::env::set_var("LIBCLANG_PATH", library) };
     let header = crate::run::root().join("cuda/params.h");
     let bindings = bindgen::builder()

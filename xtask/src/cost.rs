@@ -1,4 +1,4 @@
-//! `cargo xtask cost`: what the crate costs those who depend on it, in seconds of compilation and bytes of program.
+//! `cargo xtask cost`: what the crate costs as a dependency, in compile time and binary size.
 
 use std::path::{Path, PathBuf};
 use std::{fs, process};
@@ -10,17 +10,18 @@ use crate::{Command, Failure, Outcome};
 pub const COMMAND: Command = Command {
     name: "cost",
     usage: "[--features LIST]",
-    about: "Measures a clean release build as a dependency, and what the crate adds to a stripped program. Two \
-             small programs are built in target/cost: one that uses the crate, one that does not. The bounds \
-             are 40 CPU seconds for this crate alone and 3 MB; they hold for the default features. CPU seconds \
-             are those of all processes of the build, so that cores and other work matter little.",
+    about: "Measures a clean release build of the crate as a dependency, and the bytes that it adds to a \
+            stripped program. Two small programs are built in target/cost, one that uses the crate and one that \
+            does not. The limits are 40 CPU seconds for this crate alone and 3 MB; they apply to the default \
+            features. CPU seconds are summed over all processes of the build, so the number of cores and other \
+            load matter little.",
     run,
 };
 
 const MOST_SECONDS: f64 = 40.0;
 const MOST_BYTES: u64 = 3_000_000;
 
-/// Takes an operation and a dtype at run time, so that no kernel can be left out.
+/// A program that chooses the operation and the dtype at run time, so that no kernel can be optimised away.
 const USER: &str = r#"fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().collect();
     let number = |index: usize| words.get(index).map_or(Ok(0), |word| word.parse::<usize>());
@@ -71,7 +72,7 @@ fn run(mut arguments: Arguments) -> Outcome {
     Ok(())
 }
 
-/// Writes a package of one program.
+/// Writes a package with one program and returns its folder.
 fn program(folder: &Path, name: &str, main: &str, dependency: &str) -> Result<PathBuf, Failure> {
     let package = folder.join(name);
     fs::create_dir_all(package.join("src"))?;
@@ -81,12 +82,12 @@ fn program(folder: &Path, name: &str, main: &str, dependency: &str) -> Result<Pa
          {dependency}\n\n[profile.release]\nstrip = true\n"
     );
     fs::write(package.join("Cargo.toml"), manifest)?;
-    // The versions are the project's own, as far as it has them.
+    // Use the versions of the project's own lock file where it has them.
     fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock"))?;
     Ok(package)
 }
 
-/// Builds a package, and returns the CPU seconds of that and the size of its program, if there is one.
+/// Builds a package and returns the CPU seconds that took and the size of its program, zero if there is none.
 fn build(package: &Path, words: &str) -> Result<(f64, u64), Failure> {
     let target = package.join("target");
     let before = children_seconds()?;
@@ -99,14 +100,14 @@ fn build(package: &Path, words: &str) -> Result<(f64, u64), Failure> {
     Ok((seconds, size))
 }
 
-/// The CPU seconds of every process that this one and its children have waited for.
+/// Returns the CPU seconds of all processes that this process and its children have waited for.
 fn children_seconds() -> Result<f64, Failure> {
     let text = fs::read_to_string("/proc/self/stat")
         .map_err(|error| format!("CPU time is read from Linux's /proc: {error}"))?;
-    // The name of the program may hold anything, and is in parentheses; 13 fields follow before those two.
+    // The program's name is in parentheses and may contain anything; `cutime` and `cstime` follow after 13 more fields.
     let fields = text.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().skip(13));
     let ticks =
         fields.into_iter().flatten().take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
-    // Linux counts in hundredths for user programs on every architecture of ours.
+    // On all supported architectures, Linux reports these times to user programs in hundredths of a second.
     Ok(ticks as f64 / 100.0)
 }

@@ -7,14 +7,16 @@ use crate::{Command, Outcome};
 pub const COMMAND: Command = Command {
     name: "exhaustive",
     usage: "[OPERATION|DTYPE]... [--rows FROM..TO]",
-    about: "Runs operations on every pair of 16-bit operands. An operation takes a minute on two cores, a function up \
-            to five. Without arguments it takes every pass there is, and then measures the errors of the functions on \
-            10^8 arguments, for hours; with some, such as `pow atan2 f16`, the passes of these operations and dtypes. \
-            --rows takes a part of the left operands by their bits, 0..65536 being all.",
+    about: "Runs operations on every pair of 16-bit operands. An operation takes a minute on two cores, a \
+            mathematical function up to five. Without arguments, every pass is run, and then the errors of the \
+            functions are measured on 10^8 arguments, which takes hours. Arguments such as `pow atan2 f16` \
+            select the passes of these operations and dtypes. --rows selects a range of left operands by their \
+            bits; 0..65536 is all of them.",
     run,
 };
 
-/// Runs the test `exhaustive16` over all pairs and, if nothing in particular is asked for, `math` over all that it has.
+/// Runs the test `exhaustive16` over all pairs and, if nothing in particular is selected, the exhaustive mode of
+/// `math`.
 fn run(mut arguments: Arguments) -> Outcome {
     let rows = arguments.value("--rows")?;
     let words: Vec<String> = std::iter::from_fn(|| arguments.word()).collect();
@@ -25,7 +27,7 @@ fn run(mut arguments: Arguments) -> Outcome {
         command
     };
     let mut pairs = test("exhaustive16");
-    // Every core takes rows of its own, and need not share them.
+    // The test runs rows in parallel itself, so the CPU backend needs only one thread.
     pairs.env("BITLANE_CPU", "threads=1").env("BITLANE_PASSES", words.join(" "));
     let whole = words.is_empty() && rows.is_none();
     if let Some(rows) = rows {

@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: the fuzz targets, built with coverage and AddressSanitizer as `cargo fuzz` builds them.
+//! `cargo xtask fuzz`: runs the fuzz targets, built with coverage and AddressSanitizer as `cargo fuzz` builds them.
 //!
-//! Everything that `cargo fuzz` would add is a few compiler flags, so nothing has to be installed, and the stable
-//! compiler will do.
+//! `cargo fuzz` would add only a few compiler flags. They are set here, so nothing has to be installed and the stable
+//! compiler suffices.
 
 use std::path::PathBuf;
 use std::process;
@@ -13,21 +13,21 @@ use crate::{Command, Failure, Outcome};
 pub const COMMAND: Command = Command {
     name: "fuzz",
     usage: "[SECONDS] [--target calls|expressions|files] [--keep]",
-    about: "Runs the fuzz targets of fuzz/ for SECONDS in all (60 if not given), with coverage and \
-             AddressSanitizer. Each target runs with the CPU backend's own choices, and with blocks and \
-             thresholds so small that every case crosses them. What a target has found stays in \
-             target/fuzz/found, and an input that fails goes to fuzz/artifacts; `target/fuzz/…/release/TARGET \
-             FILE` repeats it. --keep adds those of the new inputs that reach something new to the corpus in \
-             fuzz/corpus.",
+    about: "Runs the fuzz targets of fuzz/ for SECONDS in total (60 by default), with coverage and \
+            AddressSanitizer. Each target runs with the CPU backend's default settings, and again with blocks \
+            and thresholds so small that every case crosses them. The inputs found are kept in \
+            target/fuzz/found. An input that fails is written to fuzz/artifacts; `target/fuzz/…/release/TARGET \
+            FILE` reproduces the failure. --keep merges the new inputs that increase coverage into the corpus in \
+            fuzz/corpus.",
     run,
 };
 
 const TARGETS: [&str; 3] = ["calls", "expressions", "files"];
 
-/// What `BITLANE_CPU` is set to, in turn.
+/// The values of `BITLANE_CPU` that each target runs with.
 const SETTINGS: [&str; 2] = ["", "baseline,block=64,parallel=1,stream=256,threads=3"];
 
-/// The instrumentation that libFuzzer steers by, and the checks of memory.
+/// The coverage instrumentation that guides libFuzzer, and AddressSanitizer.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address";
@@ -71,12 +71,12 @@ fn build() -> Outcome {
     finish(&mut command)
 }
 
-/// The inputs that are part of the project.
+/// Returns the folder of the inputs that are checked in.
 fn corpus(target: &str) -> PathBuf {
     root().join("fuzz/corpus").join(target)
 }
 
-/// The inputs that earlier runs have found.
+/// Returns the folder of the inputs that earlier runs have found.
 fn found(target: &str) -> PathBuf {
     root().join("target/fuzz/found").join(target)
 }
@@ -85,21 +85,21 @@ fn merger(target: &str) -> process::Command {
     process::Command::new(root().join("target/fuzz").join(HOST).join("release").join(target))
 }
 
-/// A target with its options, but for how long it runs.
+/// Returns the command of a target with its options, except for its time limit.
 fn fuzzer(target: &str) -> Result<process::Command, Failure> {
     let artifacts = root().join("fuzz/artifacts").join(target);
     for folder in [&artifacts, &found(target), &corpus(target)] {
         std::fs::create_dir_all(folder)?;
     }
     let mut command = merger(target);
-    // New inputs go to the first folder.
+    // libFuzzer writes new inputs to the first folder.
     command.args([found(target), corpus(target)]);
     command.args([
         "-max_len=512",
         "-len_control=0",
         "-timeout=60",
         "-rss_limit_mb=4096",
-        // No input justifies more at once.
+        // No input needs a larger single allocation.
         "-malloc_limit_mb=64",
         "-print_final_stats=1",
     ]);

@@ -1,4 +1,4 @@
-//! `cargo xtask kernels`: compiles every kernel the crate can launch, so that none fails at a user's first call.
+//! `cargo xtask kernels`: compiles every kernel that the crate can launch, so that none fails at a user's first call.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,15 +14,16 @@ pub const COMMAND: Command = Command {
     name: "kernels",
     usage: "--out DIR [--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--written] [--cubin] [--cache] | --show TITLE | \
             --expr EXPRESSION [--dtype NAME=DTYPE]... [--arch sm_80]",
-    about: "Compiles every kernel that the crate can launch. --arch and --nvrtc say for what and with what, \
-             --op and --dtype take some of them, --written those that are not generated, --cubin assembles them too, --cache puts them into the crate's \
-             cache folder too (BITLANE_CACHE), where programs find them, --show prints the source of one. \
-             --expr prints the CUDA source and the PTX that are made for an expression, such as '(x >> s) & 15' with \
-             --dtype x=i32[64,8] --dtype s=i32[8]; it takes what `bitlane eval` takes.",
+    about: "Compiles every kernel that the crate can launch. --arch and --nvrtc select the architectures and the \
+            compiler, --op and --dtype select hand-written kernels, --written leaves out generated ones. --cubin \
+            also assembles the kernels; --cache also puts them into the crate's cache folder (BITLANE_CACHE), \
+            where programs find them. --show prints the source of one generated kernel. --expr prints the CUDA \
+            source and the PTX generated for an expression, such as '(x >> s) & 15' with --dtype x=i32[64,8] \
+            --dtype s=i32[8]; it accepts the same expressions as `bitlane eval`.",
     run,
 };
 
-/// What is done beside writing PTX.
+/// What is done besides writing PTX.
 #[derive(Clone, Copy)]
 struct More {
     cubin: bool,
@@ -89,7 +90,7 @@ fn run(mut arguments: Arguments) -> Outcome {
     if failures == 0 { Ok(()) } else { Err(format!("{failures} modules do not compile").into()) }
 }
 
-/// Compiles one unit; gives the seconds its PTX took.
+/// Compiles one unit and returns the seconds that its PTX took.
 fn compile(
     nvrtc: &Nvrtc,
     unit: &Unit,
@@ -111,7 +112,7 @@ fn compile(
     Ok(seconds)
 }
 
-/// Prints the CUDA source and the PTX of a generated kernel, by its title.
+/// Prints the CUDA source and the PTX of a generated kernel, given its title.
 fn show(title: &str, mut arguments: Arguments) -> Outcome {
     let units = modules::chosen(&mut arguments)?;
     let nvrtc = modules::nvrtc(&mut arguments)?;
@@ -127,7 +128,7 @@ fn show(title: &str, mut arguments: Arguments) -> Outcome {
     Err(format!("no sample is called {title:?}; there are\n{}", titles.join("\n")).into())
 }
 
-/// Prints the CUDA source and the PTX of an expression: the program `bitlane` does it, which knows the language.
+/// Prints the CUDA source and the PTX of an expression, by running the program `bitlane`, which parses expressions.
 fn show_expression(expression: &str, mut arguments: Arguments) -> Outcome {
     let dtypes = arguments.values("--dtype")?;
     let arch = arguments.value("--arch")?.unwrap_or("sm_80".into());

@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask COMMAND [OPTIONS]`.
+//! Development commands: `cargo xtask COMMAND [OPTIONS]`.
 
 mod arguments;
 mod aside;
@@ -28,17 +28,17 @@ use std::process::ExitCode;
 
 use arguments::Arguments;
 
-/// Whatever stops a command, as a line for the user.
+/// The error that stops a command, shown to the user.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// How a command ends.
+/// The result of a command.
 type Outcome = Result<(), Failure>;
 
-/// One subcommand: add a module with a `COMMAND`, and a row to [`COMMANDS`].
+/// A subcommand. To add one, write a module with a `COMMAND` and add a row to [`COMMANDS`].
 struct Command {
     name: &'static str,
     usage: &'static str,
-    /// What it does, in sentences: the list of commands shows the first of them, `--help` all.
+    /// What it does. The list of commands shows the first sentence, `--help` the whole text.
     about: &'static str,
     run: fn(Arguments) -> Outcome,
 }
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints every command; an unknown one is an error.
+/// Prints the list of commands. A name that is not a request for help is an error.
 fn list(name: &str) -> ExitCode {
     let wanted = matches!(name, "" | "help" | "--help" | "-h");
     if !wanted {
@@ -98,7 +98,7 @@ fn list(name: &str) -> ExitCode {
     if wanted { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }
 
-/// A text in lines that fit a terminal.
+/// Wraps a text to lines of at most 100 characters.
 fn wrapped(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! What there is to compile, as the crate itself answers, and how it is compiled.
+//! The sources to compile, as listed by the crate itself, and how they are compiled.
 
 use std::path::PathBuf;
 
@@ -8,18 +8,18 @@ use crate::arguments::Arguments;
 use crate::nvrtc::Nvrtc;
 use crate::{Failure, Outcome, wheels};
 
-/// A source that is compiled as a whole.
+/// A translation unit.
 #[derive(Clone)]
 pub struct Unit {
-    /// What it and its files are called.
+    /// Its name, which its files share.
     pub name: String,
-    /// What it is a sample of, if it is generated.
+    /// If it is generated: what it is a sample of.
     pub title: Option<String>,
-    /// Whether the static budgets bind its kernels.
+    /// Whether its kernels have a static budget.
     pub has_budget: bool,
     /// The names of its kernels.
     pub kernels: Vec<String>,
-    /// The part of the source that is its own.
+    /// The part of the source that is specific to it.
     pub own: String,
     source: String,
     defines: Vec<String>,
@@ -40,7 +40,8 @@ impl From<Module> for Unit {
     }
 }
 
-/// Several samples have kernels of one name, so their number is part of theirs.
+/// Creates the unit of a sample. Kernels of different samples may have the same name, so the unit's name starts with
+/// the sample's number.
 fn unit_of((number, sample): (usize, Sample)) -> Unit {
     Unit {
         name: format!("{number}_{}", sample.kernel.name),
@@ -53,8 +54,8 @@ fn unit_of((number, sample): (usize, Sample)) -> Unit {
     }
 }
 
-/// The hand-written modules that `--op` and `--dtype` choose; without either all of them, and samples of what is
-/// generated.
+/// Returns the hand-written modules that `--op` and `--dtype` select; without either, all of them and the samples of
+/// generated kernels.
 pub fn chosen(arguments: &mut Arguments) -> Result<Vec<Unit>, Failure> {
     let (ops, dtypes) = (arguments.values("--op")?, arguments.values("--dtype")?);
     let mut modules = introspect::modules();
@@ -68,13 +69,13 @@ pub fn chosen(arguments: &mut Arguments) -> Result<Vec<Unit>, Failure> {
     if ops.is_empty() && dtypes.is_empty() {
         let bounded = introspect::bounded()?.len();
         let samples = introspect::samples()?.into_iter().enumerate().map(unit_of);
-        // The samples begin with those that have bounds.
+        // The samples that have bounds come first.
         units.extend(samples.enumerate().map(|(k, unit)| Unit { has_budget: k < bounded, ..unit }));
     }
     Ok(units)
 }
 
-/// Where the library is that `--nvrtc` names: `12` (unless told), `13`, or a path.
+/// Returns the path of the library that `--nvrtc` names: `12` (the default), `13`, or a path.
 pub fn nvrtc_path(arguments: &mut Arguments) -> Result<PathBuf, Failure> {
     match arguments.value("--nvrtc")?.as_deref() {
         None | Some("12") => wheels::NVRTC_12.path(),
@@ -83,12 +84,12 @@ pub fn nvrtc_path(arguments: &mut Arguments) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The library that `--nvrtc` names.
+/// Opens the library that `--nvrtc` names.
 pub fn nvrtc(arguments: &mut Arguments) -> Result<Nvrtc, Failure> {
     Nvrtc::open(&nvrtc_path(arguments)?)
 }
 
-/// The number in `sm_80`.
+/// Returns the number in `sm_80`.
 pub fn architecture(arch: &str) -> Result<u32, Failure> {
     let number = arch.strip_prefix("sm_").and_then(|number| number.parse().ok());
     number.ok_or_else(|| {
@@ -97,7 +98,8 @@ pub fn architecture(arch: &str) -> Result<u32, Failure> {
 }
 
 impl Unit {
-    /// The PTX that a device of the given architecture gets, and proof that every kernel is in it.
+    /// Compiles to the PTX that a device of the given architecture gets, and checks that it has exactly the expected
+    /// kernels.
     pub fn ptx(&self, nvrtc: &Nvrtc, architecture: u32) -> Result<String, Failure> {
         let options = introspect::ptx_options(architecture, &self.defines);
         let text = String::from_utf8(nvrtc.compile(&self.source, &options)?)?;
@@ -114,13 +116,13 @@ impl Unit {
         Err(format!("has {found} kernels where the crate knows {known}").into())
     }
 
-    /// Puts its PTX into the crate's own cache folder.
+    /// Puts its PTX into the crate's cache folder.
     pub fn keep(&self, nvrtc: &Nvrtc, architecture: u32, ptx: &str) -> Outcome {
         let (source, defines) = (&self.source, &self.defines);
         Ok(introspect::keep(source, defines, architecture, nvrtc.version(), ptx)?)
     }
 
-    /// Machine code for the given architecture.
+    /// Compiles to machine code for the given architecture.
     pub fn cubin(&self, nvrtc: &Nvrtc, architecture: u32) -> Result<Vec<u8>, Failure> {
         nvrtc.compile(&self.source, &introspect::cubin_options(architecture, &self.defines))
     }

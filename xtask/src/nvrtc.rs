@@ -1,4 +1,4 @@
-//! NVRTC, loaded from a given path.
+//! Bindings to NVRTC, loaded from a given path.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
@@ -21,7 +21,7 @@ type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_i
 type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
 type Text = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 
-/// The library and the functions we call.
+/// The library and its functions.
 pub struct Nvrtc {
     create: Create,
     compile: Compile,
@@ -34,11 +34,12 @@ pub struct Nvrtc {
 }
 
 impl Nvrtc {
-    /// Opens the library and looks up everything at once.
+    /// Opens the library and resolves all functions.
     pub fn open(path: &Path) -> Result<Nvrtc, Failure> {
-        // SAFETY: NVRTC's initialisers do nothing that depends on this program.
+        // SAFETY: NVRTC's initialisers have no requirements on this program.
         let library = unsafe { Library::new(path) }?;
-        // SAFETY: the types are those of nvrtc.h, unchanged since CUDA 11; the pointers live as long as `_library`.
+        // SAFETY: the types are those of nvrtc.h, unchanged since CUDA 11; the function pointers are kept no longer
+        // than `_library`.
         unsafe {
             let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int =
                 *library.get(b"nvrtcVersion\0")?;
@@ -60,20 +61,19 @@ impl Nvrtc {
         }
     }
 
-    /// Major and minor version.
+    /// Returns the major and minor version.
     pub fn version(&self) -> (i32, i32) {
         self.version
     }
 
-    /// Compiles to PTX text, or to a cubin if the options name a real architecture (`sm_XX`). A warning is an error:
-    /// users would see it at their first call.
+    /// Compiles to PTX text, or to a cubin if the options name a real architecture (`sm_XX`). Warnings are errors.
     pub fn compile(&self, source: &str, options: &[String]) -> Result<Vec<u8>, Failure> {
         let source = CString::new(source)?;
         let options: Vec<CString> =
             options.iter().map(|option| CString::new(option.as_str())).collect::<Result<_, _>>()?;
         let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let mut program = ptr::null_mut();
-        // SAFETY: all strings outlive the calls; the program is destroyed once, at the end.
+        // SAFETY: all strings outlive the calls; the program is created here and destroyed once, after its last use.
         unsafe {
             let status = (self.create)(
                 &mut program,
@@ -101,11 +101,14 @@ impl Nvrtc {
         }
     }
 
+    /// Reads an output of a program; empty if there is none.
+    ///
     /// # Safety
-    /// The program is alive, and the two functions belong together.
+    ///
+    /// The program is alive, and the two functions return the size and the bytes of the same output.
     unsafe fn output(&self, program: Program, (size, text): (Size, Text)) -> Vec<u8> {
         let mut bytes = 0;
-        // SAFETY: the caller's promise; the buffer has the size that the library asks for.
+        // SAFETY: as the caller guarantees; the buffer has the size that the library returned.
         unsafe {
             if size(program, &mut bytes) != 0 {
                 return Vec::new();

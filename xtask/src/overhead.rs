@@ -1,7 +1,7 @@
-//! `cargo xtask overhead`: what a call costs on the host, with launches that do nothing.
+//! `cargo xtask overhead`: the host-side cost of a call, with launches that do nothing.
 //!
-//! The comparison with cudarc alone is a benchmark. The guard against getting slower counts instructions, which
-//! no other load on the machine can change.
+//! The comparison with plain cudarc is a benchmark. The regression check counts instructions, which do not depend on
+//! other load on the machine.
 
 use std::process;
 
@@ -12,13 +12,13 @@ use crate::{Command, Failure, Outcome, virtual_cuda, wheels};
 pub const COMMAND: Command = Command {
     name: "overhead",
     usage: "[--count]",
-    about: "Measures what a call costs on the host, with launches that do nothing; --count counts instructions \
-             instead, and fails if they have grown.",
+    about: "Measures the host-side cost of a call, with launches that do nothing. It times calls, then counts \
+            their instructions with valgrind and fails if there are too many; --count only does the latter.",
     run,
 };
 
-/// Instructions of a warm call into a given destination, the virtual driver's own included, which are about 2,200; the
-/// count was 7,632 when this was set.
+/// The limit for a warm call into an existing destination, in instructions, including about 2,200 of the virtual
+/// driver. The count was 7,632 when the limit was set.
 const LIMIT: u64 = 7_900;
 
 fn run(mut arguments: Arguments) -> Outcome {
@@ -38,7 +38,7 @@ fn run(mut arguments: Arguments) -> Outcome {
     if !only_count {
         finish(&mut prepared(&benchmark))?;
     }
-    // The first run compiles the kernel; later ones find it in the cache.
+    // The first run compiles the kernel; later runs find it in the cache.
     finish(prepared(&benchmark).args(["--calls", "1"]))?;
     let (few, many) = (1_000, 3_000);
     let mut counts = [0; 2];
@@ -56,7 +56,7 @@ fn run(mut arguments: Arguments) -> Outcome {
     if per_call <= LIMIT { Ok(()) } else { Err("a warm call has become more expensive".into()) }
 }
 
-/// Builds the benchmark, and gives its path.
+/// Builds the benchmark and returns its path.
 fn build() -> Result<String, Failure> {
     let output = cargo("bench --no-run --features cuda --bench overhead").output()?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -69,7 +69,7 @@ fn build() -> Result<String, Failure> {
     }
 }
 
-/// The instructions that valgrind counts; none without valgrind.
+/// Runs a command under valgrind and returns the instructions counted, or `None` if valgrind is not installed.
 pub fn instructions(command: &mut process::Command) -> Result<Option<u64>, Failure> {
     let output = match command.output() {
         Ok(output) => output,

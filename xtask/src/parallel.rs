@@ -1,4 +1,4 @@
-//! Work on every core, with a progress line.
+//! Parallel work on all cores, with a progress line.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::Failure;
 
-/// Runs `work` on every item, on all cores, and gives the results in the items' order.
+/// Runs `work` on every item, on all cores, and returns the results in the order of the items.
 pub fn map<T: Sync, R: Send>(
     what: &str,
     items: &[T],
@@ -39,7 +39,7 @@ pub fn map<T: Sync, R: Send>(
 fn progress(what: &str, done: usize, all: usize) {
     if std::io::stderr().is_terminal() {
         eprint!("\r{what} {done}/{all} ");
-        let _ = std::io::stderr().flush(); // a progress line that cannot be shown is no failure
+        let _ = std::io::stderr().flush(); // failing to show progress is not an error
     }
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask parity`: the CPU against CUDA, bit for bit, over every kernel.
+//! `cargo xtask parity`: compares the CPU with CUDA, bit for bit, over every kernel.
 
 use crate::arguments::Arguments;
 use crate::run::{cargo, finish};
@@ -7,12 +7,12 @@ use crate::{Command, Outcome, virtual_cuda, wheels};
 pub const COMMAND: Command = Command {
     name: "parity",
     usage: "[--system]",
-    about: "Compares the CPU with CUDA bit for bit over every kernel, on the virtual driver; --system takes \
-             the machine's own.",
+    about: "Compares the results of the CPU and CUDA backends bit for bit over every kernel, on the virtual \
+            driver; --system uses the machine's own driver.",
     run,
 };
 
-/// Runs the test on the virtual driver, or on the machine's own.
+/// Runs the test on the virtual driver, or on the machine's own driver.
 fn run(mut arguments: Arguments) -> Outcome {
     let system = arguments.flag("--system");
     arguments.finish()?;

@@ -1,4 +1,4 @@
-//! A Python with NumPy and PyTorch below `target/python`, for the tests that meet them.
+//! A Python environment with NumPy and PyTorch in `target/python`, for the interoperability tests.
 
 use std::fs;
 use std::process::Command;
@@ -6,11 +6,11 @@ use std::process::Command;
 use crate::Outcome;
 use crate::run::{finish, root};
 
-/// What the tests import. PyTorch comes with its CUDA libraries, some 5 GB.
+/// The packages that the tests import. PyTorch comes with its CUDA libraries, some 5 GB.
 const PACKAGES: [&str; 4] =
     ["numpy==2.4.6", "ml_dtypes==0.6.0", "safetensors==0.8.0", "torch==2.15.0"];
 
-/// Makes the environment, unless it is there and complete.
+/// Creates the environment, unless it exists and is complete.
 pub fn prepare() -> Outcome {
     let home = root().join("target/python");
     let complete = home.join("complete");

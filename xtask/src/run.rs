@@ -6,21 +6,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Outcome;
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 pub fn root() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.parent().unwrap_or(own).to_path_buf()
 }
 
-/// Whether builds are for once.
+/// Whether builds are not going to be repeated.
 static ONCE: AtomicBool = AtomicBool::new(false);
 
-/// From now on [`cargo`] does without what makes the next build quicker and this one slower.
+/// Makes [`cargo`] disable incremental compilation from now on, which makes the next build faster but this one slower.
 pub fn build_once() {
     ONCE.store(true, Ordering::Relaxed);
 }
 
-/// Cargo, at the root of the workspace.
+/// Returns a cargo command that runs at the root of the workspace.
 pub fn cargo(arguments: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.current_dir(root()).args(arguments.split_whitespace());
@@ -30,16 +30,17 @@ pub fn cargo(arguments: &str) -> Command {
     command
 }
 
-/// Runs a command to its end; anything but success is an error that shows the command.
+/// Runs a command to its end. Fails, naming the command, unless it succeeds.
 pub fn finish(command: &mut Command) -> Outcome {
     let status = command.status().map_err(|error| format!("cannot start {command:?}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}").into()) }
 }
 
-/// The target that is named where a build has flags of its own, so that build scripts go without them.
+/// The target passed to builds with their own compiler flags. With an explicit target, cargo does not apply the flags
+/// to build scripts.
 pub const HOST: &str = "x86_64-unknown-linux-gnu";
 
-/// A build with compiler flags that the stable compiler keeps for nightly ones, but has.
+/// Gives a build unstable compiler flags, and makes the stable compiler accept them.
 pub fn unstable(mut cargo: Command, flags: &str) -> Command {
     cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
     cargo

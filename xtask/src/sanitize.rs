@@ -1,4 +1,4 @@
-//! `cargo xtask sanitize`: the suite under tools that watch every access to memory.
+//! `cargo xtask sanitize`: runs the tests under tools that check memory accesses.
 
 use std::path::PathBuf;
 use std::process;
@@ -10,21 +10,21 @@ use crate::{Command, Outcome};
 pub const COMMAND: Command = Command {
     name: "sanitize",
     usage: "[address|thread|miri|valgrind]... [--quick]",
-    about: "Runs the tests of the CPU backend under tools that watch every access to memory. Without names \
-             every tool that this machine has is run, and those that it lacks are listed; a tool that is named \
-             must be there. `address` is AddressSanitizer over the whole suite (--quick: over the tests of \
-             views, destinations, sums and expressions). `thread` is ThreadSanitizer over the tests that share \
-             work among threads; it needs the component rust-src, because std is rebuilt. `miri` is Miri with \
-             Tree Borrows over the unit tests and small random cases; the component miri comes with nightly \
-             compilers alone. `valgrind` is Memcheck over the same cases without vector instructions, where \
-             there is no Miri.",
+    about: "Runs the tests of the CPU backend under tools that check memory accesses. Without names, every tool \
+            that is available on this machine is run and the others are listed; a tool that is named must be \
+            available. `address` is AddressSanitizer over the whole suite (--quick: over the unit tests and the \
+            tests of operations, views, destinations, sums and expressions). `thread` is ThreadSanitizer over \
+            the tests that share work among threads; it needs the component rust-src, because std is rebuilt. \
+            `miri` is Miri with Tree Borrows over the unit tests and small random cases; its component comes \
+            only with nightly compilers. `valgrind` is Memcheck over the same cases without vector instructions, \
+            for machines without Miri.",
     run,
 };
 
-/// A tool, what it takes, and how to run it.
+/// A tool, its requirements, and how to run it.
 struct Tool {
     name: &'static str,
-    /// What is missing here, if anything.
+    /// Returns what is missing on this machine, if anything.
     missing: fn() -> Option<String>,
     run: fn(quick: bool) -> Outcome,
 }
@@ -36,7 +36,7 @@ const TOOLS: [Tool; 4] = [
     Tool { name: "valgrind", missing: missing_valgrind, run: valgrind },
 ];
 
-/// Blocks and thresholds so small that small cases cross every boundary, and several threads.
+/// Settings with several threads, and with blocks and thresholds so small that small cases cross every boundary.
 const SMALL: &str = "block=64,parallel=1,stream=256,threads=3";
 
 fn run(mut arguments: Arguments) -> Outcome {
@@ -63,7 +63,7 @@ fn run(mut arguments: Arguments) -> Outcome {
     Ok(())
 }
 
-/// Cargo for a build of its own kind, in a folder of its own.
+/// Returns a `cargo test` command with extra compiler flags and its own target folder.
 fn tests(tool: &str, words: &str, flags: &str) -> process::Command {
     let mut command = unstable(cargo("test"), flags);
     command.args(["--target", HOST, "--target-dir"]);
@@ -89,7 +89,7 @@ fn thread(_quick: bool) -> Outcome {
     finish(tests("thread", words, "-Zsanitizer=thread").env("BITLANE_CPU", SMALL))
 }
 
-/// Small random cases, for tools that are slow: unit tests, calls and expressions.
+/// The tests for slow tools: unit tests, and small random calls and expressions.
 const SLOW: &str = "--lib --test fuzz_cases --test expressions";
 
 fn slow(command: &mut process::Command) -> &mut process::Command {
@@ -110,13 +110,13 @@ fn miri(_quick: bool) -> Outcome {
 fn valgrind(_quick: bool) -> Outcome {
     let runner = format!("CARGO_TARGET_{}_RUNNER", HOST.to_uppercase().replace('-', "_"));
     let mut command = cargo("test");
-    // The suite's own build will do, but a target that is named is what a runner can be given for.
+    // The flags are those of the ordinary build; the target is explicit because the runner is set per target.
     command.args(["--target", HOST]).args(SLOW.split_whitespace());
     command.env(runner, "valgrind --quiet --error-exitcode=99 --track-origins=no");
     finish(slow(&mut command))
 }
 
-/// Whether a command can be started and succeeds, quietly.
+/// Returns whether a command can be started and succeeds; its output is discarded.
 fn answers(command: &mut process::Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }

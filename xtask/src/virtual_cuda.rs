@@ -1,8 +1,8 @@
-//! The virtual driver and a real NVRTC, for the tests and for any program that asks for CUDA.
+//! The virtual driver and a real NVRTC, for the tests and for any other CUDA program.
 //!
-//! `cargo xtask cuda-env` prints the lines that put both in front of whatever the machine has:
-//! `eval "$(cargo xtask cuda-env)"`, and every CUDA program started from that shell runs on the virtual device,
-//! also one that compiles its kernels itself.
+//! `cargo xtask cuda-env` prints shell commands that make both take precedence over what is installed. After
+//! `eval "$(cargo xtask cuda-env)"`, every CUDA program started from that shell runs on the virtual device, including
+//! programs that compile their own kernels.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -15,8 +15,8 @@ use crate::{Command, Failure, Outcome, wheels};
 pub const COMMAND: Command = Command {
     name: "cuda-env",
     usage: "[--nvrtc 12|13]",
-    about: "Prints the lines that put the virtual driver in front of CUDA programs: eval \"$(cargo xtask \
-             cuda-env)\".",
+    about: "Prints the shell commands that make CUDA programs run on the virtual driver: eval \"$(cargo xtask \
+            cuda-env)\".",
     run,
 };
 
@@ -41,16 +41,15 @@ fn run(mut arguments: Arguments) -> Outcome {
     Ok(())
 }
 
-/// Puts links to the libraries into a folder, under every name by which programs and the libraries themselves look
-/// for them. The folder is on nobody's way unless it is asked for, so the names cannot come between a program and a
-/// real driver.
+/// Puts links to the libraries into a folder, under every name by which programs and the libraries themselves look for
+/// them. The folder is searched only if `LD_LIBRARY_PATH` names it, so the links do not hide a real driver by accident.
 fn furnish(folder: &Path, driver: &Path, nvrtc: &Path) -> Outcome {
     fs::create_dir_all(folder)?;
     for name in ["libcuda.so", "libcuda.so.1"] {
         link(driver, &folder.join(name))?;
     }
     link(nvrtc, &folder.join("libnvrtc.so"))?;
-    // NVRTC opens the library of its built-in functions by name, when it compiles.
+    // NVRTC opens its library of built-in functions by name when it compiles.
     let home = nvrtc.parent().ok_or("NVRTC lies in no folder")?;
     for entry in fs::read_dir(home)? {
         let name = entry?.file_name();
@@ -61,18 +60,18 @@ fn furnish(folder: &Path, driver: &Path, nvrtc: &Path) -> Outcome {
     Ok(())
 }
 
-/// Builds the virtual driver, and says where it is.
+/// Builds the virtual driver and returns its path.
 pub fn build() -> Result<PathBuf, Failure> {
     finish(&mut cargo("build --quiet -p vcuda"))?;
     Ok(target().join("debug/libvcuda.so").canonicalize()?)
 }
 
-/// Where cargo builds.
+/// Returns cargo's target folder.
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), |path| root().join(path))
 }
 
-/// What the test suite and the crate read from the environment.
+/// Returns the environment variables by which the test suite and the crate find both libraries.
 pub fn variables(driver: &Path, nvrtc: &Path) -> [(&'static str, String); 3] {
     [
         ("BITLANE_TEST_DRIVER", "virtual".into()),
@@ -93,8 +92,8 @@ mod tests {
     use super::*;
     use std::process;
 
-    /// A program that knows nothing of this project finds both libraries and compiles its kernel, with nothing in
-    /// its environment but the folder.
+    /// A program independent of this project finds both libraries and compiles its kernel, with nothing but the folder
+    /// in its environment.
     #[test]
     fn a_foreign_program_runs_in_the_environment() -> Outcome {
         let driver = build()?;

@@ -1,6 +1,6 @@
-//! NVIDIA's compilers and libclang, from their Python wheels: no toolkit has to be installed.
+//! NVIDIA's compilers and libclang from their Python wheels, so that no toolkit has to be installed.
 //!
-//! Wheels are pinned and unpacked below `target/cuda-wheels` by pip, once.
+//! The versions are pinned. pip unpacks each wheel once, below `target/cuda-wheels`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::{self, Command};
 use crate::Failure;
 use crate::run::root;
 
-/// One pinned wheel and the one file we want from it.
+/// A pinned wheel and the file that is used from it.
 pub struct Wheel {
     package: &'static str,
     version: &'static str,
@@ -45,7 +45,7 @@ pub const LIBCLANG: Wheel =
     Wheel { package: "libclang", version: "18.1.1", file: "clang/native/libclang.so" };
 
 impl Wheel {
-    /// The wanted file; fetched if it is not there yet.
+    /// Returns the path of the file, fetching the wheel if necessary.
     pub fn path(&self) -> Result<PathBuf, Failure> {
         let folder = root().join("target/cuda-wheels");
         let home = folder.join(format!("{}-{}", self.package, self.version));
@@ -59,7 +59,8 @@ impl Wheel {
         Ok(file.canonicalize()?)
     }
 
-    /// Unpacks under a name of our own, then renames: a folder with the final name is always complete.
+    /// Unpacks the wheel under a temporary name, then renames it, so that a folder with the final name is always
+    /// complete.
     fn install(&self, folder: &Path, home: &Path) -> Result<(), Failure> {
         let requirement = format!("{}=={}", self.package, self.version);
         let partial = folder.join(format!(".{requirement}.{}", process::id()));
@@ -73,7 +74,7 @@ impl Wheel {
             .output()
             .map_err(|error| format!("cannot run python3 to fetch {requirement}: {error}"))?;
         if !done.status.success() {
-            let _ = fs::remove_dir_all(&partial); // the failure below matters more than a leftover
+            let _ = fs::remove_dir_all(&partial); // the error below matters more than leftover files
             let said = String::from_utf8_lossy(&done.stderr);
             let line =
                 said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no message");
@@ -86,7 +87,7 @@ impl Wheel {
             let _ = fs::remove_dir_all(&partial);
             if !home.exists() {
                 return Err(format!("cannot name {}: {error}", home.display()).into());
-            } // else another process was faster, with the same wheel
+            } // else another process has installed the same wheel meanwhile
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! floor_divide, remainder, pow, atan2, logaddexp and nextafter.
+//! Excuses for floor_divide, remainder, pow, atan2, logaddexp and nextafter.
 
 use bitlane::{Category, DType, ErrorKind, Rules};
 
@@ -130,7 +130,7 @@ pub const DEVIATIONS: &[Excuse] = &[
     Excuse {
         reason: "sections 7 and 13: integer pow stays in integers; Paddle goes through floats",
         applies: |case| {
-            // In powers that a float does not hold exactly.
+            // Only in powers that a float does not hold exactly.
             case.is(Rules::Paddle, &["pow"])
                 && matches!(case.our_dtype(), Some(DType::I32 | DType::I64))
                 && case.differs_only_where(|at| at.x.abs().powf(at.y) >= 2f64.powi(31))

@@ -1,4 +1,4 @@
-//! Unary operations, select, sums and losses.
+//! Excuses for unary operations, select, sums and losses.
 
 use bitlane::{DType, ErrorKind, Rules};
 
@@ -156,9 +156,9 @@ fn is_sum(case: &Case) -> bool {
     ["sum", "mean"].contains(&&*case.record.op)
 }
 
-/// Questions that only these excuses ask.
+/// Predicates that only these excuses use.
 impl Case<'_> {
-    /// A parameter of a loss.
+    /// Returns a parameter of a loss.
     fn parameter(&self, name: &str) -> Option<f64> {
         self.record.params[name].as_f64()
     }

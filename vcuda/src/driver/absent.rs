@@ -1,13 +1,13 @@
-//! Functions of the driver API that this driver does not have.
+//! Functions of the driver API that this driver does not implement.
 //!
-//! They exist, because programs look all functions up before they call the first one: cudarc before 0.19.5 does. A
-//! call is reported and answered with `NOT_SUPPORTED`; `cuGetProcAddress` does not know them.
+//! They are exported because some programs, such as cudarc before 0.19.5, resolve every symbol before they call the
+//! first function. A call is reported and fails with `NOT_SUPPORTED`; `cuGetProcAddress` does not find them.
 
 use super::bad_call;
 use crate::calls::Call;
 use crate::error::{Code, ERROR_NOT_SUPPORTED};
 
-/// Exports functions that always fail, whatever they are given.
+/// Exports functions that always fail, whatever their arguments.
 macro_rules! absent {
     ($($name:ident)*) => {
         $(

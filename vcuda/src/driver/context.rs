@@ -1,4 +1,4 @@
-//! Contexts, primary and other.
+//! Context management, including primary contexts.
 
 use super::{api, outcome, put, wanted, working};
 use crate::error::{
@@ -15,7 +15,7 @@ fn ordinal(device: c_int) -> Result<usize, u32> {
     usize::try_from(device).map_err(|_| ERROR_INVALID_DEVICE)
 }
 
-/// One way of waiting at most, and no flag that does not exist.
+/// Fails for unknown flags and for more than one scheduling flag.
 fn check_flags(flags: c_uint) -> Result<(), u32> {
     let scheduling = flags & 7;
     if flags > 0xff || !matches!(scheduling, 0 | 1 | 2 | 4) {
@@ -144,14 +144,14 @@ api! {
 
     fn cuCtxGetDevice(device: *mut c_int) {
         let s = enter();
-        // A context that has failed still knows its device.
+        // The device of a context can be queried even after the context has failed.
         let cx = if s.contexts.contains_key(&current()) { current() } else { s.context()? };
         put(device, s.device_of(cx) as c_int)
     }
 
     fn cuCtxSynchronize() {
         let (mut s, cx) = working()?;
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         let mut s = run_context(s, cx);
         outcome(&mut s, cx, None)
     }

@@ -1,6 +1,6 @@
-//! Control of the virtual driver itself, for programs that loaded it as a library.
+//! The exported functions that control the virtual driver itself, for programs that load it as a library.
 //!
-//! Functions that give text write as much as fits, end it with a zero, and return the length it has.
+//! Functions that return text write as much of it as fits into the buffer, NUL-terminated, and return its full length.
 
 use super::text;
 use crate::sanitizer::{self, Finding};
@@ -27,7 +27,7 @@ fn quoted(text: &str) -> String {
 fn give(buffer: *mut c_char, len: usize, text: &str) -> usize {
     if !buffer.is_null() && len > 0 {
         let fits = text.len().min(len - 1);
-        // SAFETY: the caller vouches that the buffer has `len` bytes; at most that many are written.
+        // SAFETY: the caller guarantees that the buffer is writable for `len` bytes; `fits + 1 <= len` are written.
         unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), fits);
             buffer.add(fits).write(0);
@@ -54,10 +54,10 @@ fn finding_json(f: &Finding) -> String {
     )
 }
 
-/// Changes a setting: the keys of the environment without their prefix. Zero on success.
+/// Changes a setting. The keys are the names of the environment variables without `VCUDA_`. Returns zero on success.
 ///
 /// # Safety
-/// Both are strings that end with a zero.
+/// Each argument is null or a NUL-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcuda_configure(key: *const c_char, value: *const c_char) -> c_int {
     match (text(key), text(value)) {
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn vcuda_configure(key: *const c_char, value: *const c_cha
     }
 }
 
-/// Goes back to the first state: settings of the environment, no contexts, no findings, no counts.
+/// Resets the driver to its initial state: the settings of the environment, no contexts, no findings, no counts.
 #[unsafe(no_mangle)]
 pub extern "C" fn vcuda_reset() {
     runtime::reset();
@@ -75,26 +75,26 @@ pub extern "C" fn vcuda_reset() {
     calls::clear();
 }
 
-/// The findings so far, as a JSON array.
+/// Writes the findings so far as a JSON array.
 ///
 /// # Safety
-/// `buffer` is null or has room for `len` bytes.
+/// `buffer` is null or writable for `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcuda_report(buffer: *mut c_char, len: usize) -> usize {
     let all: Vec<String> = sanitizer::findings().iter().map(finding_json).collect();
     give(buffer, len, &format!("[{}]", all.join(",")))
 }
 
-/// Forgets the findings.
+/// Discards the findings so far.
 #[unsafe(no_mangle)]
 pub extern "C" fn vcuda_clear_findings() {
     sanitizer::clear();
 }
 
-/// Launches and instructions per kernel and calls per function, as JSON.
+/// Writes the launches and instructions of each kernel and the calls of each function as JSON.
 ///
 /// # Safety
-/// `buffer` is null or has room for `len` bytes.
+/// `buffer` is null or writable for `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcuda_stats(buffer: *mut c_char, len: usize) -> usize {
     let kernels: Vec<String> = runtime::stats()
@@ -112,16 +112,17 @@ pub unsafe extern "C" fn vcuda_stats(buffer: *mut c_char, len: usize) -> usize {
     )
 }
 
-/// Live objects: allocations, streams, events, modules, graphs, contexts, bytes; as many as fit into `len`.
+/// Writes the counts of live allocations, streams, events, modules, graphs and contexts, and the bytes allocated: as
+/// many as fit into `len`. Returns how many there are.
 ///
 /// # Safety
-/// `counts` is null or has room for `len` numbers.
+/// `counts` is null or writable for `len` values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcuda_live(counts: *mut u64, len: usize) -> usize {
     let live = runtime::live();
     if !counts.is_null() {
         for (k, &count) in live.iter().enumerate().take(len) {
-            // SAFETY: the caller vouches for the room.
+            // SAFETY: `k < len`, and the caller guarantees that `counts` is writable for `len` values.
             unsafe { counts.add(k).write(count) };
         }
     }

@@ -1,4 +1,4 @@
-//! Copies and fills, of lines, planes and boxes.
+//! Copies and fills in one, two and three dimensions.
 
 use super::{api, bad_call, outcome, working};
 use crate::config::{self, Async};
@@ -12,11 +12,11 @@ use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 enum End {
     Host,
     Device,
-    /// Whatever the address says.
+    /// Whichever the address belongs to.
     Either,
 }
 
-/// One side of a copy: where its first row is, and the bytes from a row and from a plane to the next.
+/// One side of a copy: the address of its first row, and the pitch in bytes between rows and between planes.
 #[derive(Clone, Copy)]
 struct Side {
     addr: u64,
@@ -30,14 +30,15 @@ impl Side {
         Side { addr, end, pitch: 0, plane: 0 }
     }
 
-    /// The bytes from the first to the last of a box, if it lies within the address space.
+    /// Returns the distance in bytes from the start of a box to its end, or `None` if that exceeds the address space.
     fn span(&self, [width, height, depth]: [u64; 3]) -> Option<u64> {
         let rows = (height - 1).checked_mul(self.pitch)?;
         let span = (depth - 1).checked_mul(self.plane)?.checked_add(rows)?.checked_add(width)?;
         self.addr.checked_add(span).filter(|_| isize::try_from(span).is_ok()).map(|_| span)
     }
 
-    /// Fails unless all of a box is there; says whether it is memory of the driver.
+    /// Returns whether a box is accessed as memory of the driver, not as plain host memory. Fails for device memory
+    /// that is passed as host memory, and for memory of the driver that is not wholly in one live allocation.
     fn check(&self, s: &Guard, size: [u64; 3]) -> Result<bool, Code> {
         let span = self.span(size).filter(|_| self.addr != 0).ok_or(ERROR_INVALID_VALUE)?;
         let place = s.region_of(self.addr);
@@ -55,12 +56,12 @@ impl Side {
     }
 }
 
-/// A copy of rows on a stream. `None`: at once, on the legacy stream.
+/// Copies a box, row by row, on a stream; with `None`, synchronously on the legacy stream.
 fn copy_box(to: Side, from: Side, size: [u64; 3], stream: Option<u64>) -> Result<(), Code> {
     let (mut s, cx) = working()?;
     let handle = s.stream(cx, stream.unwrap_or(0))?;
     if stream.is_none() {
-        s.may_disturb()?;
+        s.check_capture_mode()?;
     }
     if size.contains(&0) {
         return Ok(());
@@ -71,7 +72,7 @@ fn copy_box(to: Side, from: Side, size: [u64; 3], stream: Option<u64>) -> Result
         let (a, b) = (from.addr, to.addr);
         bad_call(0, format!("a copy of {len} bytes from {a:#x} to {b:#x}, which overlap"));
     }
-    // In the legacy stream, a copy between devices begins when both are idle, and both wait for its end.
+    // A copy between devices on the legacy stream starts when both devices are idle, and both wait for it to complete.
     let homes = [&to, &from].map(|side| s.region_of(side.addr).and_then(|(device, _)| device));
     let between = homes[0] != homes[1] && !homes.contains(&None) && s.is_legacy(handle);
     if between {
@@ -87,11 +88,11 @@ fn copy_box(to: Side, from: Side, size: [u64; 3], stream: Option<u64>) -> Result
         let source = if from_device {
             Source::Address(at(&from))
         } else {
-            // SAFETY: by the API's contract the source is readable for its length.
+            // SAFETY: by the API's contract each row of the source is readable for its length.
             unsafe { stage(&s, at(&from), len, capturing) }
         };
         if late {
-            // SAFETY: by the API's contract the destination is writable for its length.
+            // SAFETY: by the API's contract each row of the destination is writable for its length.
             unsafe { mark_pending(at(&to), len) };
         }
         s = submit(s, handle, Work::Copy { to: at(&to), from: source, len, pageable })?;
@@ -114,7 +115,7 @@ fn copy(
     copy_box(Side::line(to, to_end), Side::line(from, from_end), [len as u64, 1, 1], stream)
 }
 
-/// One side of `CUDA_MEMCPY2D` and `CUDA_MEMCPY3D`, whose planes and levels of detail the former has not.
+/// One side of a `CUDA_MEMCPY2D` or `CUDA_MEMCPY3D`; the former has no depth and no LOD.
 #[derive(Clone, Copy)]
 struct Part {
     place: [usize; 3],
@@ -206,7 +207,7 @@ fn copy_2d(what: *const Copy2D, stream: Option<u64>) -> Result<(), Code> {
     if what.is_null() {
         return Err(ERROR_INVALID_VALUE);
     }
-    // SAFETY: not null, and by the API's contract a valid description.
+    // SAFETY: not null, and by the API's contract it points to a valid structure.
     let c = unsafe { what.read_unaligned() };
     let four = |[a, b, c]: [u64; 3]| [a, b, c, 0];
     let to = part(&c.to_place, c.to_kind, &four(c.to), [c.to_pitch, 0]);
@@ -218,7 +219,7 @@ pub(super) fn copy_3d(what: *const Copy3D, stream: Option<u64>) -> Result<(), Co
     if what.is_null() {
         return Err(ERROR_INVALID_VALUE);
     }
-    // SAFETY: not null, and by the API's contract a valid description.
+    // SAFETY: not null, and by the API's contract it points to a valid structure.
     let c = unsafe { what.read_unaligned() };
     let to = part(&c.to_place, c.to_kind, &c.to, c.to_pitch);
     let from = part(&c.from_place, c.from_kind, &c.from, c.from_pitch);
@@ -229,7 +230,7 @@ pub(super) fn fill(f: Fill, stream: Option<u64>) -> Result<(), Code> {
     let (mut s, cx) = working()?;
     let handle = s.stream(cx, stream.unwrap_or(0))?;
     if stream.is_none() {
-        s.may_disturb()?;
+        s.check_capture_mode()?;
     }
     if !f.addr.is_multiple_of(f.width) || !f.pitch.is_multiple_of(f.width) {
         return Err(ERROR_INVALID_VALUE);

@@ -6,10 +6,10 @@ use crate::error::{Code, ERROR_INVALID_DEVICE, ERROR_INVALID_VALUE};
 use crate::runtime::enter;
 use std::ffi::{c_char, c_int, c_uint};
 
-/// Multiprocessors of the pretended device.
+/// The number of multiprocessors of the virtual device.
 pub(super) const MULTIPROCESSORS: c_int = 4;
 
-/// Shared memory that a block may have at most, by capability.
+/// Returns the maximum shared memory per block, by compute capability.
 pub(super) fn max_shared(cc: u32) -> c_int {
     match cc {
         0..=69 => 48 << 10,
@@ -61,7 +61,7 @@ fn uuid(ordinal: c_int) -> Result<[u8; 16], Code> {
     Ok(id)
 }
 
-/// The place on the bus; the attributes for it say the same.
+/// Returns the PCI bus ID, which agrees with the device attributes for it.
 fn bus_id(device: c_int) -> String {
     format!("0000:{:02X}:00.0", device + 1)
 }

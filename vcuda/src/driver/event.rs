@@ -4,7 +4,7 @@ use super::{api, on_stream, outcome, put, wanted, with_event, working};
 use crate::error::{
     Code, ERROR_CAPTURED_EVENT, ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE, ERROR_NOT_READY,
 };
-use crate::runtime::{Event, Guard, Work, poll, run_until, stir};
+use crate::runtime::{Event, Guard, Work, poll, run_by_policy, run_until};
 use std::ffi::c_uint;
 
 fn find(s: &Guard, event: u64) -> Result<&Event, Code> {
@@ -39,7 +39,7 @@ fn record(event: u64, stream: u64) -> Result<(), Code> {
         e.recorded = Some((stream, number));
         e.at = None;
     }
-    drop(stir(s, stream));
+    drop(run_by_policy(s, stream));
     Ok(())
 }
 
@@ -62,7 +62,7 @@ fn elapsed(ms: *mut f32, start: u64, end: u64) -> Result<(), Code> {
 api! {
     fn cuEventCreate(event: *mut u64, flags: c_uint) {
         let (mut s, cx) = working()?;
-        // An event between processes cannot take the time.
+        // An interprocess event must have timing disabled.
         if flags > 7 || flags & 6 == 4 {
             return Err(ERROR_INVALID_VALUE);
         }
@@ -91,7 +91,7 @@ api! {
     fn cuEventSynchronize(event: u64) {
         let (mut s, cx) = with_event(event)?;
         let recorded = find(&s, event)?.recorded;
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         let Some((stream, number)) = recorded else { return Ok(()) };
         let mut s = run_until(s, stream, number);
         outcome(&mut s, cx, Some(stream))
@@ -100,7 +100,7 @@ api! {
     fn cuEventQuery(event: u64) {
         let (mut s, cx) = with_event(event)?;
         let e = find(&s, event)?.clone();
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         let Some((stream, _)) = e.recorded else { return Ok(()) };
         if done(&s, &e) {
             return outcome(&mut s, cx, Some(stream));

@@ -17,7 +17,7 @@ fn kernel(function: u64) -> Result<Kernel, Code> {
     s.kernels.get(&function).cloned().ok_or(ERROR_INVALID_HANDLE)
 }
 
-/// Fails unless an attribute can be given a value; says whether it is the limit on dynamic shared memory.
+/// Checks a new value of an attribute and returns whether the attribute is the limit on dynamic shared memory.
 pub(super) fn check_attribute(k: &Kernel, which: c_int, value: c_int) -> Result<bool, Code> {
     let most = max_shared(config::with(|c| c.cc)) - k.program.shared_bytes as c_int;
     match which {
@@ -51,7 +51,7 @@ pub(super) fn attribute(k: &Kernel, which: c_int) -> Result<c_int, Code> {
     })
 }
 
-/// Blocks of a size that fit on a multiprocessor: by threads and by shared memory.
+/// Returns how many blocks of a size fit on a multiprocessor, limited by threads and by shared memory.
 fn blocks(k: &Kernel, size: c_int, dynamic: usize) -> Result<c_int, Code> {
     if size <= 0 {
         return Err(ERROR_INVALID_VALUE);
@@ -65,8 +65,8 @@ fn blocks(k: &Kernel, size: c_int, dynamic: usize) -> Result<c_int, Code> {
     Ok((2048 / threads).min(32).min((room / shared) as c_int))
 }
 
-/// The block size, of whole warps, with which most threads are at work; of several the largest. The dynamic shared
-/// memory of a block is a number or a function of its size.
+/// Finds the block size with the highest occupancy, and among equals the largest, out of the limit and the multiples of
+/// the warp size below it. The dynamic shared memory of a block is a constant or a function of the block size.
 fn best_size(
     grid: *mut c_int,
     block: *mut c_int,
@@ -92,7 +92,7 @@ fn best_size(
     put(grid, MULTIPROCESSORS * count.max(1))
 }
 
-/// What is wrong with a launch, in words.
+/// Returns a description of what is wrong with a launch, or `None` if it is valid.
 fn wrong(k: &Kernel, grid: [u32; 3], block: [u32; 3], shared: u32) -> Option<String> {
     let p = &k.program;
     let threads = block.iter().fold(1u64, |n, &d| n.saturating_mul(d.into()));
@@ -122,14 +122,14 @@ fn wrong(k: &Kernel, grid: [u32; 3], block: [u32; 3], shared: u32) -> Option<Str
         .then(|| format!("{shared} bytes of dynamic shared memory, where {most} are allowed"))
 }
 
-/// Copies the parameters from the caller.
+/// Copies the kernel parameters from the caller into a parameter block.
 fn gather(k: &Kernel, params: *mut *mut c_void, extra: *mut *mut c_void) -> Result<Vec<u8>, Code> {
     let mut block = vec![0u8; k.program.param_bytes as usize];
     if !extra.is_null() {
         let (mut buffer, mut size) = (std::ptr::null::<u8>(), 0usize);
         let mut at = extra;
-        // SAFETY: by the API's contract `extra` is a list of pairs that ends with zero, its buffer being valid
-        // for the size given.
+        // SAFETY: by the API's contract `extra` is a zero-terminated list of pairs, whose buffer is readable for the
+        // size given.
         unsafe {
             loop {
                 match *at as usize {
@@ -152,7 +152,7 @@ fn gather(k: &Kernel, params: *mut *mut c_void, extra: *mut *mut c_void) -> Resu
         return Err(ERROR_INVALID_VALUE);
     }
     for (n, p) in k.program.params.iter().enumerate() {
-        // SAFETY: by the API's contract there is a pointer for every parameter, valid for its size.
+        // SAFETY: by the API's contract there is a pointer for every parameter, readable for its size.
         unsafe {
             let from = (*params.add(n)).cast::<u8>();
             if from.is_null() {
@@ -165,18 +165,18 @@ fn gather(k: &Kernel, params: *mut *mut c_void, extra: *mut *mut c_void) -> Resu
     Ok(block)
 }
 
-/// The shape of a launch.
+/// The configuration of a launch.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     grid: [u32; 3],
     block: [u32; 3],
-    /// Bytes of dynamic shared memory.
+    /// Dynamic shared memory, in bytes.
     shared: u32,
     cooperative: bool,
 }
 
 impl Shape {
-    /// The shape of a launch whose blocks do not wait for each other.
+    /// The configuration of a launch that is not cooperative.
     pub fn new(grid: [u32; 3], block: [u32; 3], shared: u32) -> Shape {
         Shape { grid, block, shared, cooperative: false }
     }
@@ -229,7 +229,7 @@ pub(super) fn launch(
     submit(s, stream, work).map(drop)
 }
 
-/// Fails unless all blocks of a grid are on the device at a time, so that they can wait for each other.
+/// Fails unless all blocks of a grid are resident at the same time, as a cooperative launch requires.
 fn together(k: &Kernel, grid: [u32; 3], block: [u32; 3], shared: u32) -> Result<(), Code> {
     let count = |sizes: [u32; 3]| sizes.iter().fold(1u64, |n, &d| n.saturating_mul(d.into()));
     let threads = c_int::try_from(count(block)).map_err(|_| ERROR_INVALID_VALUE)?;
@@ -237,7 +237,7 @@ fn together(k: &Kernel, grid: [u32; 3], block: [u32; 3], shared: u32) -> Result<
     if count(grid) <= room as u64 { Ok(()) } else { Err(ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) }
 }
 
-/// Attributes of launches.
+// Launch attributes.
 const COOPERATIVE: c_uint = 2;
 const CLUSTER: c_uint = 4;
 
@@ -261,12 +261,12 @@ api! {
         if config.is_null() {
             return Err(ERROR_INVALID_VALUE);
         }
-        // SAFETY: not null, and by the API's contract a valid configuration.
+        // SAFETY: not null, and by the API's contract it points to a valid configuration.
         let c = unsafe { &*config };
         let mut cooperative = false;
         for k in 0..if c.attributes.is_null() { 0 } else { c.count as usize } {
-            // SAFETY: by the API's contract there are `count` attributes of 72 bytes: an identifier, and after
-            // eight bytes the value.
+            // SAFETY: by the API's contract there are `count` attributes of 72 bytes each, with the identifier at
+            // offset 0 and the value at offset 8.
             let words = unsafe { c.attributes.cast::<[c_uint; 18]>().add(k).read_unaligned() };
             match words[0] {
                 COOPERATIVE => cooperative = words[2] != 0,

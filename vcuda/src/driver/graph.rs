@@ -1,21 +1,21 @@
-//! Graphs, however they were made.
+//! Graphs, whether captured or built node by node.
 
 use super::nodes::node;
 use super::{api, on_stream, put, wanted, working};
 use crate::error::{
     Code, ERROR_GRAPH_EXEC_UPDATE_FAILURE, ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE,
 };
-use crate::runtime::{Exec, Graph, Guard, Work, run_all, stir};
+use crate::runtime::{Exec, Graph, Guard, Work, run_all, run_by_policy};
 use std::ffi::{c_char, c_uint, c_ulonglong, c_void};
 use std::mem::discriminant;
 
-/// The flags of an instantiation.
+// Flags of an instantiation.
 const FREE_AT_LAUNCH: c_ulonglong = 1;
 const UPLOAD: c_ulonglong = 2;
 const LAUNCH_BY_DEVICE: c_ulonglong = 4;
 const PRIORITIES: c_ulonglong = 8;
 
-/// Makes a graph executable. There are flags that only some of the calls know, and two that exclude each other.
+/// Instantiates a graph. `known` are the flags that the calling API function accepts; two of them exclude each other.
 fn instantiate(
     to: *mut u64,
     graph: u64,
@@ -29,7 +29,7 @@ fn instantiate(
         return Err(ERROR_INVALID_VALUE);
     }
     let works = complete(&s, graph)?.to_vec();
-    // A device launches kernels, copies and fills, and nothing that needs the host.
+    // A graph launched from the device may contain kernels, copies and fills, but nothing that needs the host.
     let on_device =
         |w: &Work| matches!(w, Work::Kernel(_) | Work::Copy { .. } | Work::Fill(_) | Work::Nothing);
     if flags & LAUNCH_BY_DEVICE != 0 && !works.iter().all(on_device) {
@@ -40,19 +40,19 @@ fn instantiate(
     put(to, handle)
 }
 
-/// The works of a graph that is complete.
+/// Returns the work items of a graph that is not being captured any more.
 pub(super) fn complete(s: &Guard, graph: u64) -> Result<&[Work], Code> {
     s.graphs.get(&graph).filter(|g| !g.open).map(|g| &*g.works).ok_or(ERROR_INVALID_VALUE)
 }
 
-/// Lets go of the memory of a graph that is gone, after all launches of it.
+/// Frees the allocations of a destroyed graph once its launches have run.
 fn clean_up(s: Guard, works: &[Work]) {
     if works.iter().any(|w| matches!(w, Work::Open { .. })) {
         run_all(s).free_memory_of(works);
     }
 }
 
-/// Gives an executable graph the works of another graph of the same shape.
+/// Replaces the work items of an executable graph by those of a graph with the same kinds of nodes.
 fn update(exec: u64, graph: u64) -> Result<(), Code> {
     let (mut s, _) = working()?;
     let works = complete(&s, graph)?.to_vec();
@@ -99,12 +99,12 @@ api! {
     fn cuGraphInstantiateWithParams(exec: *mut u64, graph: u64, params: *mut c_void) {
         wanted(params)?;
         let at = params.cast::<InstantiateParams>();
-        // SAFETY: not null, and by the API's contract such a structure.
+        // SAFETY: not null, and by the API's contract it points to a valid structure.
         let p = unsafe { at.read_unaligned() };
         let known = FREE_AT_LAUNCH | UPLOAD | LAUNCH_BY_DEVICE | PRIORITIES;
         let uploads = if p.flags & UPLOAD != 0 { on_stream(p.stream).map(drop) } else { Ok(()) };
         let done = uploads.and_then(|()| instantiate(exec, graph, p.flags, known));
-        // SAFETY: as above. Zero: done; one: not. No node is to blame by itself.
+        // SAFETY: as above, and writable. The result is 0 for success and 1 for an error that no single node caused.
         unsafe { at.write_unaligned(InstantiateParams { node: 0, result: c_uint::from(done.is_err()), ..p }) };
         done
     }
@@ -112,7 +112,7 @@ api! {
     fn cuGraphExecUpdate_v2(exec: u64, graph: u64, result: *mut c_uint) {
         let done = update(exec, graph);
         if !result.is_null() {
-            // Zero: done; one: not; three: other nodes than before.
+            // 0: success; 1: error; 3: the kinds of the nodes changed.
             put(result, match done { Ok(()) => 0, Err(ERROR_GRAPH_EXEC_UPDATE_FAILURE) => 3, Err(_) => 1 })?;
         }
         done
@@ -129,7 +129,7 @@ api! {
         let stream = s.stream(cx, stream)?;
         let works = s.execs.get(&exec).ok_or(ERROR_INVALID_VALUE)?.works.clone();
         works.into_iter().try_for_each(|work| s.push(stream, work))?;
-        drop(stir(s, stream));
+        drop(run_by_policy(s, stream));
         Ok(())
     }
 
@@ -157,7 +157,7 @@ api! {
         if count.is_null() {
             return Err(ERROR_INVALID_VALUE);
         }
-        // SAFETY: not null, and by the API's contract the room in `nodes`.
+        // SAFETY: not null, and by the API's contract it holds the capacity of `nodes`.
         let room = unsafe { count.read_unaligned() };
         for k in 0..works.min(room) {
             put(nodes.wrapping_add(k), node(graph, k))?;

@@ -1,4 +1,4 @@
-//! Initialisation, versions, error texts and entry points.
+//! Initialisation, driver version, error texts and entry points.
 
 use super::{api, put, text, wanted, working};
 use crate::config;
@@ -17,7 +17,8 @@ fn message(
     }
 }
 
-/// Functions whose parameters changed, and the version since when; the others have their newest form.
+/// Functions whose parameters changed, with the API version since which a form applies. All other functions have only
+/// their newest form.
 const CHANGED: &[(&str, c_int, &str)] = &[
     ("cuCtxCreate", 12050, "cuCtxCreate_v4"),
     ("cuCtxCreate", 11040, "cuCtxCreate_v3"),
@@ -33,7 +34,7 @@ const CHANGED: &[(&str, c_int, &str)] = &[
     ("cuStreamGetCaptureInfo", 12030, "cuStreamGetCaptureInfo_v3"),
 ];
 
-/// The form that a function has in a version of the API: `cuMemAlloc` means `cuMemAlloc_v2`.
+/// Returns the address of the form that a function has in a version of the API: `cuMemAlloc` means `cuMemAlloc_v2`.
 fn address(name: &str, version: c_int) -> Option<usize> {
     let find = |wanted: &str| super::functions().find(|f| f.0 == wanted).map(|f| f.1);
     match CHANGED.iter().find(|c| c.0 == name && version >= c.1) {
@@ -42,7 +43,7 @@ fn address(name: &str, version: c_int) -> Option<usize> {
     }
 }
 
-/// Looks a function up for a caller; true if it was found.
+/// Looks up a function for `cuGetProcAddress`; returns whether it was found.
 fn look_up(
     symbol: *const c_char,
     to: *mut *mut c_void,
@@ -96,7 +97,7 @@ api! {
         if found { Ok(()) } else { Err(ERROR_NOT_FOUND) }
     }
 
-    // NVRTC asks for tables that are nobody's business, and does not check the answer.
+    // NVRTC asks for undocumented tables and accepts that there are none.
     fn cuGetExportTable(table: *mut *const c_void, _id: *const c_void) {
         put(table, std::ptr::null()).and(Err(ERROR_NOT_FOUND))
     }

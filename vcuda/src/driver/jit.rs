@@ -1,7 +1,7 @@
-//! Options of the compiler, its logs, and the linker.
+//! JIT options and logs, and the linker.
 //!
-//! Linking takes PTX texts. They are put together into one, and that is the image which comes out: it loads like
-//! any other. Everything else a linker takes (cubins, objects, libraries) is refused.
+//! The linker accepts PTX texts only and concatenates them into one, which is the linked image and loads like any
+//! other. Cubins, objects and libraries are refused.
 
 use super::{api, bad_call, put, text, wanted, working};
 use crate::error::{
@@ -12,20 +12,20 @@ use crate::ptx;
 use crate::runtime::{Link, machine_code, refuse_machine_code};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// The options that have a meaning here: two buffers with their sizes, and the time it took.
+// The options that have an effect here: the wall time, and two log buffers with their sizes.
 const WALL_TIME: c_int = 2;
 const INFO: [c_int; 2] = [3, 4];
 const ERROR: [c_int; 2] = [5, 6];
-/// The largest option there is.
+/// The largest option of the API.
 const LAST: c_int = 40;
-/// The kind of linker input that is PTX.
+/// `CU_JIT_INPUT_PTX`.
 const PTX: c_int = 1;
 
-/// The options of a call, as places to write to.
+/// The options of a call, which are mostly outputs.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Options {
     options: Vec<c_int>,
-    /// Where the values are, zero for none.
+    /// The address of the option values; zero if there are none.
     values: usize,
 }
 
@@ -41,7 +41,7 @@ impl Options {
         }
         wanted(options)?;
         wanted(values)?;
-        // SAFETY: not null, and by the API's contract there are `count` options.
+        // SAFETY: not null, and by the API's contract there are `count` options to read.
         let options = (0..count as usize)
             .map(|k| unsafe { options.add(k).read_unaligned() })
             .collect::<Vec<_>>();
@@ -51,20 +51,21 @@ impl Options {
         Ok(Options { options, values: values as usize })
     }
 
-    /// The place of an option's value.
+    /// Returns a pointer to the value of an option.
     fn value(&self, option: c_int) -> Option<*mut *mut c_void> {
         let k = self.options.iter().position(|o| *o == option)?;
         Some((self.values as *mut *mut c_void).wrapping_add(k))
     }
 
-    /// Writes the logs: what went wrong into the one for errors, nothing into the other. A log ends with a zero,
-    /// and its size becomes that of the text.
+    /// Writes the error text to the error log and nothing to the info log. Logs are NUL-terminated, and their size
+    /// options are set to the size of the text.
     pub fn log(&self, error: &str) {
         for ([buffer, size], text) in [(ERROR, error), (INFO, "")] {
             let (Some(buffer), Some(size)) = (self.value(buffer), self.value(size)) else {
                 continue;
             };
-            // SAFETY: by the API's contract there is a value for each option, and the buffer has the size given.
+            // SAFETY: by the API's contract there is a value for each option, and the buffer is writable for the size
+            // given.
             unsafe {
                 let (buffer, room) =
                     (buffer.read_unaligned().cast::<u8>(), size.read_unaligned() as usize);
@@ -78,18 +79,18 @@ impl Options {
             }
         }
         if let Some(time) = self.value(WALL_TIME) {
-            // SAFETY: as above; the value is a number of its first four bytes.
+            // SAFETY: as above; the value is an `f32` in the first four bytes of its slot.
             unsafe { time.cast::<f32>().write_unaligned(0.0) };
         }
     }
 }
 
-/// Whether a line is part of the head of a PTX text.
+/// Returns whether a line is a directive of the PTX header.
 fn heads(line: &str) -> bool {
     [".version", ".target", ".address_size"].iter().any(|word| line.trim_start().starts_with(word))
 }
 
-/// Puts texts together under the newest of their heads.
+/// Concatenates PTX texts under one header with the newest version and target among them.
 fn join(texts: &[String]) -> String {
     let newest = |word: &str| {
         let lines = texts.iter().flat_map(|text| text.lines());
@@ -143,7 +144,7 @@ api! {
         if size > isize::MAX as usize {
             return Err(ERROR_INVALID_VALUE);
         }
-        // SAFETY: not null, and by the API's contract of this size.
+        // SAFETY: not null, and by the API's contract readable for `size` bytes.
         add(link, kind, unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) }.to_vec())
     }
 

@@ -1,4 +1,4 @@
-//! Libraries and their kernels, which belong to no context.
+//! Libraries and their kernels, which are not bound to a context.
 
 use super::function::{attribute, check_attribute};
 use super::jit::Options;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 fn load(library: *mut u64, image: &[u8], options: &Options) -> Result<(), Code> {
     let mut s = enter();
     wanted(library)?;
-    s.may_disturb()?;
+    s.check_capture_mode()?;
     loaded(library, s.load_library(image), options)
 }
 
@@ -21,7 +21,7 @@ fn kernel(s: &Guard, kernel: u64) -> Result<&LibraryKernel, Code> {
     s.library_kernels.get(&kernel).ok_or(ERROR_INVALID_HANDLE)
 }
 
-/// The program of a kernel or of a function.
+/// Returns the program of a kernel handle or a function handle.
 fn program(s: &Guard, handle: u64) -> Result<Arc<Program>, Code> {
     let function = || s.kernels.get(&handle).map(|f| f.program.clone());
     let kernel = s.library_kernels.get(&handle).map(|k| k.program.clone());
@@ -54,8 +54,8 @@ api! {
 
     fn cuLibraryUnload(library: u64) {
         let mut s = enter();
-        s.may_disturb()?;
-        // Kernels under way need their code.
+        s.check_capture_mode()?;
+        // Queued kernels still need their code.
         run_all(s).unload_library(library)
     }
 
@@ -98,7 +98,7 @@ api! {
         global(&s, module, &name, addr, size)
     }
 
-    // Pointers to functions that a host and a device have in common: there are none.
+    // There are no unified functions.
     fn cuLibraryGetUnifiedFunction(_to: *mut *mut c_void, library: u64, name: *const c_char) {
         let s = enter();
         text(name)?;
@@ -162,7 +162,7 @@ api! {
         put(count, program(&enter(), f)?.params.len())
     }
 
-    // Everything is loaded with its module.
+    // There is no lazy loading: functions are loaded with their module.
     fn cuFuncIsLoaded(state: *mut c_int, f: u64) {
         program(&enter(), f)?;
         put(state, 1)

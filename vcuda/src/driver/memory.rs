@@ -8,11 +8,11 @@ use crate::error::{
     ERROR_OUT_OF_MEMORY,
 };
 use crate::memory::{DATA, Owner, RAW};
-use crate::runtime::{Guard, Work, enter, run_context, run_devices, stir, submit};
+use crate::runtime::{Guard, Work, enter, run_by_policy, run_context, run_devices, submit};
 use crate::sanitizer::{describe, lock};
 use std::ffi::{c_int, c_uint, c_void};
 
-/// Lets frees under way happen when memory is short, as the driver does.
+/// Runs pending frees if memory is short, as a real driver does.
 fn make_room(mut s: Guard, cx: u64, size: usize) -> Result<Guard, Code> {
     let device = s.device_of(cx);
     if !s.freeing.is_empty() && !s.fits(device, size as u64)? {
@@ -22,7 +22,7 @@ fn make_room(mut s: Guard, cx: u64, size: usize) -> Result<Guard, Code> {
     Ok(s)
 }
 
-/// Finds room on a device, within the limit of the settings.
+/// Allocates on a device, within the limit of the settings. The memory is not accessible yet.
 fn allocate(s: &mut Guard, device: usize, size: usize, owner: Owner) -> Result<u64, Code> {
     if size == 0 {
         return Err(ERROR_INVALID_VALUE);
@@ -34,10 +34,10 @@ fn allocate(s: &mut Guard, device: usize, size: usize, owner: Owner) -> Result<u
     lock(&region.heap).allocate(size as u64, owner).ok_or(ERROR_OUT_OF_MEMORY)
 }
 
-/// Memory of the context's device, there at once.
+/// Allocates memory of the context's device that is accessible immediately.
 fn allocate_now(size: usize, call: &'static str) -> Result<u64, Code> {
     let (mut s, cx) = working()?;
-    s.may_disturb()?;
+    s.check_capture_mode()?;
     let mut s = make_room(s, cx, size)?;
     let device = s.device_of(cx);
     let at = allocate(&mut s, device, size, Owner { context: cx, call, pool: 0 })?;
@@ -45,10 +45,10 @@ fn allocate_now(size: usize, call: &'static str) -> Result<u64, Code> {
     Ok(at)
 }
 
-/// Pinned or managed memory: in reach of the host and of every device.
+/// Allocates pinned or managed memory, which the host and every device can access.
 fn allocate_host(size: usize, call: &'static str) -> Result<u64, Code> {
     let (mut s, cx) = working()?;
-    s.may_disturb()?;
+    s.check_capture_mode()?;
     if size == 0 {
         return Err(ERROR_INVALID_VALUE);
     }
@@ -60,7 +60,7 @@ fn allocate_host(size: usize, call: &'static str) -> Result<u64, Code> {
     Ok(addr)
 }
 
-/// What kind of memory a call frees.
+/// The kind of memory that an API function frees.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Freed {
     Device,
@@ -68,7 +68,7 @@ enum Freed {
     StreamOrdered,
 }
 
-/// Fails unless an address is the start of memory that this kind of free is for.
+/// Fails unless an address is the start of an allocation of the kind that the function frees.
 fn check_free(s: &Guard, addr: u64, how: Freed) -> Result<(), Code> {
     let block = s.block(addr).filter(|b| b.addr == addr && b.owner != Owner::MODULE);
     let host = matches!(s.region_of(addr), Some((None, _)));
@@ -95,8 +95,8 @@ fn release(addr: u64, how: Freed) -> Result<(), Code> {
     if addr == 0 {
         return Ok(());
     }
-    s.may_disturb()?;
-    // Freeing waits for everything, as the driver does.
+    s.check_capture_mode()?;
+    // A synchronous free waits for all work of the context, as in a real driver.
     let mut s = run_context(s, cx);
     outcome(&mut s, cx, None)?;
     check_free(&s, addr, how)?;
@@ -110,7 +110,7 @@ fn check_managed(s: &Guard, addr: u64, len: usize) -> Result<(), Code> {
     s.block(addr).filter(|b| len > 0 && b.owner.managed()).map(drop).ok_or(ERROR_INVALID_VALUE)
 }
 
-/// An attribute of memory: its eight bytes and how many of them it has. `None`: there is no such attribute.
+/// Returns the value of a pointer attribute and its size in bytes, or `None` if there is no such attribute.
 fn attribute(s: &Guard, which: c_int, addr: u64) -> Result<Option<(u64, usize)>, Code> {
     let (device, _) = s.region_of(addr).ok_or(ERROR_INVALID_VALUE)?;
     let block = s.block(addr).ok_or(ERROR_INVALID_VALUE)?;
@@ -134,7 +134,7 @@ fn put_attribute(to: *mut c_void, (value, bytes): (u64, usize)) -> Result<(), Co
     if bytes == 4 { put(to.cast(), value as u32) } else { put(to.cast(), value) }
 }
 
-/// A stream-ordered allocation from a pool.
+/// Makes a stream-ordered allocation from a pool.
 pub(super) fn allocate_async(
     to: *mut u64,
     size: usize,
@@ -148,7 +148,7 @@ pub(super) fn allocate_async(
     }
     wanted(to)?;
     let stream = s.stream(cx, stream)?;
-    // The memory is that of the stream's device, whichever context is current.
+    // The memory belongs to the stream's device, whichever context is current.
     let cx = s.streams.get(&stream).map_or(cx, |x| x.context);
     let mut s = make_room(s, cx, size)?;
     let pool = pool.unwrap_or(s.devices[s.device_of(cx)].current_pool);
@@ -160,7 +160,7 @@ pub(super) fn allocate_async(
     }
     let serial = s.block(addr).map_or(0, |b| b.serial);
     match s.push(stream, Work::Open { addr, serial }) {
-        Ok(()) => drop(stir(s, stream)),
+        Ok(()) => drop(run_by_policy(s, stream)),
         Err(code) => {
             s.free_now(addr);
             return Err(code);
@@ -230,9 +230,9 @@ api! {
             return submit(s, stream, Work::Close { addr, serial }).map(drop);
         }
         s.push(stream, Work::Free { addr })?;
-        // Two frees of one allocation may both be waiting; the second must fail at its call.
+        // Remember the pending free: a second free of the allocation must fail at the call.
         s.freeing.insert(addr);
-        drop(stir(s, stream));
+        drop(run_by_policy(s, stream));
         Ok(())
     }
 
@@ -278,7 +278,7 @@ api! {
 
     fn cuMemHostRegister_v2(at: *mut c_void, size: usize, flags: c_uint) {
         let (mut s, cx) = working()?;
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         let start = at as u64;
         let end = start.checked_add(size as u64).ok_or(ERROR_INVALID_VALUE)?;
         if at.is_null() || size == 0 || flags > 15 {
@@ -293,7 +293,7 @@ api! {
 
     fn cuMemHostUnregister(at: *mut c_void) {
         let (mut s, cx) = working()?;
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         let mut s = run_context(s, cx);
         let before = s.registered.len();
         s.registered.retain(|r| r.0 != at as u64);
@@ -315,14 +315,14 @@ api! {
         put_attribute(data, attribute(&s, which, addr)?.ok_or(ERROR_INVALID_VALUE)?)
     }
 
-    // Memory that the driver does not know has zeros for attributes here.
+    // For memory unknown to the driver, this function returns zero for every attribute.
     fn cuPointerGetAttributes(count: c_uint, which: *mut c_int, data: *mut *mut c_void, addr: u64) {
         let s = enter();
         s.ready()?;
         wanted(which)?;
         wanted(data)?;
         for k in 0..count as usize {
-            // SAFETY: by the API's contract both lists have `count` entries.
+            // SAFETY: by the API's contract both arrays have `count` entries.
             let (which, to) = unsafe { (which.add(k).read_unaligned(), data.add(k).read_unaligned()) };
             let known = attribute(&s, which, addr).unwrap_or(Some((0, if matches!(which, 2 | 6 | 8 | 9 | 13) { 4 } else { 8 })));
             put_attribute(to, known.ok_or(ERROR_INVALID_VALUE)?)?;
@@ -341,7 +341,7 @@ api! {
     }
 
     fn cuMemPrefetchAsync(addr: u64, len: usize, device: c_int, stream: u64) {
-        // Minus one is the host.
+        // −1 is `CU_DEVICE_CPU`.
         prefetch(addr, len, if device == -1 { None } else { Some(device) }, stream)
     }
 
@@ -349,7 +349,7 @@ api! {
         if flags != 0 {
             return Err(ERROR_INVALID_VALUE);
         }
-        // The kind of the place is in the lower half, one for a device, and its number in the upper.
+        // `CUmemLocation` passed by value: the type in the lower half (1 is a device), the ordinal in the upper half.
         let device = (location as u32 == 1).then_some((location >> 32) as c_int);
         prefetch(addr, len, device, stream)
     }

@@ -1,7 +1,7 @@
-//! The exported driver API, a file per chapter of its documentation.
+//! The exported driver API, one file per chapter of its documentation.
 //!
-//! The functions have the names, parameters and error codes of the vendor's. A program reaches them by
-//! loading the shared library; tests in Rust may call them directly.
+//! The functions have the names, parameters and error codes of the vendor's driver. A program calls them through the
+//! shared library; tests in Rust may call them directly.
 
 mod absent;
 mod context;
@@ -47,14 +47,15 @@ use crate::error::{
 use crate::runtime::{Guard, enter};
 use std::ffi::{CStr, c_char};
 
-/// Exports functions whose body is a `Result<(), Code>`, counted and open to injected faults.
+/// Exports functions whose body evaluates to a `Result<(), Code>`, with counting, tracing and fault injection.
 macro_rules! api {
     ($(fn $name:ident($($a:ident: $t:ty),* $(,)?) $body:block)*) => {
         $(
             #[doc = concat!("`", stringify!($name), "` of the driver API.")]
             ///
             /// # Safety
-            /// As the API says: a pointer is null or valid for its use, until the work it is for is synchronised.
+            /// As the API documents: a pointer is null or valid for its use, until the work it was passed for has
+            /// completed.
             #[unsafe(no_mangle)]
             #[allow(non_snake_case)]
             pub unsafe extern "C" fn $name($($a: $t),*) -> $crate::error::Code {
@@ -62,7 +63,7 @@ macro_rules! api {
                 CALL.run(move || $body)
             }
         )*
-        /// Names and addresses of the functions of this file.
+        /// Returns the names and addresses of the functions of this file.
         pub(super) fn functions() -> Vec<(&'static str, usize)> {
             vec![$((stringify!($name), $name as *const () as usize)),*]
         }
@@ -70,7 +71,7 @@ macro_rules! api {
 }
 use api;
 
-/// All exported functions of the driver API.
+/// Iterates over the names and addresses of the functions that are implemented.
 fn functions() -> impl Iterator<Item = (&'static str, usize)> {
     let files = [
         context::functions(),
@@ -91,34 +92,34 @@ fn functions() -> impl Iterator<Item = (&'static str, usize)> {
     files.into_iter().flatten()
 }
 
-/// The names of all exported functions of the driver API.
+/// Iterates over the names of the functions that are implemented.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     functions().map(|f| f.0)
 }
 
-/// Fails unless there is a place for a result: before anything is made that would be lost.
+/// Fails if the pointer for a result is null. Called before anything is created whose handle would be lost.
 fn wanted<T>(to: *mut T) -> Result<(), Code> {
     if to.is_null() { Err(ERROR_INVALID_VALUE) } else { Ok(()) }
 }
 
-/// Writes a result through a pointer that the caller of the API gave.
+/// Writes a result through a pointer that the program passed.
 fn put<T>(to: *mut T, value: T) -> Result<(), Code> {
     wanted(to)?;
-    // SAFETY: not null, and by the API's contract valid for a write of its type.
+    // SAFETY: not null, and by the API's contract writable for a value of its type.
     unsafe { to.write_unaligned(value) };
     Ok(())
 }
 
-/// Reads a string that the caller of the API gave.
+/// Copies a string that the program passed.
 fn text(from: *const c_char) -> Result<String, Code> {
     if from.is_null() {
         return Err(ERROR_INVALID_VALUE);
     }
-    // SAFETY: not null, and by the API's contract a string that ends with a zero.
+    // SAFETY: not null, and by the API's contract a NUL-terminated string.
     unsafe { CStr::from_ptr(from) }.to_str().map(str::to_string).map_err(|_| ERROR_INVALID_VALUE)
 }
 
-/// The lock and the current context, if that is fit for work.
+/// Returns the lock on the state and the current context, or the error if there is none or it has failed.
 fn working() -> Result<(Guard, u64), Code> {
     let s = enter();
     match s.context() {
@@ -138,8 +139,8 @@ fn working() -> Result<(Guard, u64), Code> {
     }
 }
 
-/// The lock, and the context and number of the stream behind a handle. A stream of the program's own knows its
-/// context; a default stream is one of the thread's current context.
+/// Returns the lock on the state, and the context and key of the stream behind a handle. A stream created by the
+/// program belongs to its own context; a default stream, to the thread's current one.
 fn on_stream(handle: u64) -> Result<(Guard, u64, u64), Code> {
     let s = enter();
     if let Some(stream) = s.streams.get(&handle).filter(|x| x.user && !x.destroyed) {
@@ -153,7 +154,7 @@ fn on_stream(handle: u64) -> Result<(Guard, u64, u64), Code> {
     Ok((s, cx, stream))
 }
 
-/// The lock and the context of an event, which needs no current one.
+/// Returns the lock on the state and the context of an event. No context needs to be current.
 fn with_event(event: u64) -> Result<(Guard, u64), Code> {
     let s = enter();
     if let Some(event) = s.events.get(&event) {
@@ -165,7 +166,7 @@ fn with_event(event: u64) -> Result<(Guard, u64), Code> {
     working().and(Err(ERROR_INVALID_HANDLE))
 }
 
-/// Whether a context can still be used.
+/// Fails with the sticky error of a context that has failed.
 fn healthy(s: &Guard, cx: u64) -> Result<(), Code> {
     match s.contexts.get(&cx).map_or(0, |c| c.sticky) {
         0 => Ok(()),
@@ -173,7 +174,7 @@ fn healthy(s: &Guard, cx: u64) -> Result<(), Code> {
     }
 }
 
-/// What came of the work that was just waited for, on one stream or on all of a context.
+/// Returns the error, if any, of the work that was just waited for: on one stream, or on all streams of a context.
 fn outcome(s: &mut Guard, cx: u64, stream: Option<u64>) -> Result<(), Code> {
     healthy(s, cx)?;
     let of_these = |&mut (failed, _): &mut (u64, Code)| stream.is_none_or(|one| one == failed);

@@ -1,4 +1,4 @@
-//! Modules and what is in them.
+//! Modules, their functions and variables.
 
 use super::jit::Options;
 use super::{api, bad_call, put, text, wanted, working};
@@ -9,16 +9,16 @@ use crate::error::{
 use crate::runtime::{FAT_BINARIES, Guard, enter, machine_code, run_context};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-/// The bytes of an image in memory: PTX up to its zero, a cubin by its own length.
+/// Copies an image in memory: PTX up to its NUL, a cubin up to the length its header gives.
 pub(super) fn image_bytes(image: *const c_void) -> Result<Vec<u8>, Code> {
     if image.is_null() {
         return Err(ERROR_INVALID_VALUE);
     }
     let at = image.cast::<u8>();
-    // SAFETY: by the API's contract the image is either a string that ends with a zero, or an ELF file whose
-    // header (64 bytes) says where its section table ends, which is its last part.
+    // SAFETY: by the API's contract the image is either a NUL-terminated string, or an ELF file whose header (64 bytes)
+    // says where its section table, which comes last, ends.
     unsafe {
-        // A fat binary is refused by its first bytes, which are looked at one after the other.
+        // A fat binary is recognised by its magic number. The bytes are compared one by one, since PTX may be shorter.
         let starts_with = |magic: &&[u8; 4]| (0..4).all(|k| *at.add(k) == magic[k]);
         if let Some(magic) = FAT_BINARIES.iter().find(starts_with) {
             return Ok(magic.to_vec());
@@ -38,7 +38,7 @@ pub(super) fn image_bytes(image: *const c_void) -> Result<Vec<u8>, Code> {
     }
 }
 
-/// The bytes of an image in a file.
+/// Reads an image from a file.
 pub(super) fn file_bytes(path: *const c_char) -> Result<Vec<u8>, Code> {
     let mut bytes = std::fs::read(text(path)?).map_err(|_| ERROR_FILE_NOT_FOUND)?;
     if machine_code(&bytes).is_none() {
@@ -51,11 +51,11 @@ pub(super) fn file_bytes(path: *const c_char) -> Result<Vec<u8>, Code> {
 fn load(module: *mut u64, image: &[u8], options: &Options) -> Result<(), Code> {
     let (mut s, cx) = working()?;
     wanted(module)?;
-    s.may_disturb()?;
+    s.check_capture_mode()?;
     loaded(module, s.load(cx, image), options)
 }
 
-/// Gives the result of a load and writes the log of the compiler.
+/// Returns the result of a load to the program and writes the JIT log.
 pub(super) fn loaded(
     to: *mut u64,
     loaded: Result<u64, (Code, String)>,
@@ -65,7 +65,7 @@ pub(super) fn loaded(
     match loaded {
         Ok(handle) => put(to, handle),
         Err((code, text)) => {
-            // A version or a target that the device is too old for is no fault of the program.
+            // PTX that is too new for the driver or the device is not a misuse of the API.
             if matches!(code, ERROR_INVALID_IMAGE | ERROR_INVALID_PTX) {
                 bad_call(code, text);
             }
@@ -80,7 +80,7 @@ fn function(module: u64, name: &str, to: *mut u64) -> Result<(), Code> {
     put(to, s.function(module, name)?)
 }
 
-/// Where a variable of a module lies.
+/// Returns the address and size of a module's variable to the program.
 pub(super) fn global(
     s: &Guard,
     module: u64,
@@ -103,10 +103,10 @@ pub(super) fn global(
 
 fn unload(module: u64) -> Result<(), Code> {
     let (mut s, _) = working()?;
-    s.may_disturb()?;
+    s.check_capture_mode()?;
     let context =
         s.modules.get(&module).filter(|m| m.library == 0).ok_or(ERROR_INVALID_HANDLE)?.context;
-    // Kernels under way need their code.
+    // Queued kernels still need their code.
     let mut s = run_context(s, context);
     if s.unload(module) { Ok(()) } else { Err(ERROR_INVALID_HANDLE) }
 }

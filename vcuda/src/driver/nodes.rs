@@ -1,8 +1,8 @@
-//! Graphs made node by node.
+//! Graphs built node by node.
 //!
-//! A node is what the same call puts on a captured stream, so such a stream is made for the moment. Nodes run in the
-//! order in which they were added, which respects every dependency on a node that is there already; a dependency
-//! that would turn two nodes round is refused.
+//! A node holds what the same call puts on a captured stream, so a temporary captured stream is made for each node.
+//! Nodes run in the order in which they were added, which respects every dependency on an existing node; a dependency
+//! that would require another order is refused.
 
 use super::copy::{Copy3D, copy_3d, fill, plane};
 use super::function::{Shape, launch};
@@ -12,17 +12,17 @@ use crate::error::{Code, ERROR_INVALID_VALUE, ERROR_NOT_SUPPORTED};
 use crate::runtime::{Capture, Graph, Stream, Work, enter};
 use std::ffi::{c_int, c_uint, c_void};
 
-/// The handle of a graph's node, by its place from zero.
+/// Returns the handle of a graph's node, given its index.
 pub(super) fn node(graph: u64, place: usize) -> u64 {
     graph << 20 | place as u64 + 1
 }
 
-/// The graph and the place of a node.
+/// Returns the graph and the index of a node.
 fn place(node: u64) -> (u64, usize) {
     (node >> 20, (node as usize & 0xf_ffff).wrapping_sub(1))
 }
 
-/// What a call puts on a stream.
+/// Returns the work items that a call puts on a stream.
 fn works_of(call: impl FnOnce(u64) -> Result<(), Code>) -> Result<Vec<Work>, Code> {
     let (mut s, cx) = working()?;
     let (graph, stream) = (s.handle(), s.handle());
@@ -41,14 +41,14 @@ fn kernel(params: *const KernelNode) -> Result<Vec<Work>, Code> {
     if params.is_null() {
         return Err(ERROR_INVALID_VALUE);
     }
-    // SAFETY: not null, and by the API's contract valid parameters.
+    // SAFETY: not null, and by the API's contract it points to valid parameters.
     let p = unsafe { params.read_unaligned() };
     let function = if p.function == 0 { p.kernel } else { p.function };
     let shape = Shape::new(p.grid, p.block, p.shared);
     works_of(|stream| launch(function, shape, stream, p.params, p.extra))
 }
 
-/// Adds the works of a node behind those that are there.
+/// Appends the work of a node to a graph.
 fn add(
     to: *mut u64,
     graph: u64,
@@ -63,7 +63,7 @@ fn add(
         return Err(ERROR_INVALID_VALUE);
     }
     for k in 0..count {
-        // SAFETY: not null, and by the API's contract there are `count` nodes.
+        // SAFETY: not null, and by the API's contract there are `count` nodes to read.
         let (home, at) = place(unsafe { after.add(k).read_unaligned() });
         if home != graph || at >= there {
             return Err(ERROR_INVALID_VALUE);
@@ -83,7 +83,7 @@ fn depend(graph: u64, from: *const u64, to: *const u64, count: usize) -> Result<
         return Err(ERROR_INVALID_VALUE);
     }
     for k in 0..count {
-        // SAFETY: not null, and by the API's contract there are `count` nodes.
+        // SAFETY: not null, and by the API's contract there are `count` nodes to read.
         let (from, to) =
             unsafe { (place(from.add(k).read_unaligned()), place(to.add(k).read_unaligned())) };
         if from.0 != graph || to.0 != graph || from.1 >= there || to.1 >= there || from == to {
@@ -96,7 +96,7 @@ fn depend(graph: u64, from: *const u64, to: *const u64, count: usize) -> Result<
     Ok(())
 }
 
-/// Puts other works in the place of a kernel's.
+/// Replaces the work of a kernel node.
 fn exchange(works: Option<&mut Vec<Work>>, node: u64, new: Vec<Work>) -> Result<(), Code> {
     match (works.and_then(|works| works.get_mut(place(node).1)), new.into_iter().next()) {
         (Some(old @ Work::Kernel(_)), Some(new)) => *old = new,
@@ -151,12 +151,12 @@ api! {
         if params.is_null() {
             return Err(ERROR_INVALID_VALUE);
         }
-        // SAFETY: not null, and by the API's contract valid parameters.
+        // SAFETY: not null, and by the API's contract it points to valid parameters.
         let p = unsafe { params.read_unaligned() };
         if !matches!(p.element, 1 | 2 | 4) {
             return Err(ERROR_INVALID_VALUE);
         }
-        // The pitch of a single row says nothing.
+        // The pitch of a single row is ignored.
         let pitch = if p.size[1] == 1 { 0 } else { p.pitch };
         let works = works_of(|stream| fill(plane(p.addr, pitch, p.value, p.element.into(), p.size), Some(stream)))?;
         add(to, graph, after, count, works)
@@ -166,7 +166,7 @@ api! {
         if params.is_null() {
             return Err(ERROR_INVALID_VALUE);
         }
-        // SAFETY: not null, and by the API's contract valid parameters.
+        // SAFETY: not null, and by the API's contract it points to valid parameters.
         let HostNode { function, data } = unsafe { params.read_unaligned() };
         if function == 0 {
             return Err(ERROR_INVALID_VALUE);

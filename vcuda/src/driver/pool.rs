@@ -13,7 +13,7 @@ fn pooled() -> Result<Guard, Code> {
     if config::with(|c| c.pools) { Ok(s) } else { Err(ERROR_NOT_SUPPORTED) }
 }
 
-/// Attributes of four bytes; the others have eight.
+/// The attributes of four bytes; the others have eight.
 const SHORT: [c_int; 3] = [1, 2, 3];
 
 api! {
@@ -46,10 +46,10 @@ api! {
             return Err(ERROR_INVALID_VALUE);
         }
         wanted(pool)?;
-        // SAFETY: by the API's contract the properties are valid: the kinds of allocation, handle and place, and
-        // the number of the device.
+        // SAFETY: by the API's contract the properties are valid; they start with the allocation type, the handle
+        // types, the location type and the device ordinal, four bytes each.
         let [kind, _, place, device] = unsafe { properties.cast::<[c_int; 4]>().read_unaligned() };
-        // Pinned memory of a device is the only kind there is.
+        // Only pinned memory on a device is supported.
         if kind != 1 || place != 1 {
             return Err(ERROR_INVALID_VALUE);
         }
@@ -79,11 +79,11 @@ api! {
             return Err(ERROR_INVALID_VALUE);
         }
         let pool = s.pools.get_mut(&pool).ok_or(ERROR_INVALID_VALUE)?;
-        // SAFETY: by the API's contract the value is of the attribute's type.
+        // SAFETY: by the API's contract the value has the attribute's type.
         let value = unsafe { if SHORT.contains(&which) { u64::from(value.cast::<u32>().read_unaligned()) } else { value.cast::<u64>().read_unaligned() } };
         match which {
             1..=4 => drop(pool.attributes.insert(which, value)),
-            // What was the most can only be forgotten.
+            // A high-water mark can only be reset.
             6 | 8 if value == 0 => pool.high = pool.used,
             _ => return Err(ERROR_INVALID_VALUE),
         }
@@ -115,11 +115,11 @@ api! {
             return Err(ERROR_INVALID_VALUE);
         }
         for k in 0..count {
-            // SAFETY: by the API's contract there are `count` descriptions: a kind of place, the number of the
-            // device, and what it may do.
+            // SAFETY: by the API's contract there are `count` descriptors of three values: the location type, the
+            // device ordinal and the access flags.
             let [place, device, may] = unsafe { access.cast::<[c_int; 3]>().add(k).read_unaligned() };
             s.device(device)?;
-            // A device cannot be kept from its own memory.
+            // A device cannot be denied access to its own memory.
             if place != 1 || !matches!(may, 0 | 1 | 3) || device as usize == home && may != 3 {
                 return Err(ERROR_INVALID_VALUE);
             }

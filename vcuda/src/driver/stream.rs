@@ -1,4 +1,4 @@
-//! Streams and their capture.
+//! Streams and stream capture.
 
 use super::{api, on_stream, outcome, put, wanted, working};
 use crate::error::{ERROR_INVALID_HANDLE, ERROR_INVALID_VALUE, ERROR_NOT_READY, SUCCESS};
@@ -29,10 +29,10 @@ fn capture_info(stream: u64, status: *mut c_int, id: *mut u64, graph: *mut u64) 
     Ok(())
 }
 
-/// A function of `cuStreamAddCallback`: it takes the stream, an error and its data.
+/// The callback type of `cuStreamAddCallback`, called with the stream, an error code and the user data.
 pub type Callback = extern "C" fn(u64, u32, *mut c_void);
 
-/// Such a function with what it takes.
+/// A callback with its arguments.
 struct OldCall {
     function: Callback,
     stream: u64,
@@ -40,7 +40,7 @@ struct OldCall {
 }
 
 extern "C" fn call_old(call: *mut c_void) {
-    // SAFETY: the pointer comes from the box that `cuStreamAddCallback` made for this one call.
+    // SAFETY: the pointer comes from the box that `cuStreamAddCallback` leaked for this one call.
     let call = unsafe { Box::from_raw(call.cast::<OldCall>()) };
     (call.function)(call.stream, SUCCESS, call.data as *mut c_void);
 }
@@ -60,7 +60,7 @@ api! {
         }
         let (mut s, ..) = on_stream(stream)?;
         s.abandon_capture(stream);
-        // Its work is still done, when somebody waits for it.
+        // Pending work still runs, when something waits for it.
         match s.streams.get_mut(&stream) {
             Some(x) if x.done < x.pushed => x.destroyed = true,
             _ => drop(s.streams.remove(&stream)),
@@ -71,8 +71,8 @@ api! {
     fn cuStreamSynchronize(stream: u64) {
         let (mut s, context, stream) = on_stream(stream)?;
         s.not_capturing(stream)?;
-        s.may_disturb()?;
-        // Waiting for the legacy stream is waiting for all that it waits for.
+        s.check_capture_mode()?;
+        // Waiting for the legacy stream includes the streams that it waits for.
         let s = if s.is_legacy(stream) { submit(s, stream, Work::Nothing)? } else { s };
         let legacy = s.is_legacy(stream);
         let mut s = run_stream(s, stream);
@@ -82,7 +82,7 @@ api! {
     fn cuStreamQuery(stream: u64) {
         let (mut s, cx, stream) = on_stream(stream)?;
         s.not_capturing(stream)?;
-        s.may_disturb()?;
+        s.check_capture_mode()?;
         let (done, pushed) = s.streams.get(&stream).map_or((0, 0), |x| (x.done, x.pushed));
         if done == pushed {
             return outcome(&mut s, cx, Some(stream));
@@ -139,7 +139,7 @@ api! {
         submit(s, stream, Work::Host { function: function as usize, data: data as usize }).map(drop)
     }
 
-    // The older form of a host function.
+    // The predecessor of `cuLaunchHostFunc`.
     fn cuStreamAddCallback(stream: u64, function: Option<Callback>, data: *mut c_void, flags: c_uint) {
         let handle = stream;
         let (mut s, _, stream) = on_stream(stream)?;
@@ -189,7 +189,7 @@ api! {
     fn cuThreadExchangeStreamCaptureMode(mode: *mut c_uint) {
         enter().ready()?;
         wanted(mode)?;
-        // SAFETY: not null, and by the API's contract a mode.
+        // SAFETY: not null, and by the API's contract it points to a mode.
         let old = exchange_mode(unsafe { mode.read_unaligned() })?;
         put(mode, old)
     }

@@ -1,4 +1,4 @@
-//! What atomics do to memory: one row per form.
+//! The updates that atomics make to memory: one row per form.
 
 use super::program::Change;
 use crate::isa::soft::{BFLOAT, Format, HALF, Number, Rounding};
@@ -7,7 +7,7 @@ macro_rules! changes {
     ($($name:literal $change:expr;)*) => { &[$(($name, $change as Change)),*] };
 }
 
-/// `|old, b, c| new`; values are the bits of the type, and upper bits of the result are ignored.
+/// `|old, b, c| new`. Values are the bits of the type; upper bits of the result are ignored.
 const CHANGES: &[(&str, Change)] = changes! {
     "add.u32" |old, b, _| old.wrapping_add(b);
     "add.s32" |old, b, _| old.wrapping_add(b);
@@ -42,7 +42,7 @@ const CHANGES: &[(&str, Change)] = changes! {
     "cas.b64" |old, b, c| if old == b { c } else { old };
 };
 
-/// The change of a form such as `add.u32`.
+/// Returns the update of a form such as `add.u32`.
 pub fn change(name: &str) -> Option<Change> {
     CHANGES.iter().find(|row| row.0 == name).map(|row| row.1)
 }

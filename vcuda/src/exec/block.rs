@@ -1,4 +1,4 @@
-//! A block: its shared memory, its barriers and the turns of its warps.
+//! A thread block: its shared memory, its barriers and the scheduling of its warps.
 
 use super::access::Fault;
 use super::launch::Launch;
@@ -10,16 +10,16 @@ use crate::memory::{NONE, RAW};
 use crate::sanitizer::Kind;
 use std::collections::BTreeMap;
 
-/// The address of dynamic shared memory, above any static one.
+/// The address of dynamic shared memory, above all static variables.
 pub const DYNAMIC_SHARED: u64 = 1 << 24;
-/// Instructions a warp runs before the next has its turn, where turns matter.
+/// Instructions that a warp runs before the next one is scheduled, in programs whose warps take turns.
 const TURN: u64 = 1 << 16;
 
-/// The shared memory of a block: the static variables with gaps between them, then the dynamic part.
+/// The shared memory of a block: the static variables, separated by gaps, then the dynamic part.
 #[derive(Debug, Default)]
 pub struct Shared {
     pub bytes: Vec<u8>,
-    /// The state of each byte, as in the shadow of device memory.
+    /// The state of each byte, encoded as in the shadow of device memory.
     pub states: Vec<u8>,
     pub cells: Vec<u64>,
     /// The states at the start of a block.
@@ -47,7 +47,7 @@ impl Shared {
         }
     }
 
-    /// The place of bytes that exist.
+    /// Returns the index of an address, or `None` if not all of its `size` bytes exist.
     #[inline(always)]
     pub fn index(&self, addr: u64, size: u64) -> Option<usize> {
         let (start, end) = if addr >= DYNAMIC_SHARED {
@@ -60,7 +60,7 @@ impl Shared {
             .then_some(start as usize)
     }
 
-    /// What an address is near to.
+    /// Describes an address by the variable nearest to it.
     pub fn describe(&self, variables: &[SharedVariable], addr: u64) -> String {
         if addr >= DYNAMIC_SHARED {
             let size = self.bytes.len() as u64 - self.dynamic;
@@ -83,20 +83,20 @@ impl Shared {
 #[derive(Debug, Default, Clone, Copy)]
 struct Arrived {
     threads: u32,
-    /// Those of them that wait.
+    /// How many of the threads that arrived wait.
     waiting: u32,
     expected: u32,
     votes: u32,
-    /// The time of the race check when the last came.
+    /// The race check's clock when the last thread arrived.
     time: u32,
 }
 
-/// What the warps of a block share.
+/// The state that the warps of a block share.
 pub struct BlockState<'a> {
     pub launch: &'a Launch<'a>,
     pub at: [u32; 3],
     pub threads: u32,
-    /// Threads that have ended.
+    /// Threads that have exited.
     pub ended: u32,
     pub shared: Shared,
     pub track: Option<BlockTrack>,
@@ -104,13 +104,13 @@ pub struct BlockState<'a> {
 }
 
 impl BlockState<'_> {
-    /// The coordinates of a thread by its number in the block.
+    /// Returns the coordinates of a thread, given its linear index in the block.
     pub fn thread(&self, number: u32) -> [u32; 3] {
         let [x, y, _] = self.launch.block;
         [number % x, number / x % y, number / x / y]
     }
 
-    /// Threads come to a barrier.
+    /// Records that the threads of a mask arrive at a barrier.
     pub fn arrive(&mut self, number: u32, expected: u32, mask: u32, votes: u32, wait: bool) {
         let barrier = self.barriers.entry(number).or_default();
         barrier.time = self.track.as_ref().map_or(0, BlockTrack::now);
@@ -120,14 +120,14 @@ impl BlockState<'_> {
         barrier.expected = expected;
     }
 
-    /// Tells the race check that threads have synchronised. It ends where numbers are used up.
+    /// Tells the race check that threads have synchronised. Race checking stops when thread numbers run out.
     pub fn order(&mut self, event: impl FnOnce(&mut BlockTrack) -> Option<()>) {
         if self.track.as_mut().is_some_and(|track| event(track).is_none()) {
             self.track = None;
         }
     }
 
-    /// Opens the barriers that everyone has reached. True if there was one.
+    /// Releases the barriers at which all expected threads have arrived. Returns whether there was one.
     fn open_barriers(&mut self, warps: &mut [Warp]) -> Result<bool, Fault> {
         let alive = self.threads - self.ended;
         let full: Vec<(u32, Arrived)> = self
@@ -149,7 +149,7 @@ impl BlockState<'_> {
                     }
                     warp.groups[k].wait = Wait::Ready;
                     if !for_all {
-                        self.order(|track| track.take_over(warp.index, group.mask, arrived.time));
+                        self.order(|track| track.acquire(warp.index, group.mask, arrived.time));
                     }
                     let inst = &self.launch.program.code[group.pc as usize - 1];
                     if let Op::Barrier(kind) = inst.op {
@@ -180,14 +180,14 @@ impl BlockState<'_> {
     }
 }
 
-/// One host thread's workshop: warps and shared memory that are used again for the next block.
+/// The interpreter state of one host thread: warps and shared memory, reused from block to block.
 pub struct Worker<'a> {
     warps: Vec<Warp>,
     state: BlockState<'a>,
 }
 
 impl<'a> Worker<'a> {
-    /// A workshop for blocks of a launch.
+    /// Creates the state for running blocks of a launch.
     pub fn new(launch: &'a Launch<'a>) -> Worker<'a> {
         let threads = launch.block.iter().product();
         let warps = if launch.program.takes_turns {
@@ -209,7 +209,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Instructions run so far.
+    /// Returns the number of instructions run so far.
     pub fn executed(&self) -> u64 {
         self.warps.iter().map(|w| w.executed).sum()
     }
@@ -225,7 +225,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Places all warps at the start of a block.
+    /// Puts all warps at the start of the program, for the block at these coordinates.
     pub fn start(&mut self, at: [u32; 3]) {
         let count = self.state.threads.div_ceil(LANES as u32) as usize;
         let state = &mut self.state;
@@ -239,13 +239,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// No warp waits for another: each runs to its end.
+    /// Runs each warp to its end, for programs in which no warp waits for another.
     fn one_by_one(&mut self, count: usize) -> Result<(), Fault> {
         let warp = &mut self.warps[0];
         for k in 0..count {
             warp.start(k, &self.state);
-            let patience = self.state.launch.patience;
-            match warp.run(&mut self.state, patience)? {
+            let max_steps = self.state.launch.max_steps;
+            match warp.run(&mut self.state, max_steps)? {
                 Stop::Ended => {}
                 Stop::Waiting => return Err(warp.stuck(&self.state, Kind::Deadlock)),
                 Stop::Turn if self.state.launch.stopped() => return Ok(()),
@@ -255,16 +255,16 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Gives every warp a turn. True when all have ended, or another block has failed.
+    /// Schedules every warp once. Returns `true` when all have exited or another block has failed.
     pub fn round(&mut self, turn: u64) -> Result<bool, Fault> {
-        let patience = self.state.launch.patience;
+        let max_steps = self.state.launch.max_steps;
         let (mut ended, mut moved) = (true, false);
         for warp in &mut self.warps {
             if warp.groups.is_empty() {
                 continue;
             }
             let before = warp.steps;
-            let stop = warp.run(&mut self.state, turn.min(patience - before))?;
+            let stop = warp.run(&mut self.state, turn.min(max_steps - before))?;
             moved |= warp.steps != before || stop == Stop::Ended;
             ended &= stop == Stop::Ended;
         }
@@ -273,7 +273,7 @@ impl<'a> Worker<'a> {
         }
         let opened = self.state.open_barriers(&mut self.warps)?;
         let mut waiting = self.warps.iter().filter(|w| !w.groups.is_empty());
-        if let Some(warp) = waiting.clone().find(|w| w.steps >= patience) {
+        if let Some(warp) = waiting.clone().find(|w| w.steps >= max_steps) {
             return Err(warp.stuck(&self.state, Kind::Timeout));
         }
         match waiting.next().filter(|_| !moved && !opened) {

@@ -1,4 +1,4 @@
-//! A grid: its blocks, run by several host threads.
+//! A grid, whose blocks are run by several host threads.
 
 use super::access::Fault;
 use super::block::Worker;
@@ -11,30 +11,30 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// Memory that kernels may touch.
+/// A range of memory that kernels may access.
 #[derive(Debug, Clone)]
 pub struct Region {
     pub arena: Arc<Arena>,
     pub heap: Arc<Mutex<Heap>>,
 }
 
-/// Everything a kernel needs to run.
+/// Everything that running a kernel needs.
 pub struct Launch<'a> {
     pub program: &'a Program,
-    /// The parameter block, as laid out by the program.
+    /// The parameter block, in the program's layout.
     pub params: &'a [u8],
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub dynamic_shared: u32,
-    /// Memory within reach; the device's own first.
+    /// The memory that the kernel can access; the device's own comes first.
     pub regions: &'a [Region],
-    /// Memory out of reach, to name it in reports.
+    /// Memory of other devices that the kernel cannot access, to name it in reports.
     pub foreign: &'a [Region],
-    /// Host memory made accessible, without a shadow.
+    /// Registered host memory, which has no shadow.
     pub registered: &'a [(u64, u64)],
-    /// Instructions a warp may run.
-    pub patience: u64,
-    /// Where the blocks of a cooperative launch meet; zero in other launches.
+    /// Instructions that a warp may run before the launch times out.
+    pub max_steps: u64,
+    /// The address of the grid barrier's workspace in a cooperative launch; zero in other launches.
     pub workspace: u64,
     pub tracker: Option<Tracker>,
     pub tolerance: Tolerance,
@@ -42,12 +42,12 @@ pub struct Launch<'a> {
     stop: AtomicBool,
 }
 
-/// What a kernel may do without being stopped, and what of that it has done.
+/// The kinds of findings that do not stop the kernel, and those found so far.
 #[derive(Debug, Default)]
 pub struct Tolerance {
-    /// Reported, once for every instruction.
+    /// Kinds that are reported, once per instruction.
     pub report: Kinds,
-    /// Not reported either.
+    /// Kinds that are not reported either.
     pub ignore: Kinds,
     seen: Mutex<Seen>,
 }
@@ -59,17 +59,17 @@ struct Seen {
 }
 
 impl Tolerance {
-    /// The tolerance of the settings.
+    /// Creates a tolerance from the settings.
     pub fn new(report: Kinds, ignore: Kinds) -> Tolerance {
         Tolerance { report, ignore, seen: Mutex::default() }
     }
 
-    /// What was tolerated so far.
+    /// Takes the findings tolerated so far.
     fn take(&self) -> Vec<Finding> {
         std::mem::take(&mut lock(&self.seen).findings)
     }
 
-    /// Lets a finding pass if its kind is tolerated; otherwise it is the fault that ends the launch.
+    /// Returns `Ok` if the kind of a finding is tolerated; otherwise the finding is the fault that ends the launch.
     #[cold]
     pub fn judge(&self, mut finding: Fault) -> Result<(), Fault> {
         if self.ignore.has(finding.kind) {
@@ -88,19 +88,19 @@ impl Tolerance {
     }
 }
 
-/// What a launch came to.
+/// The outcome of a launch.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The fault that ended it.
+    /// The fault that ended it, if any.
     pub finding: Option<Finding>,
-    /// What was tolerated.
+    /// The findings that were tolerated and are to be reported.
     pub tolerated: Vec<Finding>,
-    /// PTX instructions, summed over threads.
+    /// PTX instructions run, summed over threads.
     pub instructions: u64,
 }
 
 impl<'a> Launch<'a> {
-    /// A launch with race tracking, if wanted.
+    /// Creates a launch, with race checking if `races` is set.
     #[allow(clippy::too_many_arguments)]
     pub fn new(
         program: &'a Program,
@@ -111,7 +111,7 @@ impl<'a> Launch<'a> {
         regions: &'a [Region],
         foreign: &'a [Region],
         registered: &'a [(u64, u64)],
-        patience: u64,
+        max_steps: u64,
         workspace: u64,
         races: bool,
         tolerance: Tolerance,
@@ -135,7 +135,7 @@ impl<'a> Launch<'a> {
             regions,
             foreign,
             registered,
-            patience,
+            max_steps,
             workspace,
             tracker: tracker.flatten(),
             tolerance,
@@ -144,17 +144,17 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// Another block has failed.
+    /// Returns whether another block has failed.
     pub fn stopped(&self) -> bool {
         self.stop.load(Relaxed)
     }
 }
 
-/// Instructions a warp runs before the next has its turn, where a block may be waiting for another one.
+/// Instructions that a warp runs before the next one is scheduled, where a block may be waiting for another one.
 const SHORT_TURN: u64 = 1 << 10;
 
-/// Runs the blocks of a cooperative launch in turns, as each may wait for all others. There are no more of them than
-/// a device has room for at a time.
+/// Runs the blocks of a cooperative launch in turns, because each may wait for all others. There are no more of them
+/// than can be resident on the device at the same time.
 fn run_together(launch: &Launch<'_>, blocks: u64) -> Outcome {
     let mut workers: Vec<Worker<'_>> = (0..blocks).map(|_| Worker::new(launch)).collect();
     (0..).zip(&mut workers).for_each(|(k, worker)| worker.start(place(launch, k)));
@@ -173,14 +173,14 @@ fn run_together(launch: &Launch<'_>, blocks: u64) -> Outcome {
     Outcome { finding, tolerated: launch.tolerance.take(), instructions }
 }
 
-/// The coordinates of a block by its number.
+/// Returns the coordinates of a block, given its linear index.
 fn place(launch: &Launch<'_>, k: u64) -> [u32; 3] {
     let [x, y, _] = launch.grid.map(u64::from);
     [(k % x) as u32, (k / x % y) as u32, (k / x / y) as u32]
 }
 
-/// Runs a launch to its end or first fault, on up to `workers` host threads. Of a grid with more than `ends` blocks at
-/// either end, only those are run, unless `ends` is zero.
+/// Runs a launch to its end or its first fault, on up to `workers` host threads. Unless `ends` is zero, only the first
+/// and the last `ends` blocks of a grid are run.
 pub fn run(launch: &Launch<'_>, workers: usize, ends: u64) -> Outcome {
     let blocks = launch.grid.iter().fold(1u64, |n, &d| n * u64::from(d));
     let threads = blocks * launch.block.iter().map(|&d| u64::from(d)).product::<u64>();
@@ -208,7 +208,7 @@ pub fn run(launch: &Launch<'_>, workers: usize, ends: u64) -> Outcome {
         }
         instructions.fetch_add(worker.executed(), Relaxed);
     };
-    // Starting a thread costs more than a small grid.
+    // For a small grid, starting threads costs more than running it.
     let workers =
         if threads < 2048 { 1 } else { workers.min(usize::try_from(blocks).unwrap_or(usize::MAX)) };
     if workers <= 1 {

@@ -1,4 +1,4 @@
-//! Running kernels: decoding to a program, warps and their divergence, blocks and barriers, the grid.
+//! Interpreting kernels: decoding to a program, warps and their divergence, blocks and barriers, the grid.
 
 mod access;
 mod atomic;

@@ -1,4 +1,4 @@
-//! `printf` of kernels: what C's would write, on the standard output of the process.
+//! `printf` of kernels, which writes what C's `printf` would to the standard output of the process.
 
 use super::access::Fault;
 use super::block::BlockState;
@@ -9,22 +9,22 @@ use crate::sanitizer::Kind;
 use std::ffi::{CString, c_char, c_int};
 use std::io::Write;
 
-/// The longest string that is printed.
+/// The longest string that is printed, in bytes.
 const LONGEST: u64 = 1 << 16;
 
-/// What is read of one thread: its memory, and how far its arguments were read.
+/// Reads the memory and the `printf` arguments of one thread.
 struct Reader<'r> {
     warp: &'r Warp,
     block: &'r BlockState<'r>,
     lane: usize,
-    /// Where the next argument is.
+    /// The address of the next argument.
     next: u64,
-    /// How many were read.
+    /// The number of arguments read.
     count: u32,
 }
 
 impl Reader<'_> {
-    /// A byte at a generic address; `None` if there is nothing to read.
+    /// Reads the byte at a generic address; `None` if it is not readable.
     fn byte(&self, addr: u64) -> Option<u8> {
         let offset = addr & u64::from(u32::MAX);
         match addr >> 32 << 32 {
@@ -46,7 +46,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The string at an address, without its zero.
+    /// Reads the string at an address, without its terminating NUL.
     fn text(&self, addr: u64) -> Option<Vec<u8>> {
         let mut text = Vec::new();
         for at in addr..addr.checked_add(LONGEST)? {
@@ -58,7 +58,7 @@ impl Reader<'_> {
         Some(text)
     }
 
-    /// The next argument, of four or eight bytes.
+    /// Reads the next argument, of four or eight bytes.
     fn argument(&mut self, size: u64) -> Option<u64> {
         let at = self.next.next_multiple_of(size);
         let mut value = 0;
@@ -71,7 +71,7 @@ impl Reader<'_> {
     }
 }
 
-/// A conversion such as `%-8.3lf`, without its length: the flags, width and precision, and the letter.
+/// A conversion such as `%-8.3lf`: the flags, width and precision, and the letter, without the length modifier.
 struct Conversion {
     options: String,
     /// An integer of eight bytes.
@@ -79,7 +79,7 @@ struct Conversion {
     letter: u8,
 }
 
-/// Writes a value as C does.
+/// Formats a value with C's `snprintf`.
 fn formatted(
     spec: &str,
     value: impl FnOnce(*mut c_char, usize, *const c_char) -> c_int,
@@ -92,7 +92,7 @@ fn formatted(
 }
 
 impl Conversion {
-    /// Reads a conversion after its `%`, taking the widths given as arguments.
+    /// Parses a conversion after its `%`; widths and precisions given as `*` are read from the arguments.
     fn read(
         format: &mut impl Iterator<Item = u8>,
         reader: &mut Reader<'_>,
@@ -110,7 +110,7 @@ impl Conversion {
         Some(None)
     }
 
-    /// The next argument as the conversion writes it; `None` if it cannot be read.
+    /// Formats the next argument; `None` if it cannot be read.
     fn write(&self, reader: &mut Reader<'_>) -> Option<Vec<u8>> {
         let options = &self.options;
         let letter = char::from(self.letter);
@@ -125,21 +125,22 @@ impl Conversion {
                 if self.letter == b'c' {
                     return Some(vec![value as u8]);
                 }
-                // SAFETY: the format takes one number of eight bytes, and the buffer has the size given.
+                // SAFETY: the format consumes one eight-byte integer, and the buffer is writable for the size given.
                 formatted(&format!("%{options}ll{letter}"), |to, size, format| unsafe {
                     libc::snprintf(to, size, format, value)
                 })
             }
             b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
                 let value = f64::from_bits(reader.argument(8)?);
-                // SAFETY: the format takes one double, and the buffer has the size given.
+                // SAFETY: the format consumes one double, and the buffer is writable for the size given.
                 formatted(&format!("%{options}{letter}"), |to, size, format| unsafe {
                     libc::snprintf(to, size, format, value)
                 })
             }
             b'p' => {
                 let value = reader.argument(8)? as *const u8;
-                // SAFETY: the format takes one pointer, which is not followed.
+                // SAFETY: the format consumes one pointer, which is not dereferenced, and the buffer is writable for
+                // the size given.
                 formatted(&format!("%{options}p"), |to, size, format| unsafe {
                     libc::snprintf(to, size, format, value)
                 })
@@ -147,18 +148,19 @@ impl Conversion {
             b's' => {
                 let at = reader.argument(8)?;
                 let text = CString::new(reader.text(at)?).ok()?;
-                // SAFETY: the format takes one string, which ends with a zero.
+                // SAFETY: the format consumes one string, which is NUL-terminated, and the buffer is writable for the
+                // size given.
                 formatted(&format!("%{options}s"), |to, size, format| unsafe {
                     libc::snprintf(to, size, format, text.as_ptr())
                 })
             }
-            // No conversion: it stands for itself.
+            // Not a known conversion: print it unchanged.
             _ => format!("%{options}{letter}").into_bytes(),
         })
     }
 }
 
-/// What a thread prints.
+/// Formats what one thread prints.
 fn line(reader: &mut Reader<'_>, format: u64) -> Option<Vec<u8>> {
     let text = reader.text(format)?;
     let mut rest = text.iter().copied();
@@ -174,7 +176,7 @@ fn line(reader: &mut Reader<'_>, format: u64) -> Option<Vec<u8>> {
 }
 
 impl Warp {
-    /// Prints for the lanes of a mask, in order and in one piece.
+    /// Prints for the lanes of a mask, in order and with one write.
     pub fn print(&mut self, block: &BlockState<'_>, inst: &Inst, mask: u32) -> Result<(), Fault> {
         let [formats, arguments] = [0, 1].map(|k| self.regs.wide[inst.o.s[k] as usize]);
         let mut out = Vec::new();
@@ -190,7 +192,7 @@ impl Warp {
             self.regs.word[inst.o.d[0] as usize][lane] = count;
         }
         let mut stdout = std::io::stdout().lock();
-        // A closed output is no fault of the kernel.
+        // A closed standard output is not a fault of the kernel.
         let _ = stdout.write_all(&out).and_then(|()| stdout.flush());
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! A kernel ready to run: a flat list of decoded instructions in which every operand is a register slot.
+//! A kernel ready to run: a flat list of decoded instructions whose operands are all register slots.
 //!
-//! Constants and special registers are slots too, filled before a warp starts. Calls are expanded in place, so
-//! a program has no stack and diverged threads meet again by program counter alone.
+//! Constants and special registers are slots too, filled before a warp starts. Calls are expanded inline, so a program
+//! has no call stack, and diverged threads reconverge by program counter alone.
 
 use crate::error::Code;
 use crate::isa::lane::{Body, Operands};
@@ -19,33 +19,33 @@ pub const PARAM_WINDOW: u64 = 1 << 62;
 pub struct Program {
     pub name: String,
     pub code: Vec<Inst>,
-    /// Registers of each class: words, wides, predicates.
+    /// The number of registers of each class, indexed by [`Class`].
     pub registers: [u32; 3],
     pub constants: Vec<(Class, u32, u64)>,
     pub specials: Vec<(Special, u32)>,
     pub params: Vec<Param>,
     pub param_bytes: u64,
-    /// Bytes of static shared memory, as a device lays it out.
+    /// The size of static shared memory in bytes, as a device lays it out.
     pub shared_bytes: u64,
-    /// Static shared memory as it is laid out here, with gaps.
+    /// Static shared memory as laid out here, with gaps.
     pub shared: Vec<SharedVariable>,
     pub local_bytes: u64,
     pub max_threads: Option<u32>,
     pub required_block: Option<[u32; 3]>,
-    /// The warps of a block must take turns: there is a barrier, or a lock could be taken.
+    /// The warps of a block must take turns: there is a barrier, or an access on which another warp may be spinning.
     pub takes_turns: bool,
-    /// There is a fence or an ordered access, of whatever scope: threads of a block may hand data to each other.
+    /// There is a fence or an ordered access of any scope, so threads of a block may pass data to each other.
     pub fences: bool,
-    /// The same beyond a block: blocks may hand data to each other in ways not tracked here.
-    pub fenced: bool,
+    /// There is one of a scope wider than a block, so blocks may pass data to each other in ways not tracked here.
+    pub fences_between_blocks: bool,
     /// There is a compare-and-swap.
     pub compares: bool,
 }
 
-/// Bytes between the variables of static shared memory, to find what leaves one of them.
+/// The gap in bytes between the variables of static shared memory, to detect accesses that run over the end of one.
 pub const SHARED_GAP: u64 = 64;
 
-/// Where a variable of static shared memory lies.
+/// The name, address and size of a variable in static shared memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedVariable {
     pub name: String,
@@ -53,14 +53,14 @@ pub struct SharedVariable {
     pub size: u64,
 }
 
-/// Where a parameter lies.
+/// The offset and size of a kernel parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Param {
     pub offset: u64,
     pub size: u64,
 }
 
-/// A register that the hardware fills.
+/// A special register, whose value is set by the hardware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Special {
     ThreadX,
@@ -88,13 +88,13 @@ pub enum Special {
     MaskLt,
     MaskGe,
     MaskGt,
-    /// The halves of the address of what the blocks of a cooperative launch meet at.
+    /// The halves of the address of the grid barrier's workspace in a cooperative launch.
     WorkspaceHigh,
     WorkspaceLow,
     Zero,
 }
 
-/// No guard.
+/// The value of [`Inst::guard`] for an instruction that has no guard.
 pub const ALWAYS: u32 = u32::MAX;
 
 /// A decoded instruction.
@@ -102,9 +102,9 @@ pub const ALWAYS: u32 = u32::MAX;
 pub struct Inst {
     /// The guarding predicate, or [`ALWAYS`].
     pub guard: u32,
-    /// The guard is negated.
+    /// Whether the guard is negated.
     pub negated: bool,
-    /// Part of what one PTX instruction became; not counted.
+    /// Whether it is a helper of another instruction that was decoded from the same PTX instruction; not counted.
     pub extra: bool,
     pub op: Op,
     pub o: Operands,
@@ -116,27 +116,28 @@ pub struct Inst {
 pub enum Op {
     /// A row of the instruction table.
     Row(Body),
-    /// A row that waits for the lanes of the mask in slot `s[4]`.
+    /// A row that first waits for the lanes of the mask in slot `s[4]`.
     Together(Body),
     Load(Access),
     Store(Access),
     Atomic(Access, Change),
-    /// To this instruction.
+    /// A branch to the instruction at this index.
     Branch(u32),
-    /// To the instruction chosen by slot `s[0]`.
+    /// A branch to the entry of the table selected by slot `s[0]`.
     Table(Box<[u32]>),
     Exit,
-    /// Barrier in slot `s[0]`, expecting the threads in `s[1]` (zero: all). With `imm` not zero the threads of a
-    /// warp must be at the same one.
+    /// The barrier whose number is in slot `s[0]`, for the number of threads in `s[1]` (zero: all). If `imm` is
+    /// nonzero, all threads of a warp must arrive by the same instruction.
     Barrier(Barrier),
     Fence,
-    /// Wait for the lanes of the mask in slot `s[4]`.
+    /// Waits for the lanes of the mask in slot `s[4]`.
     WarpBarrier,
-    /// The time, into a slot of this class.
+    /// Reads the clock into a slot of this class.
     Clock(Class),
-    /// Print: the address of the format in slot `s[0]`, that of the arguments in `s[1]`, their number into `d[0]`.
+    /// Prints: the address of the format is in slot `s[0]`, that of the arguments in `s[1]`; their number goes to
+    /// `d[0]`.
     Print,
-    /// End with an error.
+    /// Ends the launch with an error.
     Trap(Code, &'static str),
     Nothing,
 }
@@ -146,37 +147,37 @@ pub enum Op {
 pub enum Barrier {
     Sync,
     Arrive,
-    /// Count the threads whose predicate `s[2]` holds, into the word `d[0]`.
+    /// Counts the threads whose predicate `s[2]` holds, into the word `d[0]`.
     Count,
-    /// Whether all predicates hold, into the predicate `d[0]`.
+    /// Writes whether all predicates hold to the predicate `d[0]`.
     All,
-    /// Whether any predicate holds, into the predicate `d[0]`.
+    /// Writes whether any predicate holds to the predicate `d[0]`.
     Any,
 }
 
-/// A memory access of one instruction.
+/// The memory access of an instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Access {
     pub space: Space,
-    /// Bytes of an element.
+    /// Bytes per element.
     pub bytes: u8,
-    /// Elements.
+    /// Elements per lane.
     pub count: u8,
     pub signed: bool,
-    /// Through the read-only path (`.nc`).
+    /// Whether it uses the read-only path (`.nc`).
     pub readonly: bool,
-    /// `.volatile`, `.relaxed`, `.acquire`, `.release`: no race with its like, as it is how flags are passed.
+    /// `.volatile`, `.relaxed`, `.acquire` or `.release`: such accesses pass flags and do not race with each other.
     pub strong: bool,
-    /// `.acquire`, `.release`: a fence as well.
+    /// `.acquire` or `.release`: acts as a fence as well.
     pub fence: bool,
-    /// The elements, a bit each, whose values the program only stores again.
+    /// One bit per element: whether the program does nothing with the loaded value but store it again.
     pub moved: u8,
     /// The class of the registers.
     pub class: Class,
 }
 
 impl Access {
-    /// A plain access to one word.
+    /// Creates a plain access to one 32-bit word.
     pub fn word(space: Space) -> Access {
         Access {
             space,
@@ -192,5 +193,5 @@ impl Access {
     }
 }
 
-/// What an atomic makes of the old value and its operands.
+/// Computes the new value of an atomic from the old value and its two operands.
 pub type Change = fn(u64, u64, u64) -> u64;

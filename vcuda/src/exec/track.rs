@@ -1,14 +1,14 @@
-//! Who touched a byte last: races between the threads of a launch, and writes under read-only loads.
+//! Race detection between the threads of a launch, and detection of writes to memory that is read through `.nc` loads.
 //!
-//! A thread has a number, and gets a fresh one when it synchronises. A byte's cell keeps the number of its last
-//! writer, plain or atomic, and of its last reader; special numbers mean "several". Numbers only grow, so cells
-//! of earlier launches look old and need no clearing.
+//! Each thread has a number that identifies it, and gets a fresh one when it synchronises. The cell of a byte holds the
+//! number of its last writer, plain or atomic, and of its last reader; special numbers mean "several threads". Numbers
+//! only grow, so the cells of earlier launches are recognised as old and need no clearing.
 //!
-//! What is ordered: the accesses of one thread; those before a barrier of the whole block with those after it;
-//! those of the lanes that meet at a warp barrier. A fence, or coming to a barrier of some threads, *gives up*
-//! what a thread has done; an atomic or volatile load in a kernel with fences, or leaving such a barrier, *takes
-//! over* all that was given up in the block so far. A clock per block tells which came first. The last rule is
-//! generous (the flag may have been another one), so it never alarms falsely.
+//! The following accesses are ordered: those of one thread; those before a barrier of the whole block with those after
+//! it; those of lanes that meet at a warp barrier. A fence, or arriving at a barrier of some threads, *releases* what a
+//! thread has done; an atomic or volatile load in a kernel with fences, or leaving such a barrier, *acquires* all that
+//! was released in the block so far. A clock per block orders the two. The last rule is lenient, because the load may
+//! have read an unrelated flag: it can miss a race but never reports a false one.
 
 use super::access::Way;
 use super::program::Program;
@@ -17,22 +17,22 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 static NEXT: AtomicU32 = AtomicU32::new(1);
-/// Numbers have 31 bits.
+/// Thread numbers have 31 bits.
 const LIMIT: u32 = 1 << 31;
-/// The last bit of a reader: through the read-only path.
+/// The top bit of a reader: the load used the read-only path.
 const READONLY: u32 = LIMIT;
-/// The last bit of a writer: by an atomic or a volatile store.
+/// The top bit of a writer: the write was an atomic or a volatile store.
 const ATOMIC: u32 = LIMIT;
-/// The numbers of a draw: one per lane, and one for "several lanes of this warp".
+/// How many numbers a warp draws at a time: one per lane, and one for "several lanes of this warp".
 const DRAW: u32 = LANES as u32 + 1;
 
-/// Whether the numbers that are left suffice for a launch of so many threads. If not, [`restart`] after
-/// clearing all cells.
+/// Returns whether the remaining numbers suffice for a launch of this many threads. If not, clear all cells and call
+/// [`restart`].
 pub fn next_launch_fits(threads: u64) -> bool {
     u64::from(NEXT.load(Relaxed)) + threads.saturating_mul(2) + (1 << 24) < u64::from(LIMIT)
 }
 
-/// Starts the numbers again.
+/// Starts the numbers again from one.
 pub fn restart() {
     NEXT.store(1, Relaxed);
 }
@@ -41,39 +41,40 @@ fn draw(count: u32) -> Option<u32> {
     NEXT.fetch_update(Relaxed, Relaxed, |n| n.checked_add(count).filter(|&end| end < LIMIT)).ok()
 }
 
-/// The tracking of a launch.
+/// The race-detection state of a launch.
 #[derive(Debug, Clone, Copy)]
 pub struct Tracker {
     /// The first number of this launch; in a cell it means "several blocks".
     base: u32,
-    /// Conflicts between blocks count.
+    /// Whether conflicts between blocks are reported.
     across_blocks: bool,
-    /// There are fences: a plain access beside atomics may well be in order, in ways not tracked here.
+    /// Whether the kernel has fences: a plain access may then be ordered with atomics in ways not tracked here.
     fences: bool,
-    /// There are compare-and-swap loops, which begin with a plain load of a word that others change.
+    /// Whether the kernel has compare-and-swap loops, which start with a plain load of a word that other threads
+    /// change.
     compares: bool,
 }
 
 impl Tracker {
-    /// Starts a launch; `None` if the numbers are used up.
+    /// Starts tracking a launch; `None` if the numbers are used up.
     pub fn start(program: &Program) -> Option<Tracker> {
         draw(1).map(|base| Tracker {
             base,
-            across_blocks: !program.fenced,
+            across_blocks: !program.fences_between_blocks,
             fences: program.fences,
             compares: program.compares,
         })
     }
 }
 
-/// Numbers drawn together.
+/// A range of numbers drawn together.
 #[derive(Debug, Clone, Copy)]
 struct Draw {
     first: u32,
     warp: u32,
     phase: u32,
-    /// When its lanes gave up what they had done.
-    ended: u32,
+    /// The clock at which its lanes released what they had done, or [`NEVER`].
+    released: u32,
 }
 
 impl Draw {
@@ -82,20 +83,20 @@ impl Draw {
     }
 }
 
-/// A conflict found in a cell. The thread is named by its warp and lane, if there was only one.
+/// A conflict found in a cell. The other thread is given by its warp and lane, if there was only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conflict {
     /// The other access was a write.
     Write(Option<(u32, u32)>),
     /// The other access was a read.
     Read(Option<(u32, u32)>),
-    /// The other access was an atomic or a volatile write, and this one is plain.
+    /// The other access was an atomic or a volatile store, and this one is plain.
     Atomic(Option<(u32, u32)>),
-    /// A read-only load and a write in one launch.
+    /// A read-only load and a write in the same launch.
     ReadOnly,
 }
 
-/// A thread of the block with its number of the moment.
+/// A thread of the block with its current number.
 #[derive(Debug, Clone, Copy)]
 pub struct Me {
     number: u32,
@@ -106,47 +107,47 @@ pub struct Me {
 #[derive(Debug, Clone, Copy)]
 pub struct Touch {
     pub way: Way,
-    /// Volatile or ordered; atomics are anyway.
+    /// Whether it is volatile or ordered; atomics always count as such.
     pub strong: bool,
     pub readonly: bool,
-    /// In shared memory, where cells of other blocks are leftovers.
+    /// Whether it is in shared memory, where numbers of other blocks in the cells are left over and meaningless.
     pub shared: bool,
 }
 
-/// The tracking of a block: the numbers it drew.
+/// The race-detection state of a block: the numbers it has drawn.
 #[derive(Debug)]
 pub struct BlockTrack {
     tracker: Tracker,
     draws: Vec<Draw>,
-    /// Barriers of the whole block so far.
+    /// The number of barriers of the whole block so far.
     phase: u32,
-    /// Times at which anything was given up so far.
+    /// The number of releases so far.
     clock: u32,
     /// The number that means "several threads of this block".
     several: u32,
     threads: Vec<Thread>,
-    /// The latest draw of each warp that was for all its lanes, and the number for several of them.
+    /// For each warp, the index of its latest draw for all lanes, and the current number for "several lanes".
     whole: Vec<(usize, u32)>,
-    /// When numbers were given up by some lanes of a draw only.
-    ended: HashMap<u32, u32>,
+    /// The clock at which a number was released, for draws that were not released as a whole.
+    released: HashMap<u32, u32>,
 }
 
 /// A thread of the block.
 #[derive(Debug, Clone, Copy, Default)]
 struct Thread {
     number: u32,
-    /// Up to when it has taken over what the block gave up,
-    taken: u32,
-    /// and what its warp gave up.
+    /// The clock up to which it has acquired the releases of its block.
+    acquired: u32,
+    /// The clock up to which it has acquired the releases of its warp.
     met: u32,
 }
 
 const NO_WARP: u32 = u32::MAX;
-/// Not given up yet.
+/// Not released yet.
 const NEVER: u32 = u32::MAX;
 
 impl BlockTrack {
-    /// Starts a block.
+    /// Starts tracking a block.
     pub fn start(tracker: Tracker, warps: usize) -> Option<BlockTrack> {
         let mut track = BlockTrack {
             tracker,
@@ -156,7 +157,7 @@ impl BlockTrack {
             several: 0,
             threads: vec![Thread::default(); warps * LANES],
             whole: vec![(0, 0); warps],
-            ended: HashMap::new(),
+            released: HashMap::new(),
         };
         track.renew_several()?;
         (0..warps).try_for_each(|warp| track.renew(warp, u32::MAX))?;
@@ -166,15 +167,15 @@ impl BlockTrack {
     fn renew_several(&mut self) -> Option<()> {
         self.several = draw(1)?;
         let phase = self.phase;
-        self.draws.push(Draw { first: self.several, warp: NO_WARP, phase, ended: NEVER });
+        self.draws.push(Draw { first: self.several, warp: NO_WARP, phase, released: NEVER });
         Some(())
     }
 
-    /// Gives lanes of a warp fresh numbers.
+    /// Assigns fresh numbers to lanes of a warp.
     fn renew(&mut self, warp: usize, mask: u32) -> Option<()> {
         let first = draw(DRAW)?;
         let at = self.draws.len();
-        self.draws.push(Draw { first, warp: warp as u32, phase: self.phase, ended: NEVER });
+        self.draws.push(Draw { first, warp: warp as u32, phase: self.phase, released: NEVER });
         let threads = &mut self.threads[warp * LANES..][..LANES];
         lanes(mask).for_each(|lane| threads[lane].number = first + lane as u32);
         let whole = if mask == u32::MAX { at } else { self.whole[warp].0 };
@@ -182,67 +183,68 @@ impl BlockTrack {
         Some(())
     }
 
-    /// Lanes of a warp give up what they have done so far.
-    fn give_up(&mut self, warp: usize, mask: u32) -> Option<()> {
+    /// Releases what lanes of a warp have done so far.
+    fn release(&mut self, warp: usize, mask: u32) -> Option<()> {
         self.clock += 1;
         let (whole, several) = self.whole[warp];
         let first = self.draws[whole].first;
         if mask == u32::MAX {
-            self.draws[whole].ended = self.clock;
+            self.draws[whole].released = self.clock;
         }
         for lane in lanes(mask) {
             let number = self.threads[warp * LANES + lane].number;
             if mask != u32::MAX || number != first + lane as u32 {
-                self.ended.insert(number, self.clock);
+                self.released.insert(number, self.clock);
             }
         }
         if mask != u32::MAX || several != first + LANES as u32 {
-            self.ended.insert(several, self.clock);
+            self.released.insert(several, self.clock);
         }
         self.renew(warp, mask)
     }
 
-    /// All threads of the block have met.
+    /// Orders all threads of the block, which have met at a barrier.
     pub fn barrier(&mut self) -> Option<()> {
         self.phase += 1;
         self.renew_several()?;
         (0..self.whole.len()).try_for_each(|warp| self.renew(warp, u32::MAX))
     }
 
-    /// These lanes of a warp have met; ones that have ended count as being there.
+    /// Orders lanes of a warp that have met. Lanes that have exited count as present.
     pub fn lanes_met(&mut self, warp: usize, mask: u32) -> Option<()> {
-        self.give_up(warp, mask)?;
+        self.release(warp, mask)?;
         let threads = &mut self.threads[warp * LANES..][..LANES];
-        let taken = lanes(mask).map(|lane| threads[lane].taken).max().unwrap_or(0);
+        let acquired = lanes(mask).map(|lane| threads[lane].acquired).max().unwrap_or(0);
         for lane in lanes(mask) {
-            threads[lane] = Thread { taken, met: self.clock, ..threads[lane] };
+            threads[lane] = Thread { acquired, met: self.clock, ..threads[lane] };
         }
         Some(())
     }
 
-    /// Lanes of a warp passed a fence, or came to a barrier of some threads.
+    /// Releases what lanes of a warp have done, to the whole block: they passed a fence, or arrived at a barrier of
+    /// some threads.
     pub fn publish(&mut self, warp: usize, mask: u32) -> Option<()> {
-        self.give_up(warp, mask)?;
-        self.ended.insert(self.several, self.clock);
+        self.release(warp, mask)?;
+        self.released.insert(self.several, self.clock);
         self.renew_several()
     }
 
-    /// The time: how often anything was given up.
+    /// Returns the clock: the number of releases so far.
     pub fn now(&self) -> u32 {
         self.clock
     }
 
-    /// Lanes of a warp leave a barrier of some threads, or look at what may be a flag: what was given up until
-    /// then happened before what they do now.
-    pub fn take_over(&mut self, warp: usize, mask: u32, until: u32) -> Option<()> {
+    /// Acquires all releases up to a clock for lanes of a warp that leave a barrier of some threads, or read what may
+    /// be a flag.
+    pub fn acquire(&mut self, warp: usize, mask: u32, until: u32) -> Option<()> {
         for lane in lanes(mask) {
             let thread = &mut self.threads[warp * LANES + lane];
-            thread.taken = thread.taken.max(until);
+            thread.acquired = thread.acquired.max(until);
         }
         Some(())
     }
 
-    /// A thread.
+    /// Returns a thread with its current number.
     #[inline(always)]
     pub fn me(&self, warp: usize, lane: usize) -> Me {
         let thread = warp * LANES + lane;
@@ -254,19 +256,19 @@ impl BlockTrack {
         self.draws.get(k).filter(|d| number < d.first + d.count())
     }
 
-    /// Whether an access by that number happened before anything this thread does now.
+    /// Returns whether an access under that number happened before whatever this thread does now.
     fn ordered(&self, number: u32, me: Me, shared: bool) -> bool {
         let Some(draw) = self.find(number) else {
-            // Another block: in shared memory a leftover, in global memory a conflict unless exempt.
+            // Another block: a leftover in shared memory; in global memory a conflict, if those between blocks count.
             return shared || !self.tracker.across_blocks;
         };
-        let ended = || self.ended.get(&number).copied().unwrap_or(draw.ended);
-        // A thread is always in order with itself, whatever number it had before.
+        let released = || self.released.get(&number).copied().unwrap_or(draw.released);
+        // A thread is always ordered with itself, whichever number it had then.
         let own = draw.warp as usize == me.thread / LANES
             && number - draw.first == (me.thread % LANES) as u32;
         own || draw.phase < self.phase
-            || ended() <= self.threads[me.thread].taken
-            || draw.warp as usize == me.thread / LANES && ended() <= self.threads[me.thread].met
+            || released() <= self.threads[me.thread].acquired
+            || draw.warp as usize == me.thread / LANES && released() <= self.threads[me.thread].met
     }
 
     fn who(&self, number: u32) -> Option<(u32, u32)> {
@@ -275,7 +277,7 @@ impl BlockTrack {
         (lane < LANES as u32).then_some((draw.warp, lane))
     }
 
-    /// An access to a byte: the cell's new value, or the conflict.
+    /// Checks an access to a byte and returns the cell's new value, or the conflict.
     #[inline(always)]
     pub fn touch(&self, touch: &Touch, cell: u64, me: Me) -> Result<u64, Conflict> {
         match (touch.way, touch.strong) {
@@ -321,7 +323,7 @@ impl BlockTrack {
         Ok(me.number.into())
     }
 
-    /// A volatile load leaves no mark.
+    /// Checks a volatile load, which leaves the cell unchanged.
     fn look(&self, cell: u64, me: Me, shared: bool) -> Result<u64, Conflict> {
         let writer = cell as u32;
         if !self.tracker.fences && writer & ATOMIC == 0 && writer >= self.tracker.base {
@@ -330,7 +332,7 @@ impl BlockTrack {
         Ok(cell)
     }
 
-    /// An atomic or a volatile store: others are no conflict, plain accesses are.
+    /// Checks an atomic or a volatile store, which conflicts with plain accesses but not with others of its kind.
     fn atomic(&self, cell: u64, me: Me, atomic: bool, shared: bool) -> Result<u64, Conflict> {
         let (writer, reader) = (cell as u32, (cell >> 32) as u32);
         let (last, plain) = (writer & !ATOMIC, writer & ATOMIC == 0);
@@ -338,7 +340,7 @@ impl BlockTrack {
             if atomic || !self.tracker.fences {
                 self.after_write(writer, me, false, shared)?;
             }
-            // The thread's own plain write is what others must not miss.
+            // Keep the thread's own plain write in the cell: other threads must be checked against it.
             if last == me.number {
                 return Ok(cell);
             }
@@ -382,12 +384,12 @@ impl BlockTrack {
         }
     }
 
-    /// The cell of a byte that this thread writes in spite of a conflict.
+    /// Returns the cell of a byte that this thread writes despite a tolerated conflict.
     pub fn overwritten(&self, me: Me) -> u64 {
         me.number.into()
     }
 
-    /// The number for an earlier access of the same kind and this one.
+    /// Returns the number that stands for both an earlier access of the same kind and this one.
     #[cold]
     fn joined(&self, last: u32, me: Me, shared: bool) -> u32 {
         let several = self.whole[me.thread / LANES].1;

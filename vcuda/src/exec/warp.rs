@@ -1,7 +1,7 @@
-//! A warp: 32 threads in groups that stand at the same instruction.
+//! A warp: 32 threads, in groups with the same program counter.
 //!
-//! The group with the lowest program counter runs until it meets another, branches or waits. Threads that
-//! diverged thus join again at the first instruction they share, as compilers lay code out.
+//! The group with the lowest program counter runs until it reaches another group, branches or waits. The way compilers
+//! lay out code, diverged threads thus reconverge at the first instruction they share.
 
 use super::access::{Fault, Way};
 use super::block::BlockState;
@@ -11,7 +11,7 @@ use crate::isa::lane::{LANES, Lane, Registers, lanes};
 use crate::ptx::ast::Class;
 use crate::sanitizer::{Finding, Kind, Place};
 
-/// Bytes and whether each was written.
+/// Bytes, and whether each has been written.
 #[derive(Debug, Default)]
 pub struct LocalMemory {
     pub bytes: Vec<u8>,
@@ -22,13 +22,13 @@ pub struct LocalMemory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     Ready,
-    /// At the barrier of this number, set by the instruction before `pc`.
+    /// At the barrier with this number, by the instruction before `pc`.
     Barrier(u32),
     /// For other lanes of the warp.
     Lanes,
 }
 
-/// Threads that stand at the same instruction.
+/// Threads with the same program counter.
 #[derive(Debug, Clone, Copy)]
 pub struct Group {
     pub pc: u32,
@@ -37,7 +37,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// The instruction that it waits at or runs next.
+    /// Returns the instruction that the group waits at or runs next.
     fn stands_at<'p>(&self, code: &'p [Inst]) -> &'p Inst {
         let waited = matches!(self.wait, Wait::Barrier(_));
         &code[self.pc as usize - usize::from(waited)]
@@ -47,11 +47,11 @@ impl Group {
 /// Why a warp stopped running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// All threads have ended.
+    /// All threads have exited.
     Ended,
     /// Every group waits.
     Waiting,
-    /// The turn is over.
+    /// The instructions of its turn are used up.
     Turn,
 }
 
@@ -62,15 +62,15 @@ pub struct Warp {
     pub regs: Registers,
     pub groups: Vec<Group>,
     pub local: LocalMemory,
-    /// Instructions run, summed over threads.
+    /// PTX instructions run, summed over threads.
     pub executed: u64,
-    /// Instructions run in this block, whatever the threads in each.
+    /// Instructions run in this block, each counted once however many threads took part.
     pub steps: u64,
     picks: u32,
 }
 
 impl Warp {
-    /// A warp with the registers and constants of a program.
+    /// Creates a warp with the registers and constants of a program.
     pub fn new(program: &Program) -> Warp {
         let [words, wides, preds] = class_counts(program);
         let mut regs = Registers {
@@ -99,7 +99,7 @@ impl Warp {
         }
     }
 
-    /// Places the warp at the start of the program.
+    /// Puts the warp at the start of the program.
     pub fn start(&mut self, index: usize, block: &BlockState<'_>) {
         (self.index, self.steps) = (index, 0);
         self.groups.clear();
@@ -114,7 +114,7 @@ impl Warp {
         }
     }
 
-    /// Joins groups that stand at one place, and picks the one to run.
+    /// Merges groups with the same program counter, and picks the one to run.
     fn pick(&mut self) -> Option<usize> {
         if self.groups.len() > 1 {
             self.groups.sort_unstable_by_key(|g| (matches!(g.wait, Wait::Barrier(_)), g.pc));
@@ -135,7 +135,7 @@ impl Warp {
         }
         self.picks = self.picks.wrapping_add(1);
         let ready = |g: &Group| g.wait == Wait::Ready;
-        // Now and then the last group has a go: the first may be waiting for it in a loop.
+        // Every 1024th time the last group runs instead: the first may be spinning on it.
         if self.picks.is_multiple_of(1024) {
             self.groups.iter().rposition(ready)
         } else {
@@ -143,7 +143,7 @@ impl Warp {
         }
     }
 
-    /// Runs until everything waits or has ended, or the turn is over.
+    /// Runs until every group waits or has exited, or the turn is used up.
     pub fn run(&mut self, block: &mut BlockState<'_>, turn: u64) -> Result<Stop, Fault> {
         let mut left = turn;
         let stop = self.run_groups(block, &mut left);
@@ -163,7 +163,7 @@ impl Warp {
                 return Ok(Stop::Waiting);
             };
             let group = self.groups.swap_remove(k);
-            // Where another group stands, this one joins it.
+            // Run up to the next instruction where another group is, to join it.
             let meet = self
                 .groups
                 .iter()
@@ -284,7 +284,7 @@ impl Warp {
                         self.regs.pred[inst.o.s[2] as usize] & m
                     };
                     let wait = *kind != Barrier::Arrive;
-                    // Perhaps not all threads of the block come, or wait.
+                    // Not all threads of the block need to arrive, or to wait.
                     if expected != 0 || !wait {
                         block.order(|track| track.publish(self.index, m));
                     }
@@ -351,12 +351,12 @@ impl Warp {
         outcome
     }
 
-    /// The threads that have not ended, except in the group that runs.
+    /// Returns the threads that have not exited, leaving out the group that is running.
     fn alive(&self) -> u32 {
         self.groups.iter().fold(0, |all, group| all | group.mask)
     }
 
-    /// All lanes that a warp instruction waits for, by the masks of those that run it.
+    /// Returns all lanes that a warp instruction waits for: the union of the masks of the lanes that run it.
     fn named(&self, block: &BlockState<'_>, inst: &Inst, m: u32) -> Result<u32, Fault> {
         let masks = &self.regs.word[inst.o.s[4] as usize];
         if let Some(lane) = lanes(m).find(|&lane| masks[lane] >> lane & 1 == 0) {
@@ -367,7 +367,7 @@ impl Warp {
         Ok(lanes(m).fold(0, |all, lane| all | masks[lane]))
     }
 
-    /// Lanes run a warp instruction, each set with a mask of its own by itself.
+    /// Runs a warp instruction, once for each set of lanes with the same mask.
     fn meet(&mut self, block: &mut BlockState<'_>, inst: &Inst, m: u32, alive: u32) {
         let masks = self.regs.word[inst.o.s[4] as usize];
         let mut rest = m;
@@ -382,8 +382,8 @@ impl Warp {
         }
     }
 
-    /// All groups wait. Lanes that those at a warp instruction wait for may have ended meanwhile, or stand at
-    /// another warp barrier, which is as good. True if somebody can go on.
+    /// Called when all groups wait. The lanes that a warp instruction waits for may have exited meanwhile, or wait at
+    /// another warp barrier, which releases both. Returns whether a group can continue.
     fn meet_apart(&mut self, block: &mut BlockState<'_>) -> bool {
         let code = &block.launch.program.code[..];
         let alive = self.alive();
@@ -416,7 +416,7 @@ impl Warp {
         true
     }
 
-    /// Fails if threads of the warp came to a barrier from different places, where all must be at the same.
+    /// Fails if threads of the warp arrived at a barrier by different instructions where that is not allowed.
     pub fn is_together_at(&self, block: &BlockState<'_>, number: u32) -> Result<(), Fault> {
         let code = &block.launch.program.code;
         let mut there = self
@@ -434,7 +434,7 @@ impl Warp {
         block.launch.tolerance.judge(found)
     }
 
-    /// A finding at an instruction of a lane.
+    /// Creates a finding at an instruction of a lane.
     #[cold]
     pub fn fault(
         &self,
@@ -454,7 +454,7 @@ impl Warp {
         Box::new(Finding { kind, code: kind.code(), place: Some(place), text })
     }
 
-    /// The finding that this warp takes too long or waits for ever.
+    /// Creates the finding that this warp runs for too long or waits for ever.
     pub fn stuck(&self, block: &BlockState<'_>, kind: Kind) -> Fault {
         let group = self.groups.iter().min_by_key(|g| g.wait == Wait::Ready).copied();
         let group = group.unwrap_or(Group { pc: 0, mask: 1, wait: Wait::Ready });
@@ -473,8 +473,8 @@ fn class_counts(program: &Program) -> [usize; 3] {
     [count(Class::Word), count(Class::Wide), count(Class::Pred)]
 }
 
-/// The value of a special register.
 impl BlockState<'_> {
+    /// Returns the value of a special register.
     fn special(&self, special: Special, first: u32, lane: u32) -> u32 {
         let [x, y, z] = self.thread(first + lane);
         let launch = self.launch;

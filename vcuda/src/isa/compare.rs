@@ -1,6 +1,6 @@
 //! Comparisons and selections.
 
-// NaN makes these what they are.
+// These are written out because of NaN: for floats, `!(a < b)` is not `a >= b`.
 #![allow(clippy::neg_cmp_op_on_partial_ord, clippy::double_comparisons, clippy::nonminimal_bool)]
 
 use super::half::{Half, to_f64};
@@ -9,7 +9,8 @@ use super::types::*;
 use super::{Row, rows};
 use crate::ptx::ast::Class;
 
-/// Rows `setp.CMP.TYPE`, each `|a, b|` a truth value. The boolean combination stands in the constant.
+/// Rows `setp.CMP.TYPE`, each with a predicate `|a, b|`. The immediate holds the Boolean operator applied to the
+/// result.
 macro_rules! comparisons {
     ($($name:literal [$($t:ident)*] = $f:expr;)*) => {
         pub(super) const ROWS: &[Row] = &[$($({
@@ -26,7 +27,8 @@ macro_rules! comparisons {
     };
 }
 
-/// The same for pairs: the lower halves' answer goes to the first result, the upper ones' to the second.
+/// The same for packed pairs: the result for the lower halves goes to the first destination, that for the upper halves
+/// to the second.
 macro_rules! pair_comparisons {
     ($($name:literal = $f:expr;)*) => {
         pub(super) const PAIRS: &[Row] = &[$(
@@ -71,7 +73,7 @@ comparisons! {
     "ls" [u16 u32 u64] = |a, b| a <= b;
     "hi" [u16 u32 u64] = |a, b| a > b;
     "hs" [u16 u32 u64] = |a, b| a >= b;
-    // Floats: `ne` is ordered, the `u` forms are true when an operand is NaN.
+    // For floats, `ne` is ordered; the `u` forms are true if an operand is NaN.
     "ne" [f32 f64] = |a, b| a < b || a > b;
     "equ" [f32 f64] = |a, b| !(a < b || a > b);
     "neu" [f32 f64] = |a, b| a != b;

@@ -1,4 +1,5 @@
-//! `cvt`: every pair of types. The constant holds the rounding mode, and whether to an integer or clamped.
+//! `cvt`, for every pair of types. The immediate holds the rounding mode, and whether to round to an integer and to
+//! saturate.
 
 use super::Row;
 use super::float::Float;
@@ -7,9 +8,9 @@ use super::lane::{BF16, F16, Lane, Operands, Registers};
 use super::soft::{DOUBLE, Format, Number, Rounding, SINGLE};
 use super::types::*;
 
-/// Bits of the constant: the rounding mode is in the lowest two.
+/// The bit of the immediate for rounding to an integer (`.rni` and so on). The lowest two bits are the rounding mode.
 pub const TO_WHOLE: u64 = 4;
-/// `.sat` of an integer result.
+/// The bit of the immediate for `.sat` of an integer result.
 pub const SATURATE: u64 = 8;
 
 macro_rules! conversions {
@@ -28,7 +29,7 @@ macro_rules! conversions {
 
 conversions!(@pairs [u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64] [u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64]);
 
-/// A value on its way from one type to another: a double holds every float type exactly.
+/// An intermediate value of a conversion. An `f64` holds the values of every float type exactly.
 enum Between {
     Whole(i128),
     Real(f64),
@@ -43,7 +44,7 @@ trait Value: Sized {
     }
 }
 
-/// A float rounded to a whole one, its sign kept even when it becomes zero.
+/// Rounds a float to an integer, keeping the sign of a zero result.
 #[inline(always)]
 fn whole(value: f64, how: u64) -> f64 {
     match Rounding::from_code(how) {
@@ -66,7 +67,8 @@ macro_rules! whole_values {
                 match value {
                     Between::Whole(v) if how & SATURATE == 0 => v as $t,
                     Between::Whole(v) => v.clamp(<$t>::MIN.into(), <$t>::MAX.into()) as $t,
-                    // From a float the result always saturates; a NaN gives zero, or the top bit of 64.
+                    // A conversion from float always saturates. NaN gives zero, but for 64-bit integers the top bit
+                    // alone.
                     Between::Real(v) if v.is_nan() && <$t>::BITS == 64 => 1 << (<$t>::BITS - 1),
                     Between::Real(v) => whole(v, how) as $t,
                 }
@@ -76,7 +78,7 @@ macro_rules! whole_values {
 }
 whole_values!(u8 i8 u16 i16 u32 i32 u64 i64);
 
-/// Rounds to a format in any mode.
+/// Rounds to a format, in any rounding mode.
 fn encode(value: Between, how: u64, format: Format) -> u64 {
     let number = match value {
         Between::Whole(v) => Number::integer(v),
@@ -120,7 +122,7 @@ impl Value for f32 {
     }
     #[inline(always)]
     fn into_type(value: Between, how: u64) -> f32 {
-        // The host rounds to nearest.
+        // Round to nearest is the host's rounding mode.
         match value {
             Between::Real(v) if how == 0 => (v as f32).canonical(),
             Between::Whole(v) if how == 0 => v as f32,

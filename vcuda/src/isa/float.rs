@@ -1,4 +1,4 @@
-//! Single- and double-precision arithmetic. Approximations are computed in full precision.
+//! Single- and double-precision arithmetic. Approximate instructions are computed in full precision.
 
 use super::rows;
 use super::soft::{DOUBLE, Number, Rounding, SINGLE};
@@ -48,7 +48,7 @@ rows! { ROWS:
     "max.xorsign.abs" [f32] (T, T) -> T = |a, b| signed_by_both(a, b, -least(-a.abs(), -b.abs()));
     "min.NaN.xorsign.abs" [f32] (T, T) -> T = |a, b| if a.is_nan() || b.is_nan() { T::CANONICAL } else { signed_by_both(a, b, least(a.abs(), b.abs())) };
     "max.NaN.xorsign.abs" [f32] (T, T) -> T = |a, b| if a.is_nan() || b.is_nan() { T::CANONICAL } else { signed_by_both(a, b, -least(-a.abs(), -b.abs())) };
-    // What `.ftz` and `.sat` of other instructions become.
+    // The decoder expands `.ftz` and `.sat` of other instructions to these.
     "flush" [f32] (T) -> T = |a| flushed(a);
     "saturate" [f32 f64] (T) -> T = |a| if a > 0.0 { a.min(1.0) } else { 0.0 };
     "testp.finite" [f32 f64] (T) -> bool = |a| a.is_finite();
@@ -59,9 +59,9 @@ rows! { ROWS:
     "testp.subnormal" [f32 f64] (T) -> bool = |a| a.is_subnormal();
 }
 
-/// What single and double have in common here.
+/// The operations that `f32` and `f64` share here.
 pub(super) trait Float: Copy + PartialOrd {
-    /// The NaN that the device's arithmetic makes.
+    /// The canonical NaN, which arithmetic on the device returns.
     const CANONICAL: Self;
     fn canonical(self) -> Self;
     fn number(self) -> Number;
@@ -103,12 +103,12 @@ impl Float for f64 {
     }
 }
 
-/// A subnormal number made zero.
+/// Flushes a subnormal number to zero, keeping its sign.
 fn flushed(a: f32) -> f32 {
     if a.is_subnormal() { (0.0f32).copysign(a) } else { a }
 }
 
-/// The lower and the upper of two numbers packed in 64 bits.
+/// Applies `f` to the lower and the upper of two numbers packed in 64 bits.
 fn both(a: u64, b: u64, c: u64, f: impl Fn(f32, f32, f32) -> f32) -> u64 {
     let part = |by: u32| {
         let number = |v: u64| f32::from_bits((v >> by) as u32);
@@ -122,7 +122,7 @@ fn rounded<F: Float>(mode: u64, value: impl Fn(Rounding) -> Number) -> F {
     F::from_number(value(mode), mode)
 }
 
-/// The lesser number; a NaN loses, and -0 is less than +0.
+/// Returns the lesser operand. A NaN is ignored if the other operand is a number, and −0 is less than +0.
 pub(super) fn least<F: Float>(a: F, b: F) -> F {
     match a.partial_cmp(&b) {
         Some(std::cmp::Ordering::Less) => a,

@@ -1,4 +1,4 @@
-//! Conversions of eight-bit floats, which come in pairs.
+//! Conversions of eight-bit floats, which PTX always packs in pairs.
 
 use super::Row;
 use super::half::{Half, to_f64};
@@ -7,7 +7,7 @@ use super::soft::{DOUBLE, HALF, Number, Rounding};
 use super::warp::RELU;
 use crate::ptx::ast::Class::Word;
 
-/// An eight-bit format: bits of the fraction, the bias of the exponent, the bits of the largest number.
+/// An eight-bit format: the width of the fraction, the exponent bias, the bits of the largest finite number.
 #[derive(Clone, Copy)]
 struct Tiny {
     fraction: i32,
@@ -15,20 +15,21 @@ struct Tiny {
     most: u8,
 }
 
-/// `.e4m3`: no infinities, one NaN.
+/// `.e4m3`: no infinities, one NaN encoding per sign.
 const E4M3: Tiny = Tiny { fraction: 3, bias: 7, most: 0x7e };
-/// `.e5m2`: the upper byte of a half.
+/// `.e5m2`: the upper byte of an IEEE half.
 const E5M2: Tiny = Tiny { fraction: 2, bias: 15, most: 0x7b };
 const NAN: u8 = 0x7f;
 
 impl Tiny {
-    /// The nearest number, or the largest one.
+    /// Rounds to nearest even; values out of range become the largest finite number.
     fn encode(self, value: f64) -> u8 {
         if value.is_nan() {
             return NAN;
         }
         let sign = u8::from(value.is_sign_negative()) << 7;
-        // In units of the last place the number is whole; the smallest normal one has the least unit.
+        // Rounding is to an integer in units of the last place, which for subnormals is that of the smallest normal
+        // number.
         let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(1 - self.bias);
         let units = (value.abs() * scale(self.fraction - exponent)).round_ties_even();
         let field = f64::from((exponent + self.bias - 1) << self.fraction);
@@ -50,17 +51,17 @@ impl Tiny {
     }
 }
 
-/// A power of two.
+/// Returns a power of two.
 fn scale(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// With `.relu`, 0 in place of whatever has a negative sign, −0 included, as for the other floats.
+/// Applies `.relu` if present: a value with a negative sign, including −0, becomes +0, as for the other floats.
 fn positive(value: f64, how: u64) -> f64 {
     if how & RELU != 0 && value.is_sign_negative() && !value.is_nan() { 0.0 } else { value }
 }
 
-/// `d, a, b`: `a` goes to the upper byte.
+/// Converts `a` to the upper byte and `b` to the lower byte of `d`.
 fn from_singles(r: &mut Registers, o: &Operands, mask: u32, tiny: Tiny) {
     let how = o.imm;
     let one = |v: f32| u16::from(tiny.encode(positive(v.into(), how)));

@@ -1,4 +1,4 @@
-//! Half precision and bfloat16, single and packed in pairs.
+//! Half precision and bfloat16, as scalars and packed in pairs.
 
 use super::lane::{BF16, F16};
 use super::rows;
@@ -81,7 +81,7 @@ impl Half for BF16 {
     }
 }
 
-/// The nearest 16-bit float.
+/// Rounds to the nearest 16-bit float.
 pub(super) fn round<H: Half>(number: Number) -> H {
     H::from_bits(number.encode(H::FORMAT, Rounding::Nearest) as u16)
 }
@@ -106,7 +106,7 @@ fn flip<H: Half>(a: H) -> H {
     H::from_bits(a.bits() ^ 0x8000)
 }
 
-/// The sign turned, a NaN left canonical.
+/// Flips the sign of a number; a NaN is returned as it is.
 fn flip_number<H: Half>(a: H) -> H {
     if a.number() == Number::Nan { a } else { flip(a) }
 }
@@ -131,13 +131,13 @@ fn least<H: Half>(a: H, b: H, nan_wins: bool) -> H {
     }
 }
 
-/// A subnormal number made zero.
+/// Flushes a subnormal number to zero.
 fn flushed<H: Half>(a: H) -> H {
     let exponent = (1 << 15) - (1 << H::FORMAT.fraction);
     if a.bits() & exponent == 0 { H::from_bits(a.bits() & 0x8000) } else { a }
 }
 
-/// Clamped to between zero and one; a NaN is zero.
+/// Clamps to between zero and one; a NaN becomes zero.
 fn saturated<H: Half>(a: H) -> H {
     from_f64(if to_f64(a) > 0.0 { to_f64(a).min(1.0) } else { 0.0 })
 }

@@ -30,7 +30,7 @@ rows! { ROWS:
     "mad.wide" [s32] (T, T, i64) -> i64 = |a, b, c| (i64::from(a) * i64::from(b)).wrapping_add(c);
     "sad" [u16 u32 u64] (T, T, T) -> T = |a, b, c| c.wrapping_add(a.abs_diff(b));
     "sad" [s16 s32 s64] (T, T, T) -> T = |a, b, c| c.wrapping_add(a.abs_diff(b) as T);
-    // The device answers a division by zero with all ones.
+    // Division by zero gives all ones on the device.
     "div" [u16 s16 u32 s32 u64 s64] (T, T) -> T = |a, b| if b == 0 { !0 } else { a.wrapping_div(b) };
     "rem" [u16 s16 u32 s32 u64 s64] (T, T) -> T = |a, b| if b == 0 { !0 } else { a.wrapping_rem(b) };
     "abs" [s16 s32 s64] (T) -> T = |a| a.wrapping_abs();
@@ -66,7 +66,7 @@ rows! { ROWS:
     "cnot" [b16 b32 b64] (T) -> T = |a| T::from(a == 0);
     "lop3" [b32] (T, T, T; table) -> T = |a, b, c| lookup(a, b, c, table);
     "mov" [b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64 pred] (T) -> T = |a| a;
-    // Shifts clamp their amount; funnel shifts say which.
+    // Shift amounts are clamped; funnel shifts either clamp or wrap, as the opcode says.
     "shl" [b16 b32 b64] (T, u32) -> T = |a, n| a.checked_shl(n).unwrap_or(0);
     "shr" [b16 u16 b32 u32 b64 u64] (T, u32) -> T = |a, n| a.checked_shr(n).unwrap_or(0);
     "shr" [s16 s32 s64] (T, u32) -> T = |a, n| a >> n.min(T::BITS - 1);
@@ -131,8 +131,8 @@ macro_rules! carry_rows {
     };
 }
 
-// With carry: bit 0 of the constant says whether the carry is written (`.cc`). A subtraction adds the complement,
-// so that it leaves a carry where there was no borrow: compilers look at it with `addc`.
+// Arithmetic with carry. Bit 0 of the immediate says whether the carry is written (`.cc`). A subtraction adds the
+// complement, so the carry is set if there was no borrow; compilers read it with `addc`.
 carry_rows! {
     "add.carry" [u32 u64] 2 = |a, b, _, _, _| a + b;
     "addc" [u32 u64] 2 = |a, b, _, carry, _| a + b + carry;

@@ -1,8 +1,8 @@
-//! The registers of a warp and the ways an instruction goes over its 32 lanes.
+//! The registers of a warp, and the loops of an instruction over its 32 lanes.
 //!
-//! A register is an array over the lanes, so one dispatch does the work of 32 threads. Registers of up to 32
-//! bits live in one file, 64-bit ones in another, and a predicate is a bit per lane. Each operand is read as
-//! the type of the instruction, hence narrow values need no invariant about their upper bits.
+//! A register is an array over the lanes, so one dispatch does the work of 32 threads. Registers of up to 32 bits are
+//! in one register file, 64-bit registers in another, and a predicate has one bit per lane. Each operand is read as the
+//! type of the instruction, so the upper bits of narrow values need no invariant.
 
 use crate::ptx::ast::Class;
 
@@ -20,19 +20,19 @@ pub struct Registers {
     pub carry: u32,
 }
 
-/// The slots and constants an instruction works on.
+/// The register slots and the immediate of an instruction.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Operands {
     pub d: [u32; 8],
     pub s: [u32; 5],
-    /// A lookup table, a rounding mode, an offset: what the opcode says beyond its type.
+    /// The immediate: what the opcode specifies beyond its type, such as a lookup table, a rounding mode or an offset.
     pub imm: u64,
 }
 
-/// The body of an instruction: does its work in the lanes of the mask.
+/// The body of an instruction, which runs it for the lanes of the mask.
 pub type Body = fn(&mut Registers, &Operands, u32);
 
-/// A PTX type: where it lives in the register files and how.
+/// A PTX type: the register file that holds it, and how it is read and written there.
 pub trait Lane: Copy {
     /// The register file.
     const CLASS: Class;
@@ -106,7 +106,7 @@ impl Lane for bool {
     }
 }
 
-/// The lanes of a mask, lowest first.
+/// Iterates over the lanes of a mask, lowest first.
 #[inline(always)]
 pub fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     let mut rest = mask;
@@ -176,7 +176,7 @@ impl Registers {
         self.put(o.d[0], mask, |l| f(a[l], b[l], c[l], e[l]));
     }
 
-    /// `d = f(a, b, c, carry in)`, setting the carry if the opcode has `.cc` (bit 0 of the constant).
+    /// `d = f(a, b, c, carry in)`, writing the carry if the opcode has `.cc` (bit 0 of the immediate).
     #[inline(always)]
     pub fn carried<T: Lane>(
         &mut self,
@@ -195,7 +195,7 @@ impl Registers {
         }
     }
 
-    /// A comparison into `d`, its complement into `d[1]`, both combined with the predicate `s[2]`.
+    /// Writes a comparison to `d[0]` and its complement to `d[1]`, both combined with the predicate `s[2]`.
     #[inline(always)]
     pub fn compare<A: Lane>(&mut self, o: &Operands, mask: u32, f: impl Fn(A, A) -> bool) {
         let (a, b) = (A::read(self, o.s[0]), A::read(self, o.s[1]));
@@ -206,7 +206,7 @@ impl Registers {
         self.conclude(o, mask, hit, !hit);
     }
 
-    /// Two answers, each combined with the predicate `s[2]`, into `d` and `d[1]`.
+    /// Combines two comparison results with the predicate `s[2]` and writes them to `d[0]` and `d[1]`.
     #[inline(always)]
     fn conclude(&mut self, o: &Operands, mask: u32, first: u32, second: u32) {
         let combine = |value: u32, with: u32| match o.imm {
@@ -222,7 +222,7 @@ impl Registers {
         *q = *q & !mask | combine(second, with) & mask;
     }
 
-    /// A comparison of the lower halves into `d` and of the upper ones into `d[1]`.
+    /// Writes the comparison of the lower halves to `d[0]` and that of the upper halves to `d[1]`.
     #[inline(always)]
     pub fn compare_pairs(&mut self, o: &Operands, mask: u32, f: impl Fn(u32, u32) -> bool) {
         let (a, b) = (u32::read(self, o.s[0]), u32::read(self, o.s[1]));

@@ -1,13 +1,13 @@
-//! The instruction set: one row of a table per typed form, with its meaning beside its name.
+//! The instruction set: a table with one row per typed form of an instruction.
 //!
-//! A row says the canonical name of the form, the register class of each operand and what happens to a lane.
-//! The name is the opcode as written without what does not change the meaning here: `.rn` (the host rounds
-//! that way), `.approx` and `.full` (computed in full precision), `.ftz` and `.sat` (which the decoder turns
-//! into instructions of their own). Other rounding modes are written `.round` and stand in the constant.
-//! Memory, control flow and barriers are not rows: they need more than the registers of their warp, and are
-//! decoded in [`crate::exec`].
+//! A row gives the canonical name of the form, the register class of each operand, and the computation for a lane. The
+//! name is the opcode as written, without the modifiers that do not change the meaning here: `.rn` (the rounding mode
+//! of the host), `.approx` and `.full` (computed in full precision), `.ftz` and `.sat` (which the decoder expands to
+//! instructions of their own). Other rounding modes are written `.round` in the name and held by the immediate. Memory
+//! accesses, control flow and barriers are not rows: they need more than the registers of their warp, and are decoded
+//! in [`crate::exec`].
 
-// Rows are written alike for every type, whether or not one of them could be said shorter.
+// Rows are written the same way for every type, even where one of them could be shorter.
 #![allow(clippy::redundant_closure, clippy::useless_conversion)]
 
 mod compare;
@@ -34,11 +34,11 @@ pub struct Row {
     pub d: &'static [Class],
     /// The classes of the operands.
     pub s: &'static [Class],
-    /// What it does.
+    /// The computation.
     pub body: Body,
 }
 
-/// PTX's names of the types.
+/// The types under their PTX names.
 #[allow(non_camel_case_types)]
 pub(crate) mod types {
     pub type b16 = u16;
@@ -59,7 +59,7 @@ pub(crate) mod types {
 }
 
 /// Rows of the form `"name" [types] (operands) -> result = |a, b| value;`, where `T` is each type in turn.
-/// `(operands; k)` names the instruction's constant `k`.
+/// `(operands; k)` names the instruction's immediate `k`.
 macro_rules! rows {
     ($table:ident: $($name:literal [$($t:ident)*] $operands:tt -> $out:ty = $f:expr;)*) => {
         pub(super) const $table: &[crate::isa::Row] = &[$($(
@@ -90,7 +90,7 @@ macro_rules! rows {
 }
 pub(crate) use rows;
 
-/// Every row.
+/// Iterates over all rows.
 pub fn all() -> impl Iterator<Item = &'static Row> {
     let numbers = [
         integer::ROWS,
@@ -107,7 +107,7 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
     numbers.into_iter().chain(lanes).flatten()
 }
 
-/// The row of a canonical name.
+/// Finds the row with a canonical name.
 pub fn find(name: &str) -> Option<&'static Row> {
     static INDEX: OnceLock<HashMap<&'static str, &'static Row>> = OnceLock::new();
     INDEX.get_or_init(|| all().map(|row| (row.name, row)).collect()).get(name).copied()

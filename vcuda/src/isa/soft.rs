@@ -1,8 +1,8 @@
 //! Exact binary arithmetic and correct rounding to any PTX float format in any rounding mode.
 //!
-//! The host's own arithmetic rounds to nearest in single and double only. Halves, bfloat16 and the modes
-//! `.rz`, `.rm`, `.rp` come from here: a number is taken apart into sign, exponent and a 128-bit significand,
-//! combined with the lost bits kept as a sticky bit, and rounded once.
+//! The host's arithmetic covers only `f32` and `f64`, rounded to nearest. `f16`, `bf16` and the modes `.rz`, `.rm` and
+//! `.rp` are computed here: numbers are split into sign, exponent and a 128-bit significand, combined with the lost
+//! bits kept as a sticky bit, and rounded once.
 
 use std::cmp::Ordering;
 
@@ -20,7 +20,7 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    /// The mode stored in an instruction's constant.
+    /// Returns the mode stored in an instruction's immediate.
     pub fn from_code(code: u64) -> Rounding {
         match code & 3 {
             1 => Rounding::Zero,
@@ -38,7 +38,7 @@ pub struct Format {
     pub exponent: u32,
     /// Bits of the fraction field.
     pub fraction: u32,
-    /// The bits of the canonical NaN of the device.
+    /// The bits of the device's canonical NaN.
     pub nan: u64,
 }
 
@@ -58,7 +58,7 @@ pub enum Number {
     Infinite {
         negative: bool,
     },
-    /// `magnitude` may be zero; its lowest bit may stand for lost bits ("sticky").
+    /// `magnitude` may be zero; its lowest bit may be a sticky bit, which stands for lost bits.
     Finite {
         negative: bool,
         magnitude: u128,
@@ -88,7 +88,7 @@ fn normalised(magnitude: u128, exponent: i32) -> (u128, i32) {
 }
 
 impl Number {
-    /// Takes the bits of a format apart.
+    /// Decodes the bits of a format.
     pub fn decode(bits: u64, f: Format) -> Number {
         let negative = bits >> (f.exponent + f.fraction) & 1 != 0;
         let field = (bits >> f.fraction & ((1 << f.exponent) - 1)) as i32;
@@ -102,12 +102,12 @@ impl Number {
         Finite { negative, magnitude: magnitude.into(), exponent: field - bias - f.fraction as i32 }
     }
 
-    /// A whole number.
+    /// Creates a number from an integer.
     pub fn integer(value: i128) -> Number {
         Finite { negative: value < 0, magnitude: value.unsigned_abs(), exponent: 0 }
     }
 
-    /// Rounds to a format and gives its bits.
+    /// Rounds to a format and returns the bits.
     pub fn encode(self, f: Format, mode: Rounding) -> u64 {
         let sign = |negative: bool| u64::from(negative) << (f.exponent + f.fraction);
         let infinity = ((1 << f.exponent) - 1) << f.fraction;
@@ -119,7 +119,7 @@ impl Number {
         };
         let bias = (1 << (f.exponent - 1)) - 1;
         let (magnitude, exponent) = normalised(magnitude, exponent);
-        // The exponent of the result's last bit: that of a normal number, or of the subnormals.
+        // The exponent of the result's last bit, which for subnormals is fixed.
         let last = (exponent + (TOP - f.fraction) as i32).max(1 - bias - f.fraction as i32);
         let drop = (last - exponent) as u32;
         let (mut kept, rest, half) = if drop < 128 {
@@ -138,7 +138,7 @@ impl Number {
             Rounding::Up => !negative && rest != 0,
         };
         kept += u128::from(up);
-        // A carry into the next binade, or out of the subnormals, falls out of adding the fields.
+        // Adding the fields handles a carry into the next binade or from the subnormals to the normal numbers.
         let field = (last + f.fraction as i32 + bias - 1).max(0) as u64;
         let bits = (field << f.fraction) + kept as u64;
         if bits >= infinity {
@@ -153,7 +153,7 @@ impl Number {
         sign(negative) | bits
     }
 
-    /// The sum. An exact zero from unlike signs is negative only when rounding down.
+    /// Returns the sum. An exact zero from operands of different signs is negative only when rounding down.
     pub fn add(self, other: Number, mode: Rounding) -> Number {
         match (self, other) {
             (Nan, _) | (_, Nan) => Nan,
@@ -200,7 +200,7 @@ impl Number {
         }
     }
 
-    /// The product, exact for operands of up to 64 bits.
+    /// Returns the product, which is exact for significands of up to 64 bits.
     pub fn multiply(self, other: Number) -> Number {
         match (self, other) {
             (Nan, _) | (_, Nan) => Nan,
@@ -217,7 +217,7 @@ impl Number {
         }
     }
 
-    /// The quotient, with a sticky bit.
+    /// Returns the quotient, with a sticky bit.
     pub fn divide(self, other: Number) -> Number {
         match (self, other) {
             (Nan, _)
@@ -248,7 +248,7 @@ impl Number {
         }
     }
 
-    /// The square root, with a sticky bit.
+    /// Returns the square root, with a sticky bit.
     pub fn square_root(self) -> Number {
         match self {
             Nan | Infinite { negative: true } => Nan,

@@ -1,19 +1,19 @@
 //! The "video" instructions on two halves or four bytes of a word, such as `vabsdiff4.u32.u32.u32 d, a, b, c`.
 //!
-//! The types stand in the constant: whether the result and the operands are signed, `.sat`, `.add`.
+//! The immediate holds the modifiers: whether the result and the operands are signed, `.sat`, `.add`.
 
 use super::rows;
 use super::types::*;
 
-/// Bits of the constant: the result is signed.
+/// Bit of the immediate: the result is signed.
 const SIGNED_D: u64 = 1;
-/// The first operand is signed.
+/// Bit of the immediate: the first operand is signed.
 const SIGNED_A: u64 = 2;
-/// The second operand is signed.
+/// Bit of the immediate: the second operand is signed.
 const SIGNED_B: u64 = 4;
-/// `.sat`: each part is clamped to the result's type.
+/// Bit of the immediate for `.sat`: each part is clamped to the result's type.
 const SATURATE: u64 = 8;
-/// `.add`: the parts are summed, with the third operand.
+/// Bit of the immediate for `.add`: the sum of the parts is added to the third operand.
 const SUM: u64 = 16;
 
 rows! { ROWS:
@@ -31,7 +31,7 @@ rows! { ROWS:
     "vmax4" [b32] (T, T, T; how) -> T = |a, b, c| parts(8, how, a, b, c, |x, y| x.max(y));
 }
 
-/// The row and the constant of an opcode, if it is one of these.
+/// Returns the row and the immediate of an opcode, or `None` if it is not one of these.
 pub fn form(parts: &[&str]) -> Option<(String, u64)> {
     let name = format!("{}.b32", parts[0]);
     if !ROWS.iter().any(|row| row.name == name) {
@@ -51,7 +51,7 @@ pub fn form(parts: &[&str]) -> Option<(String, u64)> {
     Some((name, how))
 }
 
-/// Rounded up, as long as the sum is not negative.
+/// Returns the average: rounded up if the sum is not negative, else down.
 fn average(a: i64, b: i64) -> i64 {
     a + b + i64::from(a + b >= 0) >> 1
 }

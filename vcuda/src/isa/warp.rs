@@ -1,11 +1,11 @@
-//! Instructions between the lanes of a warp, and the packed conversions.
+//! Instructions across the lanes of a warp, and packed conversions.
 
 use super::Row;
 use super::lane::{Body, LANES, Lane, Operands, Registers, lanes};
 use super::soft::{BFLOAT, HALF, Number, Rounding, SINGLE};
 use crate::ptx::ast::Class::{Pred, Wide, Word};
 
-/// Shuffles write the value to `d[0]` and whether the source lane was in range to the predicate `d[1]`.
+/// Writes the shuffled value to `d[0]`, and whether the source lane was in range to the predicate `d[1]`.
 fn shuffle(
     r: &mut Registers,
     o: &Operands,
@@ -20,7 +20,7 @@ fn shuffle(
         let high = low | clamp & !segment;
         let (valid, from) = source(lane as u32, b[lane] & 31, low, high);
         let from = if valid { from } else { lane as u32 };
-        // Reading a lane that is not taking part is undefined: it gives that lane's last value here.
+        // The value of a lane that does not take part is undefined; here it is that lane's last value.
         a[from as usize & 31].write(r, o.d[0], lane);
         valid.write(r, o.d[1], lane);
     }
@@ -134,7 +134,7 @@ pub(super) const REDUCTIONS: &[Row] = &reductions! {
     "redux.xor.b32" u32 = |a, b| a ^ b;
 };
 
-/// `cvt.rn.f16x2.f32 d, a, b`: `a` goes to the upper half.
+/// `cvt.rn.f16x2.f32 d, a, b`: converts `a` to the upper half and `b` to the lower half of `d`.
 fn pack(r: &mut Registers, o: &Operands, mask: u32, format: super::soft::Format) {
     let (mode, relu) = (Rounding::from_code(o.imm), o.imm & RELU != 0);
     r.map2::<u32, u32, u32>(o, mask, |a, b| {
@@ -146,7 +146,7 @@ fn pack(r: &mut Registers, o: &Operands, mask: u32, format: super::soft::Format)
     });
 }
 
-/// The bit of the constant that says `.relu`.
+/// The bit of the immediate for `.relu`.
 pub const RELU: u64 = 16;
 
 fn pack_half(r: &mut Registers, o: &Operands, mask: u32) {

@@ -1,16 +1,16 @@
 //! A range of addresses with a shadow byte and a race cell for every byte.
 //!
-//! All three are mapped without reserving memory, so a page costs nothing until it is touched: an allocation
-//! of many gigabytes that is used in a few places is cheap. Device addresses are host addresses.
+//! All three are mapped without reserving memory, so a page costs nothing until it is touched: an allocation of many
+//! gigabytes of which only a few places are used is cheap. Device addresses are host addresses.
 //!
-//! Kernels run on several host threads, therefore everything here is read and written with relaxed atomics
-//! while one runs; a kernel with a race in it is then a wrong program, not undefined behaviour of ours.
+//! Kernels run on several host threads, so while one runs everything here is accessed with relaxed atomics. A race in a
+//! kernel is then a bug in that kernel, but not undefined behaviour in this crate.
 
 use super::{DATA, NONE};
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// The range.
+/// A mapped range of addresses.
 #[derive(Debug)]
 pub struct Arena {
     base: u64,
@@ -21,7 +21,7 @@ pub struct Arena {
 
 fn map(size: u64) -> io::Result<u64> {
     let length = usize::try_from(size).map_err(io::Error::other)?;
-    // SAFETY: a fresh anonymous mapping at an address of the system's choice touches no existing memory.
+    // SAFETY: an anonymous mapping at an address that the system chooses overlaps no existing memory.
     let at = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -36,14 +36,14 @@ fn map(size: u64) -> io::Result<u64> {
         return Err(io::Error::last_os_error());
     }
     #[cfg(target_os = "linux")]
-    // SAFETY: advice on the mapping just made.
+    // SAFETY: the advice applies to the mapping just made.
     unsafe {
         libc::madvise(at, length, libc::MADV_DONTDUMP);
     }
     Ok(at as u64)
 }
 
-/// Gives the whole pages inside a range of one of our mappings back; they read as zero afterwards.
+/// Returns the whole pages inside a range of an arena's mapping to the system; they read as zero afterwards.
 fn discard(from: u64, to: u64) {
     let (from, to) = (from.next_multiple_of(4096), to / 4096 * 4096);
     if from < to {
@@ -54,11 +54,11 @@ fn discard(from: u64, to: u64) {
     }
 }
 
-/// Writes a byte over a checked part of a shadow, atomically, as a kernel may be looking.
+/// Fills a checked part of a shadow with a byte, using atomics because a kernel may be reading it.
 fn fill(mut at: u64, end: u64, value: u8) {
     while at < end {
-        // SAFETY: the caller checked that the range lies in the shadow, which is mapped; wider stores are
-        // made only where aligned and inside the range.
+        // SAFETY: the caller has checked that the range lies in the shadow, which is mapped; eight-byte stores are made
+        // only where aligned and inside the range. All concurrent access is atomic.
         unsafe {
             if at.is_multiple_of(8) && end - at >= 8 {
                 AtomicU64::from_ptr(at as *mut u64).store(u64::from_ne_bytes([value; 8]), Relaxed);
@@ -72,7 +72,7 @@ fn fill(mut at: u64, end: u64, value: u8) {
 }
 
 impl Arena {
-    /// Maps a range of the given size, or of the largest smaller power of two that the system allows.
+    /// Maps a range of the given size, or, halving it as often as needed, of the largest size that the system allows.
     pub fn reserve(mut size: u64) -> io::Result<Arena> {
         loop {
             match (map(size), map(size), map(size * 8)) {
@@ -82,7 +82,7 @@ impl Arena {
                 (data, shadow, cells) => {
                     for (at, length) in [(data, size), (shadow, size), (cells, size * 8)] {
                         if let Ok(at) = at {
-                            // SAFETY: the mapping was made above and is used by nobody.
+                            // SAFETY: the mapping was made above and nothing refers to it yet.
                             unsafe { libc::munmap(at as *mut libc::c_void, length as usize) };
                         }
                     }
@@ -95,26 +95,26 @@ impl Arena {
         }
     }
 
-    /// The first address.
+    /// Returns the first address.
     pub fn base(&self) -> u64 {
         self.base
     }
 
-    /// Whether the bytes lie in the range.
+    /// Returns whether all `len` bytes lie in the range.
     #[inline(always)]
     pub fn contains(&self, addr: u64, len: u64) -> bool {
         let offset = addr.wrapping_sub(self.base);
         offset < self.size && len <= self.size - offset
     }
 
-    /// Whether `len` bytes at an address aligned to `len` all hold data.
+    /// Returns whether `len` bytes at an address aligned to `len` all hold data.
     #[inline(always)]
     pub fn all_data(&self, addr: u64, len: u64) -> bool {
         const FULL: u64 = 0x0303_0303_0303_0303;
         let at = self.shadow + (addr - self.base);
         debug_assert!(self.contains(addr, len) && addr.is_multiple_of(len));
-        // SAFETY: `contains` holds for the access and the shadow is as long as the range; the alignment of
-        // `addr` carries over, because both mappings start on a page. All concurrent access is atomic.
+        // SAFETY: `contains` holds for the access and the shadow is as long as the range; `addr` and its shadow have
+        // the same alignment, because both mappings start at a page boundary. All concurrent access is atomic.
         unsafe {
             match len {
                 1 => AtomicU8::from_ptr(at as *mut u8).load(Relaxed) == DATA,
@@ -126,7 +126,8 @@ impl Arena {
         }
     }
 
-    /// Marks `len` bytes at an aligned address as holding data, if all are allocated.
+    /// Marks `len` bytes at an address aligned to `len` as holding data, a word of at most eight bytes at a time. Stops
+    /// and returns `false` at a word that is not wholly allocated.
     #[inline(always)]
     pub fn claim(&self, addr: u64, len: u64) -> bool {
         const FULL: u64 = 0x0303_0303_0303_0303;
@@ -158,23 +159,23 @@ impl Arena {
         }
     }
 
-    /// A byte of the range.
+    /// Reads a byte of the range.
     pub fn byte(&self, addr: u64) -> u8 {
         assert!(self.contains(addr, 1), "a byte outside its arena");
-        // SAFETY: the byte lies in the mapping; all concurrent access is atomic.
+        // SAFETY: the byte lies in the mapping, as asserted. All concurrent access is atomic.
         unsafe { AtomicU8::from_ptr(addr as *mut u8).load(Relaxed) }
     }
 
-    /// The race cell of a byte.
+    /// Returns the race cell of a byte.
     #[inline(always)]
     pub fn cell(&self, addr: u64) -> &AtomicU64 {
         debug_assert!(self.contains(addr, 1));
-        // SAFETY: the address lies in the range, whose cells are eight bytes each and mapped for as long as
-        // the arena lives.
+        // SAFETY: the address lies in the range; there is a cell of eight bytes for each of its bytes, aligned because
+        // the mapping starts at a page boundary, and mapped for as long as the arena lives.
         unsafe { AtomicU64::from_ptr((self.cells + (addr - self.base) * 8) as *mut u64) }
     }
 
-    /// Forgets all races seen, in the bytes up to `used` from the start.
+    /// Clears the race cells of the first `used` bytes.
     pub fn clear_cells(&self, used: u64) {
         discard(self.cells, self.cells + (used * 8).next_multiple_of(4096).min(self.size * 8));
     }
@@ -197,36 +198,37 @@ impl Arena {
         }
     }
 
-    /// The shadow of a range. Only while no kernel runs, or for a report.
+    /// Copies the shadow of a range. While a kernel runs, the copy may be inconsistent, which is good enough for a
+    /// report.
     pub fn shadow_of(&self, addr: u64, len: u64) -> Vec<u8> {
         let at = self.shadow_slice(addr, len);
-        // SAFETY: `shadow_slice` checked the range; bytes of a mapping are always valid.
+        // SAFETY: `shadow_slice` has checked the range. All concurrent access is atomic.
         (0..len as usize).map(|k| unsafe { AtomicU8::from_ptr(at.add(k)).load(Relaxed) }).collect()
     }
 
-    /// The first byte of a range that does not hold data, and its state.
+    /// Finds the first byte of a range that does not hold data, and its state. Call only while no kernel runs.
     pub fn first_hole(&self, addr: u64, len: u64) -> Option<(u64, u8)> {
         let at = self.shadow_slice(addr, len);
-        // SAFETY: `shadow_slice` checked the range; bytes of a mapping are always valid.
+        // SAFETY: `shadow_slice` has checked the range, whose bytes are always initialised, and no kernel runs.
         let shadow = unsafe { std::slice::from_raw_parts(at, len as usize) };
         shadow.iter().position(|&s| s != DATA).map(|k| (addr + k as u64, shadow[k]))
     }
 
-    /// Copies the shadow along with data that is copied from elsewhere. Only while no kernel runs.
+    /// Copies the shadow of data that is copied from elsewhere. Call only while no kernel runs.
     pub fn copy_shadow(&self, to: u64, source: &Arena, from: u64, len: u64) {
         let (to, from) = (self.shadow_slice(to, len), source.shadow_slice(from, len));
-        // SAFETY: both ranges were checked; `copy` allows them to overlap.
+        // SAFETY: both ranges have been checked, and no kernel runs; `copy` allows an overlap.
         unsafe { std::ptr::copy(from, to, len as usize) }
     }
 
-    /// Fills memory with a byte. Only while no kernel runs.
+    /// Fills memory with a byte. Call only while no kernel runs.
     pub fn fill(&self, addr: u64, len: u64, value: u8) {
         assert!(self.contains(addr, len), "a range outside its arena");
         let large = value == 0 && len >= 1 << 20;
         if large {
             discard(addr, addr + len);
         }
-        // SAFETY: the range is inside the mapping, and no kernel runs.
+        // SAFETY: the range is inside the mapping, as asserted, and no kernel runs.
         unsafe {
             if large {
                 std::ptr::write_bytes(
@@ -242,7 +244,7 @@ impl Arena {
         }
     }
 
-    /// Gives the pages of a freed range back to the system.
+    /// Returns the pages of a freed range to the system.
     pub fn release(&self, addr: u64, len: u64) {
         discard(addr, addr + len);
         let offset = addr - self.base;
@@ -255,7 +257,8 @@ impl Drop for Arena {
         for (at, length) in
             [(self.base, self.size), (self.shadow, self.size), (self.cells, self.size * 8)]
         {
-            // SAFETY: the mappings were made by `reserve` and end with the arena.
+            // SAFETY: the mappings were made by `reserve` with these sizes, and nothing uses them after the arena is
+            // dropped.
             unsafe { libc::munmap(at as *mut libc::c_void, length as usize) };
         }
     }

@@ -1,37 +1,40 @@
-//! Allocations in an arena, with red zones between them and a quarantine for freed ones.
+//! The allocations in an arena, with red zones between them and a quarantine for freed ones.
 
 use super::{Arena, NONE};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Bytes left free on either side of an allocation; also the alignment of every allocation.
+/// The smallest red zone on either side of an allocation, in bytes; also the alignment of every allocation.
 const RED_ZONE: u64 = 256;
-/// Larger gaps for larger allocations, so a wrong stride lands in a red zone rather than in a neighbour.
+/// The largest red zone. Larger allocations have larger ones, so that a wrong stride ends in a red zone, not in another
+/// allocation.
 const MAX_RED_ZONE: u64 = 1 << 20;
-/// Bytes of freed memory that are kept from reuse.
+/// How many bytes of freed memory are kept from reuse.
 const QUARANTINE: u64 = 64 << 20;
-/// From this size on the shadow is filled piece by piece, when a piece is touched.
+/// Allocations of at least this size are sparse: their shadow is filled in piece by piece, when a piece is first
+/// touched.
 const SPARSE: u64 = 64 << 20;
-/// The piece.
+/// The size of such a piece, in bytes.
 const PIECE: u64 = 1 << 16;
 
-/// Who owns an allocation.
+/// The owner of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
     /// The context's handle.
     pub context: u64,
-    /// The call that made it.
+    /// The API function that made it.
     pub call: &'static str,
-    /// The pool it is from; zero: none.
+    /// The pool it belongs to; zero means none.
     pub pool: u64,
 }
 
 impl Owner {
-    /// The owner of a module's variables, which no call may free.
+    /// The owner of a cooperative launch's workspace.
     pub const LAUNCH: Owner = Owner { context: 0, call: "a cooperative launch", pool: 0 };
+    /// The owner of a module's variables, which no API function may free.
     pub const MODULE: Owner = Owner { context: 0, call: "a module variable", pool: 0 };
 
-    /// Whether the memory moves between the host and the devices by itself.
+    /// Returns whether it is managed memory.
     pub fn managed(&self) -> bool {
         self.call == "cuMemAllocManaged"
     }
@@ -43,22 +46,22 @@ pub struct Block {
     pub addr: u64,
     pub size: u64,
     pub owner: Owner,
-    /// Order of creation, to name it in reports.
+    /// A serial number in order of creation, which names it in reports.
     pub serial: u64,
-    /// The state of the pieces whose shadow has not been written yet.
+    /// The state of the pieces whose shadow has not been written yet; `None` if the allocation is not sparse.
     lazy: Option<u8>,
-    /// The pieces that have.
+    /// The pieces whose shadow has been written, in ascending order.
     touched: Vec<u64>,
 }
 
-/// What a wrong address is near to.
+/// The allocation nearest to an invalid address.
 #[derive(Debug, Clone)]
 pub enum Neighbour {
-    /// Inside, before (negative) or behind a live allocation by so many bytes.
+    /// A live allocation, and the address as an offset from its start: negative before it, at least its size behind it.
     Live(Block, i64),
-    /// Inside a freed one.
+    /// A freed allocation that contained the address, and the offset from its start.
     Freed(Block, i64),
-    /// Near nothing.
+    /// No allocation is near.
     Nothing,
 }
 
@@ -78,12 +81,12 @@ pub struct Heap {
 fn footprint(size: u64) -> u64 {
     let zone = (size / 8).clamp(RED_ZONE, MAX_RED_ZONE);
     let total = size + 2 * zone;
-    // A few classes per power of two make freed ranges fit later requests.
+    // With a few size classes per power of two, freed ranges fit later requests.
     total.next_multiple_of((total.next_power_of_two() / 8).max(RED_ZONE))
 }
 
 impl Heap {
-    /// An empty heap in an arena.
+    /// Creates an empty heap in an arena.
     pub fn new(arena: Arena) -> Heap {
         let top = arena.base() + 4096;
         Heap {
@@ -98,17 +101,17 @@ impl Heap {
         }
     }
 
-    /// The addresses.
+    /// Returns the arena.
     pub fn arena(&self) -> &Arc<Arena> {
         &self.arena
     }
 
-    /// Bytes in live allocations.
+    /// Returns the bytes in live allocations.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// Finds room. The bytes stay inaccessible until [`open`](Heap::open).
+    /// Allocates a range. Its bytes stay inaccessible until [`open`](Heap::open).
     pub fn allocate(&mut self, size: u64, owner: Owner) -> Option<u64> {
         if !self.arena.contains(self.arena.base(), size) {
             return None;
@@ -135,7 +138,7 @@ impl Heap {
         Some(addr)
     }
 
-    /// Makes an allocation accessible, its bytes in the given state.
+    /// Makes an allocation accessible, with its bytes in the given state.
     pub fn open(&mut self, addr: u64, state: u8) {
         let Some(block) = self.live.get_mut(&addr) else { return };
         if block.size < SPARSE {
@@ -146,7 +149,7 @@ impl Heap {
         }
     }
 
-    /// Ends an allocation. Returns it, or nothing if the address is not the start of one.
+    /// Frees an allocation and returns it, or `None` if the address is not the start of one.
     pub fn free(&mut self, addr: u64) -> Option<Block> {
         let block = self.live.remove(&addr)?;
         self.arena.set_shadow(addr, block.size, NONE);
@@ -167,13 +170,13 @@ impl Heap {
         Some(block)
     }
 
-    /// The live allocation that covers a range.
+    /// Returns the live allocation that contains a range.
     pub fn covering(&self, addr: u64, len: u64) -> Option<&Block> {
         let block = self.live.range(..=addr).next_back()?.1;
         (addr.checked_add(len)? <= block.addr + block.size).then_some(block)
     }
 
-    /// What an address is near to.
+    /// Returns the allocation nearest to an address.
     pub fn neighbour(&self, addr: u64) -> Neighbour {
         let below = self.live.range(..=addr).next_back().map(|(_, b)| b);
         if let Some(block) = below
@@ -197,7 +200,7 @@ impl Heap {
         }
     }
 
-    /// Fills in the shadow of the untouched pieces under a range. True if there were any.
+    /// Fills in the shadow of the untouched pieces that a range overlaps. Returns whether there were any.
     pub fn materialise(&mut self, addr: u64, len: u64) -> bool {
         let Some((_, block)) = self.live.range_mut(..=addr).next_back() else { return false };
         let Some(state) = block.lazy else { return false };
@@ -220,7 +223,7 @@ impl Heap {
         any
     }
 
-    /// Marks a range as holding data; whole sparse allocations cheaply.
+    /// Sets the state of a range. For a whole sparse allocation, untouched pieces stay untouched.
     pub fn mark(&mut self, addr: u64, len: u64, state: u8) {
         if let Some((_, block)) = self.live.range_mut(..=addr).next_back()
             && block.lazy.is_some()
@@ -240,17 +243,17 @@ impl Heap {
         self.arena.set_shadow(addr, len, state);
     }
 
-    /// The live allocations of a context.
+    /// Iterates over the live allocations of a context.
     pub fn owned_by(&self, context: u64) -> impl Iterator<Item = &Block> {
         self.live.values().filter(move |b| b.owner.context == context)
     }
 
-    /// The number of live allocations, without variables of modules.
+    /// Returns the number of live allocations, not counting variables of modules.
     pub fn count(&self) -> usize {
         self.live.values().filter(|b| b.owner != Owner::MODULE).count()
     }
 
-    /// Forgets all races seen.
+    /// Clears the race cells of all memory used so far.
     pub fn clear_cells(&self) {
         self.arena.clear_cells(self.top - self.arena.base());
     }

@@ -1,4 +1,4 @@
-//! What a PTX file says, before anything is decided about how to run it.
+//! The syntax tree of a PTX file.
 
 /// A parsed PTX file.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub struct Module {
 /// A memory space of PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Space {
-    /// No space named: the address says it.
+    /// No space given: the address determines it.
     Generic,
     /// `.global`
     Global,
@@ -37,20 +37,20 @@ pub struct Variable {
     pub space: Space,
     pub size: u64,
     pub align: u64,
-    /// The start of the contents; the rest is zero. `None`: not initialised by the source.
+    /// The initialiser, which may be shorter than the variable; the rest is zero. `None` if there is none.
     pub init: Option<Vec<Init>>,
-    /// Declared without a size: dynamic shared memory.
+    /// Whether it is declared without a size, as dynamic shared memory is.
     pub unsized_array: bool,
-    /// Declared with `.attribute(.managed)`.
+    /// Whether it is declared with `.attribute(.managed)`.
     pub managed: bool,
-    /// A parameter in a register, of this class.
+    /// For a parameter in a register: the register's class.
     pub register: Option<Class>,
 }
 
 /// A piece of an initialiser.
 #[derive(Debug, Clone)]
 pub enum Init {
-    /// A number of that many bytes.
+    /// A value and its size in bytes.
     Bytes(u64, u8),
     /// The address of another variable plus an offset.
     Address(String, i64),
@@ -70,14 +70,14 @@ pub struct Function {
     pub body: Vec<Statement>,
 }
 
-/// A line of a body.
+/// A statement of a body.
 #[derive(Debug)]
 pub enum Statement {
     /// `{`
     Open,
     /// `}`
     Close,
-    /// `.reg .b32 %r<5>;`, `.reg .b32 a, b;` or, of several lanes, `.reg .v4 .b32 v;`
+    /// `.reg .b32 %r<5>;`, `.reg .b32 a, b;` or, for a vector, `.reg .v4 .b32 v;`
     Registers { class: Class, lanes: u32, names: Vec<(String, Option<u32>)> },
     /// A `.local`, `.shared` or `.param` variable.
     Variable(Variable),
@@ -89,7 +89,7 @@ pub enum Statement {
     Instruction(Instruction),
 }
 
-/// How a register is stored.
+/// The register file of a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
     /// A predicate.
@@ -109,7 +109,7 @@ pub struct Instruction {
     /// The dotted opcode.
     pub opcode: String,
     pub args: Vec<Arg>,
-    /// The bytes of a load that the program looks at, a bit each: `.pragma "used_bytes_mask 0xf00f"`.
+    /// One bit per byte of a load: whether the program uses it (`.pragma "used_bytes_mask 0xf00f"`).
     pub used: Option<u64>,
 }
 
@@ -132,6 +132,6 @@ pub enum Arg {
     Memory(Box<Arg>, i64),
     /// `p|q`
     Pair(String, String),
-    /// `(a, b)` of a call.
+    /// `(a, b)`, in a call.
     List(Vec<Arg>),
 }

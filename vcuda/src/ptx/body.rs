@@ -88,7 +88,7 @@ impl Parser<'_> {
         Ok(Statement::Registers { class, lanes, names })
     }
 
-    /// The class and the bytes of registers of a type.
+    /// Returns the class and the size in bytes of registers of a type.
     pub(super) fn register_class(&mut self, kind: &str) -> Parsed<(Class, u64)> {
         match (kind, type_bytes(kind)) {
             (".pred", _) => Ok((Class::Pred, 0)),
@@ -124,7 +124,7 @@ impl Parser<'_> {
                 };
                 offset += self.offset()?;
                 if self.take(b',') {
-                    // `[texture, {x, y}]`: nothing that is supported, but the instruction is to be named.
+                    // `[texture, {x, y}]` is not supported, but is parsed so that the error can name the instruction.
                     let mut items = vec![base];
                     while !self.take(b']') {
                         items.push(self.arg()?);

@@ -1,4 +1,4 @@
-//! Text to tokens, each with its line.
+//! Splits PTX text into tokens with line numbers.
 
 /// A token.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,14 +30,14 @@ impl std::fmt::Display for Token<'_> {
     }
 }
 
-/// A token and the line it stands on.
+/// A token and its line.
 pub type Lexeme<'a> = (Token<'a>, u32);
 
 fn word_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'%' | b'.')
 }
 
-/// Cuts the text into tokens.
+/// Splits a text into tokens.
 pub fn lex(text: &str) -> Result<Vec<Lexeme<'_>>, String> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len() / 4);
@@ -71,7 +71,7 @@ pub fn lex(text: &str) -> Result<Vec<Lexeme<'_>>, String> {
                 while i < bytes.len() && word_byte(bytes[i]) && bytes[i] != b'.' {
                     i += 1;
                 }
-                // `.version 8.8` and decimal floats keep their point.
+                // A number such as `8.8` in `.version 8.8` is one token.
                 if bytes.get(i) == Some(&b'.') && bytes.get(i + 1).is_some_and(u8::is_ascii_digit) {
                     i += 1;
                     while i < bytes.len() && (bytes[i].is_ascii_alphanumeric()) {
@@ -87,7 +87,7 @@ pub fn lex(text: &str) -> Result<Vec<Lexeme<'_>>, String> {
             _ if word_byte(b) => {
                 let start = i;
                 i += 1;
-                // `.reg.b32` is two directives; in `add.u32` the point belongs to the opcode.
+                // `.reg.b32` is two directives; in `add.u32` the dot belongs to the opcode.
                 while i < bytes.len()
                     && !(b == b'.' && bytes[i] == b'.')
                     && (word_byte(bytes[i])

@@ -1,4 +1,4 @@
-//! PTX text: tokens, grammar, and the tree they make.
+//! Parsing of PTX text: lexer, parser and syntax tree.
 
 pub mod ast;
 mod body;

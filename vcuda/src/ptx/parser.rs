@@ -1,4 +1,4 @@
-//! Tokens to the tree of [`ast`](super::ast).
+//! Parses tokens to the syntax tree of [`ast`](super::ast).
 
 use super::ast::{Function, Init, Module, Space, Statement, Variable};
 use super::lexer::{Lexeme, Token, lex};
@@ -17,7 +17,7 @@ pub(super) struct Parser<'a> {
     pub(super) at: usize,
     /// Bytes per element of the variable declared last.
     element: u64,
-    /// What a pragma says about the next load.
+    /// The used-bytes mask that a pragma gives for the next load.
     pub(super) used: Option<u64>,
 }
 
@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
         Ok(params)
     }
 
-    /// A variable up to its `;`.
+    /// Parses a variable up to its `;`.
     pub(super) fn variable(&mut self, space: Space) -> Parsed<Variable> {
         let mut variable = self.declarator(space)?;
         if self.take(b'=') {
@@ -289,14 +289,14 @@ impl<'a> Parser<'a> {
         Ok(0)
     }
 
-    /// `.align 4 .b8 name[16]`, after its space.
+    /// Parses a declaration after its space, such as `.align 4 .b8 name[16]`.
     pub(super) fn declarator(&mut self, space: Space) -> Parsed<Variable> {
         let (mut align, mut element, mut lanes, mut managed) = (None, 0, 1, false);
         let name = loop {
             match self.word()? {
                 ".align" => align = Some(self.int()? as u64),
                 ".ptr" => {
-                    // `.ptr .global .align 16`: a promise about the pointee, not about the parameter.
+                    // `.ptr .global .align 16` describes the pointee, not the parameter.
                     while let Some(Token::Word(w)) = self.peek() {
                         match w {
                             ".align" => {

@@ -1,5 +1,5 @@
-//! Stream capture and graphs: the work of the captured streams in the order it was given, which is one order
-//! that respects every dependency.
+//! Stream capture and graphs. A graph holds the work of the captured streams in the order in which it was submitted,
+//! which respects every dependency.
 
 use super::queues::{Stream, Work};
 use super::state::{State, thread};
@@ -11,39 +11,41 @@ use crate::error::{
 };
 use std::cell::Cell;
 
-/// Whom a capture keeps from unsafe calls: every thread, the thread that began it, nobody.
+// Capture modes. While a capture is active, potentially unsafe API calls are forbidden to every thread (0, global), to
+// the thread that began it (1, thread-local) or to none (2, relaxed).
 const GLOBAL: u32 = 0;
 const RELAXED: u32 = 2;
 
 thread_local! {
-    /// What the thread itself minds: captures of all threads, its own, none.
+    /// The thread's own mode: whether it respects the captures of all threads, only its own, or none.
     static MODE: Cell<u32> = const { Cell::new(GLOBAL) };
 }
 
-/// Gives the thread another mode; returns the old one.
+/// Sets the thread's mode and returns the old one.
 pub fn exchange_mode(mode: u32) -> Result<u32, Code> {
     if mode > RELAXED { Err(ERROR_INVALID_VALUE) } else { Ok(MODE.replace(mode)) }
 }
 
-/// A stream's part in a capture.
+/// The participation of a stream in a capture.
 #[derive(Debug, Clone)]
 pub struct Capture {
-    /// The graph being made.
+    /// The graph being captured.
     pub id: u64,
     /// 0 global, 1 thread-local, 2 relaxed.
     pub mode: u32,
     /// The thread that began it.
     pub thread: u64,
     pub invalid: bool,
-    /// The capture began here.
+    /// Whether the capture began on this stream.
     pub origin: bool,
-    /// Pieces of work so far, and up to which another stream has waited for them.
+    /// The number of work items so far.
     pub count: u64,
+    /// How many of them another stream has waited for.
     pub joined: u64,
 }
 
 impl Capture {
-    /// A part in a graph that is no capture of the program's.
+    /// Creates the participation of an internal stream, in a graph that the program is not capturing.
     pub fn into(graph: u64) -> Capture {
         let (mode, thread) = (RELAXED, thread());
         Capture { id: graph, mode, thread, invalid: false, origin: false, count: 0, joined: 0 }
@@ -54,18 +56,18 @@ impl Capture {
 #[derive(Debug, Default)]
 pub struct Graph {
     pub works: Vec<Work>,
-    /// Its capture has not ended.
+    /// Whether it is still being captured.
     pub open: bool,
 }
 
-/// A graph that can be launched.
+/// An executable graph.
 #[derive(Debug)]
 pub struct Exec {
     pub works: Vec<Work>,
 }
 
 impl State {
-    /// Begins a capture.
+    /// Begins a capture on a stream.
     pub fn begin_capture(&mut self, stream: u64, mode: u32) -> Result<(), Code> {
         if mode > RELAXED {
             return Err(ERROR_INVALID_VALUE);
@@ -85,7 +87,7 @@ impl State {
         Ok(())
     }
 
-    /// Ends a capture and gives the graph.
+    /// Ends a capture and returns the graph.
     pub fn end_capture(&mut self, stream: u64) -> Result<u64, Code> {
         let capture =
             self.streams.get(&stream).and_then(|s| s.capture.clone()).ok_or(ERROR_ILLEGAL_STATE)?;
@@ -98,7 +100,7 @@ impl State {
         self.close_capture(&capture)
     }
 
-    /// Ends the capture of a stream that goes away, whoever began it.
+    /// Ends the capture of a stream that is being destroyed, whichever thread began it.
     pub fn abandon_capture(&mut self, stream: u64) {
         self.invalidate(stream);
         if let Some(capture) = self.streams.get(&stream).and_then(|s| s.capture.clone())
@@ -135,8 +137,8 @@ impl State {
         Ok(capture.id)
     }
 
-    /// Fails if work on this stream, or waiting for it, disturbs its own capture, or, on the legacy stream,
-    /// that of a stream which it waits for.
+    /// Fails, and invalidates the capture, if the stream is being captured or, for the legacy stream, if a stream that
+    /// it waits for is.
     pub fn not_capturing(&mut self, stream: u64) -> Result<(), Code> {
         let Some(s) = self.streams.get(&stream) else { return Ok(()) };
         if s.capture.is_some() {
@@ -144,26 +146,28 @@ impl State {
             return Err(ERROR_STREAM_CAPTURE_UNSUPPORTED);
         }
         let context = s.context;
-        if self.is_legacy(stream) && self.spoil(|s, _| s.context == context && s.blocking) {
+        if self.is_legacy(stream)
+            && self.invalidate_where(|s, _| s.context == context && s.blocking)
+        {
             return Err(ERROR_STREAM_CAPTURE_IMPLICIT);
         }
         Ok(())
     }
 
-    /// Fails if a capture forbids this thread a call that could disturb one, and spoils that capture.
-    pub fn may_disturb(&mut self) -> Result<(), Code> {
+    /// Fails, and invalidates the capture, if a capture forbids this thread to make an potentially unsafe call.
+    pub fn check_capture_mode(&mut self) -> Result<(), Code> {
         let (me, mode) = (thread(), MODE.get());
         let forbids = |c: &Capture| {
             c.mode != RELAXED && (c.thread == me || mode == GLOBAL && c.mode == GLOBAL)
         };
-        if mode != RELAXED && self.spoil(|_, c| forbids(c)) {
+        if mode != RELAXED && self.invalidate_where(|_, c| forbids(c)) {
             return Err(ERROR_STREAM_CAPTURE_UNSUPPORTED);
         }
         Ok(())
     }
 
-    /// Spoils the captures that answer to a description. True if there were any.
-    fn spoil(&mut self, which: impl Fn(&Stream, &Capture) -> bool) -> bool {
+    /// Invalidates the captures for which `which` holds. Returns whether there were any.
+    fn invalidate_where(&mut self, which: impl Fn(&Stream, &Capture) -> bool) -> bool {
         let hit = |s: &Stream| s.capture.as_ref().is_some_and(|c| which(s, c));
         let streams: Vec<u64> =
             self.streams.iter().filter(|(_, s)| hit(s)).map(|(&k, _)| k).collect();
@@ -171,7 +175,7 @@ impl State {
         !streams.is_empty()
     }
 
-    /// Spoils the capture that a stream takes part in.
+    /// Invalidates the capture that a stream takes part in.
     pub fn invalidate(&mut self, stream: u64) {
         let Some(id) = self.streams.get(&stream).and_then(|s| s.capture.as_ref()).map(|c| c.id)
         else {
@@ -186,7 +190,8 @@ impl State {
         }
     }
 
-    /// Whether a graph makes an allocation, which then keeps its place until the graph is gone.
+    /// Returns whether an allocation is made by a graph, in which case its address stays reserved until the graph is
+    /// destroyed.
     pub fn is_of_a_graph(&self, memory: (u64, u64)) -> bool {
         let opens = |works: &[Work]| {
             works
@@ -197,7 +202,7 @@ impl State {
             || self.execs.values().any(|e| opens(&e.works))
     }
 
-    /// Gives back the places of a graph's allocations, unless another graph has them too or they are still in use.
+    /// Frees the addresses of a graph's allocations, unless another graph has them too or they are still in use.
     pub fn free_memory_of(&mut self, works: &[Work]) {
         for work in works {
             let Work::Open { addr, serial } = *work else { continue };
@@ -218,7 +223,7 @@ impl State {
         }
     }
 
-    /// A stream waits for an event that was recorded in a capture: it joins the capture.
+    /// Makes a stream join a capture, because it waits for an event that was recorded there.
     pub fn join_capture(
         &mut self,
         stream: u64,

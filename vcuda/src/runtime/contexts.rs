@@ -1,4 +1,4 @@
-//! The life of contexts, and what is found when they end.
+//! Creation and destruction of contexts, with the leaks found at the end of one.
 
 use super::queues::Stream;
 use super::running::run_context;
@@ -9,7 +9,7 @@ use crate::sanitizer::{self, Finding, Kind, lock};
 use std::collections::{HashMap, HashSet};
 
 impl State {
-    /// Makes a context on a device.
+    /// Creates a context on a device.
     pub fn create_context(&mut self, device: usize, primary: bool) -> Result<u64, Code> {
         if device >= self.devices.len() {
             return Err(ERROR_INVALID_DEVICE);
@@ -33,7 +33,7 @@ impl State {
         Ok(cx)
     }
 
-    /// Removes a context and all that belongs to it, reporting what was left.
+    /// Removes a context and everything that belongs to it, and reports leaks.
     fn remove_context(&mut self, cx: u64) {
         let Some(context) = self.contexts.remove(&cx) else { return };
         let mut left = Vec::new();
@@ -47,7 +47,7 @@ impl State {
         let modules: Vec<u64> =
             self.modules.iter().filter(|(_, m)| m.context == cx).map(|(&k, _)| k).collect();
         let count_of = |what: &str, n: usize| (n > 0).then(|| format!("{n} {what}"));
-        // The modules of libraries end with the context; the libraries do not.
+        // Modules of libraries are removed with the context; the libraries themselves are not.
         let unloaded = modules.iter().filter(|m| self.modules[m].library == 0).count();
         for module in modules {
             self.unload(module);
@@ -92,7 +92,7 @@ impl State {
         }
     }
 
-    /// Takes hold of a device's primary context.
+    /// Retains a device's primary context.
     pub fn retain_primary(&mut self, device: usize) -> Result<u64, Code> {
         if self.devices.get(device).ok_or(ERROR_INVALID_DEVICE)?.primary == 0 {
             let cx = self.create_context(device, true)?;
@@ -105,14 +105,14 @@ impl State {
     }
 }
 
-/// Tells at the end of the process what was never freed.
+/// Registers a handler that reports, when the process exits, what was never freed.
 pub fn report_at_exit() {
     extern "C" fn tell() {
         let Some(s) = super::state::try_enter() else { return };
         let mut left: Vec<String> = Vec::new();
         for (_, region) in s.regions() {
             let Ok(heap) = region.heap.try_lock() else { continue };
-            // A context that has failed cannot be cleaned up, and a free that waits was still asked for.
+            // Leave out failed contexts, which cannot be cleaned up, and allocations whose free is pending.
             for (&cx, _) in s.contexts.iter().filter(|(_, c)| c.sticky == 0) {
                 let blocks = heap.owned_by(cx).filter(|b| !s.freeing.contains(&b.addr));
                 left.extend(
@@ -132,20 +132,20 @@ pub fn report_at_exit() {
     }
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the function takes nothing, waits for no lock, and stays loaded until it has run, as handlers
-        // of a library run when it is unloaded.
+        // SAFETY: the function takes no arguments, blocks on no lock, and stays loaded until it has run, because the
+        // handlers that a library registers run when it is unloaded.
         unsafe { libc::atexit(tell) };
     });
 }
 
-/// Ends a context after its work.
+/// Runs the pending work of a context and removes it.
 pub fn destroy_context(s: Guard, cx: u64) -> Guard {
     let mut s = run_context(s, cx);
     s.remove_context(cx);
     s
 }
 
-/// Lets go of a device's primary context; the last one ends it.
+/// Releases a device's primary context; the last release removes it.
 pub fn release_primary(mut s: Guard, device: usize) -> Result<Guard, Code> {
     let d = s.devices.get_mut(device).ok_or(ERROR_INVALID_DEVICE)?;
     if d.primary_refs == 0 {
@@ -158,7 +158,7 @@ pub fn release_primary(mut s: Guard, device: usize) -> Result<Guard, Code> {
     reset_primary(s, device)
 }
 
-/// Ends a device's primary context whoever holds it.
+/// Resets a device's primary context, even if it is still retained.
 pub fn reset_primary(mut s: Guard, device: usize) -> Result<Guard, Code> {
     let d = s.devices.get_mut(device).ok_or(ERROR_INVALID_DEVICE)?;
     let cx = std::mem::take(&mut d.primary);
@@ -166,7 +166,7 @@ pub fn reset_primary(mut s: Guard, device: usize) -> Result<Guard, Code> {
         return Ok(s);
     }
     s = destroy_context(s, cx);
-    // Whoever still holds it gets a new one under the same handle.
+    // If it is still retained, a new context takes its place under the same handle.
     if s.devices[device].primary_refs > 0 {
         let fresh = s.create_context(device, true)?;
         if let Some(mut context) = s.contexts.remove(&fresh) {

@@ -1,10 +1,10 @@
-//! Copies and fills. The shadow travels with the data: moving bytes that were never written is no fault,
-//! bringing them to the host is a finding.
+//! Copies and fills. The shadow is copied with the data: copying bytes that were never written within the device is
+//! allowed, copying them to the host is a finding.
 //!
-//! Host memory that the driver neither allocated nor registered is pageable. As with a real driver, a copy *from*
-//! it takes the bytes at the call, and one *to* it is done when the call returns, while pinned memory is read and
-//! written when the copy happens. In strict mode copies to pageable memory come late as well, and until then the
-//! destination is filled with a pattern, so that reading it early shows.
+//! Host memory that the driver neither allocated nor registered is pageable. As with a real driver, a copy *from* it
+//! reads the bytes at the call, and a copy *to* it is complete when the call returns, while pinned memory is read and
+//! written when the copy runs. In strict mode, copies to pageable memory are deferred as well, and until then the
+//! destination is filled with a pattern, so that reading it too early shows.
 
 use super::state::State;
 use crate::config;
@@ -13,33 +13,34 @@ use crate::memory::{self, DATA};
 use crate::sanitizer::{self, Finding, Kind, describe, lock};
 use std::sync::Arc;
 
-/// What stands in a host buffer that a copy will write later.
+/// The pattern in a host buffer that a pending copy will write.
 const NOT_YET: u8 = 0xa5;
 
-/// Where a copy takes its bytes from.
+/// The source of a copy.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// Taken at the call.
+    /// Bytes read at the call.
     Staged(Arc<[u8]>),
-    /// An address to read when the copy happens.
+    /// An address to read when the copy runs.
     Address(u64),
 }
 
-/// A pattern of one, two or four bytes, over rows.
+/// A fill of rows with a pattern of one, two or four bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Fill {
     pub addr: u64,
     pub value: u32,
-    /// Bytes of the pattern.
+    /// The size of the pattern, in bytes.
     pub width: u64,
-    /// Patterns in a row.
+    /// Patterns per row.
     pub count: u64,
-    /// Rows, and the bytes from one to the next.
+    /// The number of rows.
     pub rows: u64,
+    /// The bytes from one row to the next.
     pub pitch: u64,
 }
 
-/// Reads pageable memory at once, unless the settings want it late.
+/// Reads pageable memory at the call, unless the settings defer that or the stream is being captured.
 ///
 /// # Safety
 /// `from` must be readable for `len` bytes.
@@ -47,21 +48,21 @@ pub unsafe fn stage(s: &State, from: u64, len: u64, capturing: bool) -> Source {
     if s.is_pinned(from, len) || capturing || config::with(|c| c.late_host) {
         return Source::Address(from);
     }
-    // SAFETY: the caller vouches for the range.
+    // SAFETY: the caller guarantees it.
     Source::Staged(unsafe { std::slice::from_raw_parts(from as *const u8, len as usize) }.into())
 }
 
-/// Marks a host buffer as not written yet.
+/// Fills a host buffer with the pattern that marks it as not written yet.
 ///
 /// # Safety
 /// `to` must be writable for `len` bytes.
 pub unsafe fn mark_pending(to: u64, len: u64) {
-    // SAFETY: the caller vouches for the range.
+    // SAFETY: the caller guarantees it.
     unsafe { std::ptr::write_bytes(to as *mut u8, NOT_YET, len as usize) };
 }
 
 impl State {
-    /// Whether host memory was allocated or registered by the driver.
+    /// Returns whether host memory was allocated by the driver or registered with it.
     pub fn is_pinned(&self, addr: u64, len: u64) -> bool {
         let within =
             |&(start, end, _): &(u64, u64, u64)| addr >= start && addr.saturating_add(len) <= end;
@@ -79,7 +80,7 @@ impl State {
         }
     }
 
-    /// The finding that a copy or fill touches memory that is gone by now.
+    /// Fails the context because a copy or fill accesses memory that is not allocated any more.
     fn gone(&mut self, cx: u64, what: &str, addr: u64, len: u64) {
         let near = self.region_of(addr).map(|(_, r)| lock(&r.heap).neighbour(addr));
         let freed = matches!(near, Some(memory::Neighbour::Freed(..)));
@@ -98,7 +99,7 @@ impl State {
         );
     }
 
-    /// Whether the bytes are allocated at this moment, in stream order.
+    /// Returns whether the bytes are allocated at this point in stream order.
     pub fn exists(&self, addr: u64, len: u64) -> bool {
         let Some((_, region)) = self.region_of(addr) else { return false };
         let mut heap = lock(&region.heap);
@@ -112,7 +113,7 @@ impl State {
         })
     }
 
-    /// Copies between any two places.
+    /// Copies between any two addresses.
     pub fn copy(&mut self, cx: u64, to: u64, from: Source, len: u64) {
         if len == 0 {
             return;
@@ -123,8 +124,8 @@ impl State {
         }
         match from {
             Source::Staged(bytes) => {
-                // SAFETY: the target was found allocated (or is host memory the caller vouched for), no kernel
-                // runs, and the staged bytes are ours.
+                // SAFETY: the destination was found allocated, or is host memory that the program keeps valid until the
+                // copy is synchronised; no kernel runs; the staged bytes are owned here.
                 unsafe {
                     std::ptr::copy_nonoverlapping(bytes.as_ptr(), to as *mut u8, len as usize)
                 };
@@ -143,8 +144,8 @@ impl State {
                         self.report_holes(region, from, len);
                     }
                 }
-                // SAFETY: both ends were found allocated or are host memory that the caller vouched for until
-                // the copy is synchronised; no kernel runs. `copy` allows an overlap.
+                // SAFETY: both ends were found allocated, or are host memory that the program keeps valid until the
+                // copy is synchronised; no kernel runs. `copy` allows an overlap.
                 unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len as usize) };
                 if let Some((_, region)) = target {
                     lock(&region.heap).mark(to, len, DATA);

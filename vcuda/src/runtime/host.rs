@@ -1,7 +1,7 @@
-//! Host functions of streams, on threads of the driver's own.
+//! Host functions of streams, which run on threads of the driver.
 //!
-//! One thread calls the functions and does nothing else, as a function may wait for whatever it likes. Another one
-//! brings streams up to their host functions, so that a program may wait for a function without synchronising.
+//! One thread calls the functions and does nothing else, because a function may block. Another one runs streams up to
+//! their host functions, so that a program may wait for a function without synchronising.
 
 use super::running::run_until;
 use super::state::enter;
@@ -15,12 +15,12 @@ thread_local! {
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in a host function of a stream, which may not call the API.
+/// Returns whether this thread is running a host function of a stream, which must not call the API.
 pub fn in_host_function() -> bool {
     IN_HOST_FUNCTION.get()
 }
 
-/// A function, its argument and the stream that waits for its end.
+/// A host function, its argument and the stream that waits for it.
 struct Call {
     stream: u64,
     function: usize,
@@ -30,8 +30,8 @@ struct Call {
 impl Call {
     fn make(self) {
         IN_HOST_FUNCTION.set(true);
-        // SAFETY: the program handed over a function of this type together with its argument, to be called once
-        // the work before it is done.
+        // SAFETY: by the API's contract the program passed a function of this type with its argument, to be called
+        // when the work before it has completed.
         unsafe {
             let function: extern "C" fn(*mut c_void) = std::mem::transmute(self.function);
             function(self.data as *mut c_void);
@@ -44,7 +44,7 @@ impl Call {
     }
 }
 
-/// A thread that does what it is sent, in order.
+/// A thread that processes the jobs sent to it, in order.
 struct Worker<T>(Mutex<Option<Sender<T>>>);
 
 impl<T: Send + 'static> Worker<T> {
@@ -52,7 +52,7 @@ impl<T: Send + 'static> Worker<T> {
         Worker(Mutex::new(None))
     }
 
-    /// Sends a job to the thread, which begins with the first one.
+    /// Sends a job to the thread, which the first job starts.
     fn send(&self, job: T, work: fn(T)) {
         let mut sender = lock(&self.0);
         let sender = sender.get_or_insert_with(|| {
@@ -60,19 +60,19 @@ impl<T: Send + 'static> Worker<T> {
             std::thread::spawn(move || jobs.into_iter().for_each(work));
             sender
         });
-        // The thread lives as long as the sender, which is never dropped.
+        // Cannot fail: the receiver lives as long as this sender, which is never dropped.
         let _ = sender.send(job);
     }
 }
 
-/// Calls a host function of a stream that is marked as busy until the function has ended.
+/// Calls a host function in the background. The caller has marked its stream as busy until the function returns.
 pub fn call(stream: u64, function: usize, data: usize) {
     static CALLS: Worker<Call> = Worker::new();
     CALLS.send(Call { stream, function, data }, Call::make);
 }
 
-/// Brings a stream up to a number, some time from now.
-pub fn bring_about(goal: (u64, u64)) {
+/// Runs a stream up to a work number in the background.
+pub fn run_in_background(goal: (u64, u64)) {
     static GOALS: Worker<(u64, u64)> = Worker::new();
     GOALS.send(goal, |(stream, number)| drop(run_until(enter(), stream, number)));
 }

@@ -1,5 +1,5 @@
-//! Libraries: modules that belong to no context. Each context that uses one gets a module of its own, when it first
-//! does.
+//! Libraries: modules that are not bound to a context. A context gets its own module of a library when it first uses
+//! it.
 
 use super::loading::{self, Kernel, Refusal};
 use super::state::State;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Library {
     source: Arc<ast::Module>,
-    /// Its kernels as they are in no context, for what can be asked about them.
+    /// Its kernels outside of any context, to answer queries about them.
     programs: HashMap<String, Arc<Program>>,
-    /// Handles of its kernels, in the order of the text.
+    /// The handles of its kernels, in source order.
     pub kernels: Vec<u64>,
     /// Its modules, by context.
     pub modules: HashMap<u64, u64>,
@@ -27,12 +27,12 @@ pub struct LibraryKernel {
     pub library: u64,
     pub program: Arc<Program>,
     pub ptx_version: u32,
-    /// The limit on dynamic shared memory as raised by the program, by device.
+    /// The limits on dynamic shared memory set by the program, by device.
     pub max_dynamic_shared: HashMap<usize, i32>,
 }
 
 impl LibraryKernel {
-    /// The kernel as a function of no module, on a device.
+    /// Returns the kernel as a function on a device that belongs to no module.
     pub fn on(&self, device: usize) -> Kernel {
         Kernel {
             module: 0,
@@ -44,7 +44,7 @@ impl LibraryKernel {
 }
 
 impl State {
-    /// Loads a library; no context is needed.
+    /// Loads a library, which needs no context.
     pub fn load_library(&mut self, image: &[u8]) -> Result<u64, Refusal> {
         let source = loading::read(image)?;
         let outside = source.variables.iter().filter(|v| v.space != Space::Shared);
@@ -80,7 +80,7 @@ impl State {
         Ok(())
     }
 
-    /// The module of a library in a context.
+    /// Returns the module of a library in a context, loading it on first use.
     pub fn module_in(&mut self, cx: u64, library: u64) -> Result<u64, Code> {
         let found = self.libraries.get(&library).ok_or(ERROR_INVALID_HANDLE)?;
         if let Some(&module) = found.modules.get(&cx) {
@@ -94,7 +94,7 @@ impl State {
         Ok(module)
     }
 
-    /// The handle of a kernel of a library, by name.
+    /// Returns the handle of a library's kernel, by name.
     pub fn kernel_of(&self, library: u64, name: &str) -> Result<u64, Code> {
         let found = self.libraries.get(&library).ok_or(ERROR_INVALID_HANDLE)?;
         let program = found.programs.get(name).ok_or(ERROR_NOT_FOUND)?;
@@ -104,13 +104,13 @@ impl State {
         found.kernels.iter().find(named).copied().ok_or(ERROR_NOT_FOUND)
     }
 
-    /// Whether a variable of a library is declared as managed.
+    /// Returns whether a variable of a library is declared as managed.
     pub fn is_managed(&self, library: u64, name: &str) -> bool {
         let variables = self.libraries.get(&library).map(|l| &l.source.variables);
         variables.is_some_and(|all| all.iter().any(|v| v.name == name && v.managed))
     }
 
-    /// The function behind a handle: a kernel of a library is taken to a context.
+    /// Returns the function behind a handle; for a kernel of a library, the function in the given context.
     pub fn function_in(&mut self, cx: u64, handle: u64) -> Result<u64, Code> {
         let Some(kernel) = self.library_kernels.get(&handle).cloned() else {
             return if self.kernels.contains_key(&handle) {

@@ -1,4 +1,4 @@
-//! Modules: from an image to programs and variables.
+//! Loads modules: decodes an image to programs and places its variables.
 
 use super::state::State;
 use crate::config;
@@ -20,22 +20,22 @@ use std::sync::{Arc, Mutex};
 pub struct Module {
     pub context: u64,
     pub programs: HashMap<String, Arc<Program>>,
-    /// Variables: address and size.
+    /// Variables by name: address and size.
     pub globals: HashMap<String, (u64, u64)>,
     pub ptx_version: u32,
-    /// Handles of functions given out, by name.
+    /// The function handles given to the program, by name.
     pub handles: HashMap<String, u64>,
-    /// The library that it was loaded for, zero for none.
+    /// The library that it was loaded for; zero means none.
     pub library: u64,
 }
 
-/// A link under way.
+/// A pending link.
 #[derive(Debug)]
 pub struct Link {
     pub context: u64,
     pub options: Options,
     pub texts: Vec<String>,
-    /// What came out, to be read until the link is destroyed.
+    /// The linked image, which the program may read until the link is destroyed.
     pub image: Vec<u8>,
 }
 
@@ -45,18 +45,18 @@ pub struct Kernel {
     pub module: u64,
     pub program: Arc<Program>,
     pub ptx_version: u32,
-    /// The limit on dynamic shared memory, as raised by the program.
+    /// The limit on dynamic shared memory set by the program.
     pub max_dynamic_shared: i32,
 }
 
-/// PTX that was refused for its version, by the names of its kernels: a cubin with the same kernels is the
-/// program's second try, and this is what it was compiled from.
+/// PTX that was refused for its version, with the names of its kernels. A cubin with the same kernels is taken to be
+/// compiled from the same source, as the program's second attempt, and runs this PTX instead.
 static REFUSED: Mutex<Vec<(Vec<String>, String)>> = Mutex::new(Vec::new());
 
-/// Why an image is not loaded: the error, and what a compiler would write into its log.
+/// Why an image is refused: the error code and the text for the JIT log.
 pub type Refusal = (Code, String);
 
-/// The kernels of a cubin: the names of its `.text.` sections.
+/// Returns the kernels of a cubin, which are the names of its `.text.` sections.
 fn cubin_kernels(image: &[u8]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut at = 0;
@@ -82,7 +82,7 @@ fn kernels_of(module: &ast::Module) -> Vec<String> {
     names
 }
 
-/// The PTX that stands in for a cubin.
+/// Finds the PTX to run in place of a cubin.
 fn text_of_cubin(image: &[u8]) -> Option<String> {
     let names = cubin_kernels(image);
     let covers =
@@ -102,14 +102,14 @@ fn text_of_cubin(image: &[u8]) -> Option<String> {
         })
 }
 
-/// What to do about an image that is machine code.
+/// The advice for an image that is machine code.
 const WANTS_PTX: &str = "this driver runs PTX text: let NVRTC compile for a virtual architecture \
     (--gpu-architecture=compute_XX), or link with nvJitLink and its option -ptx";
 
-/// The first bytes of fat binaries: the container, and the structure that points to one.
+/// The magic numbers of fat binaries: of the container, and of the wrapper that points to one.
 pub const FAT_BINARIES: [[u8; 4]; 2] = [[0x50, 0xed, 0x55, 0xba], [0xb1, 0x43, 0x62, 0x46]];
 
-/// What an image is if it is no PTX text, by its first bytes.
+/// Returns what kind of machine code an image is, by its first bytes; `None` if it may be PTX.
 pub fn machine_code(image: &[u8]) -> Option<&'static str> {
     let kinds: [(&[u8], &str); 4] = [
         (b"\x7fELF", "a cubin or an object"),
@@ -120,12 +120,12 @@ pub fn machine_code(image: &[u8]) -> Option<&'static str> {
     kinds.iter().find(|(start, _)| image.starts_with(start)).map(|kind| kind.1)
 }
 
-/// The refusal of machine code, with what to do about it.
+/// Returns the error text for machine code, with the advice.
 pub fn refuse_machine_code(what: &str) -> String {
     format!("{what} cannot be interpreted; {WANTS_PTX}")
 }
 
-/// Reads a module from PTX text or, through a side table, from a cubin.
+/// Parses a module from PTX text or, for a cubin, from the PTX found in its place.
 pub fn read(image: &[u8]) -> Result<ast::Module, Refusal> {
     let cubin = image.starts_with(b"\x7fELF");
     let text = match machine_code(image) {
@@ -161,7 +161,7 @@ pub fn read(image: &[u8]) -> Result<ast::Module, Refusal> {
     Ok(module)
 }
 
-/// Decodes the kernels of a module whose variables lie at the given addresses.
+/// Decodes the kernels of a module whose variables are at the given addresses.
 pub fn programs(
     module: &ast::Module,
     addresses: &HashMap<String, u64>,
@@ -179,7 +179,7 @@ impl State {
         self.build(cx, &read(image)?, 0)
     }
 
-    /// Makes a module in a context, perhaps for a library.
+    /// Creates a module in a context; `library` is nonzero if it belongs to a library.
     pub fn build(&mut self, cx: u64, module: &ast::Module, library: u64) -> Result<u64, Refusal> {
         let mut globals = HashMap::new();
         let built =
@@ -206,7 +206,7 @@ impl State {
         Ok(handle)
     }
 
-    /// Gives the variables of a module their memory and first values; returns their addresses.
+    /// Allocates and initialises the variables of a module, and returns their addresses.
     fn place(
         &mut self,
         cx: u64,
@@ -258,7 +258,7 @@ impl State {
         Ok(addresses)
     }
 
-    /// The handle of a function of a module.
+    /// Returns the handle of a module's function.
     pub fn function(&mut self, module: u64, name: &str) -> Result<u64, Code> {
         let m = self.modules.get(&module).ok_or(ERROR_INVALID_HANDLE)?;
         let program = m.programs.get(name).ok_or(ERROR_NOT_FOUND)?.clone();
@@ -275,7 +275,7 @@ impl State {
         Ok(handle)
     }
 
-    /// Removes a module. True if it was there.
+    /// Removes a module. Returns whether it existed.
     pub fn unload(&mut self, handle: u64) -> bool {
         let Some(module) = self.modules.remove(&handle) else { return false };
         self.kernels.retain(|_, k| k.module != handle);

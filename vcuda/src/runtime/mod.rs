@@ -1,4 +1,4 @@
-//! What the driver remembers: devices, contexts, streams, events, modules, graphs.
+//! The state of the driver: devices, contexts, streams, events, modules and graphs.
 
 mod capture;
 mod contexts;
@@ -17,5 +17,8 @@ pub use host::in_host_function;
 pub use libraries::{Library, LibraryKernel};
 pub use loading::{FAT_BINARIES, Kernel, Link, Module, machine_code, refuse_machine_code};
 pub use queues::{Event, KernelLaunch, Stream, Work, submit};
-pub use running::{poll, run_all, run_context, run_devices, run_stream, run_until, settle, stir};
+pub use running::{
+    finish_pageable_copies, poll, run_all, run_by_policy, run_context, run_devices, run_stream,
+    run_until,
+};
 pub use state::{Guard, Pool, current, enter, initialised, live, reset, set_stack, stack, stats};

@@ -1,11 +1,11 @@
-//! Streams as queues of work that happens late, and the order between them.
+//! Streams as queues of deferred work, and the order between them.
 //!
-//! Work is numbered per stream. An event is a number of a stream; waiting for it is work that first runs the
-//! other stream up to that number. Nothing runs before somebody synchronises, unless the settings say so.
+//! Work items are numbered per stream. An event is a number on a stream; waiting for it is a work item that first runs
+//! the other stream up to that number. Unless the settings say otherwise, nothing runs before the program synchronises.
 
 use super::capture::Capture;
 use super::copies::{Fill, Source};
-use super::running::stir;
+use super::running::run_by_policy;
 use super::state::{Guard, State, thread};
 use crate::error::{Code, ERROR_INVALID_HANDLE, ERROR_STREAM_CAPTURE_INVALIDATED};
 use crate::exec::Program;
@@ -21,11 +21,11 @@ pub struct KernelLaunch {
     pub block: [u32; 3],
     pub shared: u32,
     pub params: Vec<u8>,
-    /// All blocks are there at once, and may wait for each other.
+    /// Whether all blocks are resident at the same time and may wait for each other.
     pub cooperative: bool,
 }
 
-/// A piece of work on a stream.
+/// A work item on a stream.
 #[derive(Debug, Clone)]
 pub enum Work {
     Kernel(Arc<KernelLaunch>),
@@ -33,16 +33,16 @@ pub enum Work {
         to: u64,
         from: Source,
         len: u64,
-        /// To host memory that the program may give up when a call fails.
+        /// Whether the destination is pageable host memory, which the program may free when a call fails.
         pageable: bool,
     },
     Fill(Fill),
-    /// A stream-ordered allocation begins to exist.
+    /// Makes a stream-ordered allocation accessible.
     Open {
         addr: u64,
         serial: u64,
     },
-    /// The free of a graph's allocation, which stops being accessible but keeps its place.
+    /// Frees an allocation of a graph, which becomes inaccessible but keeps its address.
     Close {
         addr: u64,
         serial: u64,
@@ -51,7 +51,7 @@ pub enum Work {
     Free {
         addr: u64,
     },
-    /// Another stream must have come to that number.
+    /// Waits until another stream has reached a number.
     Wait {
         stream: u64,
         number: u64,
@@ -71,25 +71,25 @@ pub enum Work {
 #[derive(Debug)]
 pub struct Stream {
     pub context: u64,
-    /// Made by the program, not by the context.
+    /// Whether it was created by the program, not by the driver.
     pub user: bool,
-    /// It and the legacy stream wait for each other.
+    /// Whether it and the legacy stream wait for each other.
     pub blocking: bool,
     pub destroyed: bool,
     pub priority: i32,
     pub flags: u32,
     pub queue: VecDeque<Work>,
-    /// The number of the last piece of work put in.
+    /// The number of the work item submitted last.
     pub pushed: u64,
-    /// The number of the last piece of work done.
+    /// The number of the work item completed last.
     pub done: u64,
-    /// A host function of it is running, on some thread.
+    /// Whether one of its host functions is running.
     pub busy: bool,
     pub capture: Option<Capture>,
 }
 
 impl Stream {
-    /// An empty stream.
+    /// Creates an empty stream.
     pub fn new(context: u64, user: bool, flags: u32, priority: i32) -> Stream {
         Stream {
             context,
@@ -112,15 +112,15 @@ impl Stream {
 pub struct Event {
     pub context: u64,
     pub flags: u32,
-    /// Where it was recorded last: the stream and the number there.
+    /// Where it was recorded last: the stream, and the number on it.
     pub recorded: Option<(u64, u64)>,
     pub at: Option<Instant>,
-    /// Recorded in a stream that is being captured: the capture, the stream and its work so far.
+    /// For an event recorded on a stream that is being captured: the capture, the stream, and its work items so far.
     pub captured: Option<(u64, u64, u64)>,
 }
 
 impl State {
-    /// The stream behind a handle of the current context.
+    /// Returns the stream behind a handle, in a context.
     pub fn stream(&mut self, cx: u64, handle: u64) -> Result<u64, Code> {
         let context = self.contexts.get(&cx).ok_or(ERROR_INVALID_HANDLE)?;
         match handle {
@@ -145,13 +145,13 @@ impl State {
         }
     }
 
-    /// Whether a stream is the legacy default stream of its context.
+    /// Returns whether a stream is the legacy default stream of its context.
     pub fn is_legacy(&self, stream: u64) -> bool {
         let context = self.streams.get(&stream).and_then(|s| self.contexts.get(&s.context));
         context.is_some_and(|c| c.legacy == stream)
     }
 
-    /// Puts work on a stream, or into the graph that is being captured from it.
+    /// Appends work to a stream, or to the graph if the stream is being captured.
     pub fn push(&mut self, stream: u64, work: Work) -> Result<(), Code> {
         if let Some(capture) = self.streams.get(&stream).and_then(|s| s.capture.as_ref()) {
             let id = capture.id;
@@ -174,7 +174,7 @@ impl State {
         Ok(())
     }
 
-    /// The legacy stream and the blocking streams of its context wait for each other.
+    /// Makes the legacy stream and the blocking streams of its context wait for each other.
     fn order_with_legacy(&mut self, stream: u64) {
         let Some(me) = self.streams.get(&stream) else { return };
         if !me.blocking {
@@ -205,8 +205,8 @@ impl State {
     }
 }
 
-/// Puts work on a stream and lets the settings decide what happens now.
+/// Appends work to a stream, then runs what the settings want to have run now.
 pub fn submit(mut s: Guard, stream: u64, work: Work) -> Result<Guard, Code> {
     s.push(stream, work)?;
-    Ok(stir(s, stream))
+    Ok(run_by_policy(s, stream))
 }

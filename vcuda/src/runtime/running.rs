@@ -1,4 +1,4 @@
-//! The running of work: when it happens, what runs before it, and what each piece does.
+//! Running work items: when one runs, what runs before it, and what it does.
 
 use super::host;
 use super::queues::{KernelLaunch, Work};
@@ -9,23 +9,23 @@ use crate::memory::{Block, DATA, NONE, Owner, RAW};
 use crate::sanitizer::{self, lock};
 use std::time::{Duration, Instant};
 
-/// Pieces of work that a stream holds before it must begin.
+/// The number of work items that a stream holds before some of them must run.
 const QUEUE: usize = 1024;
-/// How long a thread that waits for a host function sleeps before it looks again.
+/// How long a thread that waits for a host function sleeps between checks.
 const LOOK: Duration = Duration::from_micros(50);
 
-/// What a thread does when it comes to a host function that has not ended.
+/// What a thread does when it reaches a host function that has not returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Patience {
-    /// It waits.
-    Waits,
-    /// It goes away: the call it is in must return whatever the function waits for.
-    Leaves,
+enum AtHostFunction {
+    /// It waits for it.
+    Wait,
+    /// It stops: the API call that it is in must return even if the function blocks.
+    Return,
 }
 
-/// Runs what the settings want to have run at this moment, after work was put on a stream.
-pub fn stir(mut s: Guard, stream: u64) -> Guard {
-    // A real queue has an end too: whoever fills it waits for room.
+/// Runs what the settings want to have run now, after work was appended to a stream.
+pub fn run_by_policy(mut s: Guard, stream: u64) -> Guard {
+    // The queue of a real stream is bounded too: a full one blocks the caller.
     if let Some(x) = s.streams.get(&stream).filter(|x| x.queue.len() > QUEUE) {
         let number = x.done + QUEUE as u64 / 2;
         s = run_until(s, stream, number);
@@ -33,15 +33,15 @@ pub fn stir(mut s: Guard, stream: u64) -> Guard {
     let (when, strict) = config::with(|c| (c.when, c.strict));
     let goals = std::mem::take(&mut s.host_functions);
     if !strict {
-        goals.into_iter().for_each(host::bring_about);
+        goals.into_iter().for_each(host::run_in_background);
     }
     match when {
         Async::Lazy => s,
         Async::Eager => {
             let number = s.streams.get(&stream).map_or(0, |x| x.pushed);
-            let s = run(s, stream, number, Patience::Leaves);
+            let s = run(s, stream, number, AtHostFunction::Return);
             if s.streams.get(&stream).is_some_and(|x| x.done < number) {
-                host::bring_about((stream, number));
+                host::run_in_background((stream, number));
             }
             s
         }
@@ -58,24 +58,24 @@ pub fn stir(mut s: Guard, stream: u64) -> Guard {
             let pick = waiting[s.draw() as usize % waiting.len()];
             let (done, pushed) = s.streams.get(&pick).map_or((0, 0), |x| (x.done, x.pushed));
             let number = done + 1 + s.draw() % (pushed - done);
-            run(s, pick, number, Patience::Leaves)
+            run(s, pick, number, AtHostFunction::Return)
         }
     }
 }
 
-/// Runs a stream up to a number, and before it what it waits for.
+/// Runs a stream up to a number, including what it waits for on other streams.
 pub fn run_until(s: Guard, stream: u64, number: u64) -> Guard {
-    run(s, stream, number, Patience::Waits)
+    run(s, stream, number, AtHostFunction::Wait)
 }
 
-/// Does one piece of a stream's work for a thread that asks whether it is done: asking again and again must come
-/// to an end, but no question waits for a host function.
+/// Runs one work item of a stream whose completion is queried: a program that polls must get to the end, but a query
+/// never waits for a host function.
 pub fn poll(s: Guard, stream: u64) -> Guard {
     let next = s.streams.get(&stream).map_or(0, |x| x.done + 1);
-    run(s, stream, next, Patience::Leaves)
+    run(s, stream, next, AtHostFunction::Return)
 }
 
-fn run(mut s: Guard, stream: u64, number: u64, patience: Patience) -> Guard {
+fn run(mut s: Guard, stream: u64, number: u64, at_host_function: AtHostFunction) -> Guard {
     let mut goals = vec![(stream, number)];
     while let Some(&(stream, number)) = goals.last() {
         let Some(x) = s.streams.get_mut(&stream) else {
@@ -91,7 +91,7 @@ fn run(mut s: Guard, stream: u64, number: u64, patience: Patience) -> Guard {
         }
         if x.busy {
             // A host function of this stream is running.
-            if patience == Patience::Leaves {
+            if at_host_function == AtHostFunction::Return {
                 return s;
             }
             drop(s);
@@ -135,11 +135,11 @@ pub fn run_stream(s: Guard, stream: u64) -> Guard {
     run_until(s, stream, number)
 }
 
-/// Does the copies to pageable memory that are still waiting.
+/// Runs the pending copies to pageable memory.
 ///
-/// A real driver finishes such copies before it returns from the call that asks for them. Here they come late,
-/// to make a missing synchronisation show; but a program that is told of an error may give the buffer up.
-pub fn settle() {
+/// A real driver completes such copies before the call returns. Here they may be deferred, so that a missing
+/// synchronisation shows; but after a failed call a program may free the buffer.
+pub fn finish_pageable_copies() {
     let mut s = enter();
     let waiting = |w: &Work| matches!(w, Work::Copy { pageable: true, .. });
     let mut streams: Vec<u64> =
@@ -155,7 +155,7 @@ pub fn run_context(s: Guard, cx: u64) -> Guard {
     run_where(s, |context| context == cx)
 }
 
-/// Runs every stream of some devices to its end.
+/// Runs every stream of the given devices to its end.
 pub fn run_devices(s: Guard, devices: &[Option<usize>]) -> Guard {
     let chosen = s.contexts.iter().filter(|(_, c)| devices.contains(&Some(c.device)));
     let contexts: Vec<u64> = chosen.map(|(&cx, _)| cx).collect();
@@ -178,7 +178,7 @@ fn run_where(mut s: Guard, wanted: impl Fn(u64) -> bool) -> Guard {
 }
 
 impl State {
-    /// Does a piece of work. A context that has failed does nothing any more.
+    /// Runs a work item. In a failed context, nothing runs any more.
     fn execute(&mut self, cx: u64, stream: u64, work: Work) {
         if self.contexts.get(&cx).is_none_or(|c| c.sticky != 0) {
             return;
@@ -201,7 +201,7 @@ impl State {
         }
     }
 
-    /// Gives the bytes of an allocation a state, if it is still there.
+    /// Sets the state of an allocation's bytes, if it still exists.
     fn give(&mut self, addr: u64, serial: u64, state: u8) {
         if let Some((_, region)) = self.region_of(addr) {
             let mut heap = lock(&region.heap);
@@ -211,7 +211,7 @@ impl State {
         }
     }
 
-    /// Ends an allocation and tells its pool.
+    /// Frees an allocation and updates its pool.
     pub fn free_now(&mut self, addr: u64) -> Option<Block> {
         self.freeing.remove(&addr);
         let (_, region) = self.region_of(addr)?;
@@ -294,8 +294,8 @@ impl State {
         }
     }
 
-    /// Makes the memory through which the blocks of a cooperative launch wait for each other: its size, and a word
-    /// that counts arrivals. Zero if there is no room.
+    /// Allocates the workspace of a cooperative launch's grid barrier: its size, and a word that counts arrivals.
+    /// Returns zero if there is no memory.
     fn open_workspace(&mut self, device: usize) -> u64 {
         const SIZE: u32 = 8;
         let Ok(region) = self.region(device) else { return 0 };
@@ -307,7 +307,7 @@ impl State {
         addr
     }
 
-    /// Reports a finding and leaves the context with its error.
+    /// Reports a finding and makes its error the sticky error of the context.
     pub fn fail(&mut self, cx: u64, finding: sanitizer::Finding) {
         if let Some(context) = self.contexts.get_mut(&cx)
             && context.sticky == 0

@@ -1,4 +1,4 @@
-//! The one state behind one lock.
+//! The state of the driver, behind a single lock.
 
 use super::{Event, Exec, Graph, Kernel, Library, LibraryKernel, Link, Module, Stream};
 use crate::config;
@@ -15,7 +15,7 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
-/// Everything.
+/// The state of the driver.
 #[derive(Debug, Default)]
 pub struct State {
     pub initialised: bool,
@@ -27,7 +27,7 @@ pub struct State {
     pub kernels: HashMap<u64, Kernel>,
     pub libraries: HashMap<u64, Library>,
     pub library_kernels: HashMap<u64, LibraryKernel>,
-    /// Names that were given out as strings of C, by function.
+    /// Function names returned to the program as C strings, by function.
     pub names: HashMap<u64, CString>,
     pub graphs: HashMap<u64, Graph>,
     pub execs: HashMap<u64, Exec>,
@@ -35,11 +35,11 @@ pub struct State {
     pub pools: HashMap<u64, Pool>,
     /// Pinned and managed memory.
     pub host: Option<Region>,
-    /// Host ranges made known by `cuMemHostRegister`: first address, end, context.
+    /// Host ranges registered by `cuMemHostRegister`: start, end and context.
     pub registered: Vec<(u64, u64, u64)>,
-    /// Host functions put on streams by the call under way: the stream and the number there.
+    /// Host functions submitted by the current API call: the stream, and the number on it.
     pub host_functions: Vec<(u64, u64)>,
-    /// Allocations whose free is waiting on a stream.
+    /// Allocations whose free is pending on a stream.
     pub freeing: HashSet<u64>,
     /// Launches and instructions per kernel name.
     pub launches: BTreeMap<String, (u64, u64)>,
@@ -53,7 +53,7 @@ pub struct Device {
     pub region: Option<Region>,
     pub primary: u64,
     pub primary_refs: u32,
-    /// The flags of its primary context.
+    /// The flags of the primary context.
     pub flags: u32,
     pub default_pool: u64,
     pub current_pool: u64,
@@ -64,20 +64,21 @@ pub struct Device {
 pub struct Context {
     pub device: usize,
     pub primary: bool,
-    /// The error that every call gives once a kernel has failed.
+    /// The error that every call returns once a kernel has failed; zero before that.
     pub sticky: Code,
-    /// The error of a kernel that a device would have gone on after, and its stream: given to the first call that
-    /// waits for that stream, and to no other.
+    /// The stream and the error of a kernel with a finding that hardware tolerates. The error is returned once, by the
+    /// first call that waits for that stream.
     pub passing: Option<(u64, Code)>,
     pub peers: HashSet<usize>,
-    /// The legacy default stream, and the default streams of the threads that asked for theirs.
+    /// The legacy default stream.
     pub legacy: u64,
+    /// The per-thread default streams that have been used, by thread.
     pub per_thread: HashMap<u64, u64>,
     pub flags: u32,
     pub limits: HashMap<i32, usize>,
 }
 
-/// A memory pool: attributes only, as memory comes from the device's heap.
+/// A memory pool. It has attributes only; memory comes from the device's heap.
 #[derive(Debug, Default)]
 pub struct Pool {
     pub attributes: HashMap<i32, u64>,
@@ -86,7 +87,7 @@ pub struct Pool {
     pub access: HashSet<usize>,
     pub used: u64,
     pub high: u64,
-    /// It belongs to a device and cannot be destroyed.
+    /// Whether it is the default pool of a device, which cannot be destroyed.
     pub fixed: bool,
 }
 
@@ -95,20 +96,20 @@ pub type Guard = MutexGuard<'static, State>;
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
 
-/// Whether `cuInit` was called, for those who do not hold the lock.
+/// Whether `cuInit` was called, readable without the lock.
 static INITIALISED: AtomicBool = AtomicBool::new(false);
 
-/// Whether `cuInit` was called.
+/// Returns whether `cuInit` was called.
 pub fn initialised() -> bool {
     INITIALISED.load(Relaxed)
 }
 
-/// Takes the lock.
+/// Locks the state.
 pub fn enter() -> Guard {
     lock(&STATE)
 }
 
-/// Takes the lock if it is free.
+/// Locks the state if the lock is free.
 pub fn try_enter() -> Option<Guard> {
     STATE.try_lock().ok()
 }
@@ -118,38 +119,38 @@ thread_local! {
         static THREADS: AtomicU64 = AtomicU64::new(0);
         THREADS.fetch_add(1, Relaxed)
     };
-    /// The thread's stack of contexts; the last is current.
+    /// The thread's context stack; the last context is current.
     static STACK: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A number for the calling thread, which no other thread ever has.
+/// Returns a number that identifies the calling thread and is never reused.
 pub fn thread() -> u64 {
     THREAD.with(|n| *n)
 }
 
-/// The thread's stack of contexts.
+/// Returns the thread's context stack.
 pub fn stack() -> Vec<u64> {
     STACK.with_borrow(Vec::clone)
 }
 
-/// Replaces it.
+/// Replaces the thread's context stack.
 pub fn set_stack(stack: Vec<u64>) {
     STACK.set(stack);
 }
 
-/// The thread's current context, zero if there is none.
+/// Returns the thread's current context; zero if there is none.
 pub fn current() -> u64 {
     STACK.with_borrow(|s| s.last().copied().unwrap_or(0))
 }
 
 impl State {
-    /// A fresh handle.
+    /// Creates a fresh handle.
     pub fn handle(&mut self) -> u64 {
         self.next += 1;
         0x5_0000_0000 + self.next * 16
     }
 
-    /// Sets the devices up as the settings say.
+    /// Creates the devices according to the settings.
     pub fn initialise(&mut self) {
         if self.initialised {
             return;
@@ -175,7 +176,7 @@ impl State {
         if self.initialised { Ok(()) } else { Err(ERROR_NOT_INITIALIZED) }
     }
 
-    /// A device by number.
+    /// Returns a device by its ordinal.
     pub fn device(&mut self, ordinal: i32) -> Result<&mut Device, Code> {
         self.ready()?;
         usize::try_from(ordinal)
@@ -184,7 +185,7 @@ impl State {
             .ok_or(ERROR_INVALID_DEVICE)
     }
 
-    /// The thread's context, if it is alive and has not failed.
+    /// Returns the thread's current context, or an error if there is none, or it was destroyed or has failed.
     pub fn context(&self) -> Result<u64, Code> {
         self.ready()?;
         let cx = current();
@@ -193,12 +194,12 @@ impl State {
         if context.sticky != 0 { Err(context.sticky) } else { Ok(cx) }
     }
 
-    /// The device of a context.
+    /// Returns the device of a context.
     pub fn device_of(&self, cx: u64) -> usize {
         self.contexts.get(&cx).map_or(0, |c| c.device)
     }
 
-    /// The memory of a device, mapped when first needed.
+    /// Returns the memory of a device, which is mapped on first use.
     pub fn region(&mut self, device: usize) -> Result<Region, Code> {
         let memory = config::with(|c| c.memory);
         let device = self.devices.get_mut(device).ok_or(ERROR_INVALID_DEVICE)?;
@@ -208,12 +209,12 @@ impl State {
         device.region.clone().ok_or(ERROR_OUT_OF_MEMORY)
     }
 
-    /// The memory of a context's device.
+    /// Returns the memory of a context's device.
     pub fn region_for(&mut self, cx: u64) -> Result<Region, Code> {
         self.region(self.device_of(cx))
     }
 
-    /// Pinned and managed memory, mapped when first needed.
+    /// Returns pinned and managed memory, which is mapped on first use.
     pub fn host_region(&mut self) -> Result<Region, Code> {
         if self.host.is_none() {
             self.host = Some(reserve(16 << 30)?);
@@ -221,7 +222,7 @@ impl State {
         self.host.clone().ok_or(ERROR_OUT_OF_MEMORY)
     }
 
-    /// All mapped memory with its device, host memory last.
+    /// Returns all mapped memory with its device, pinned and managed memory last.
     pub fn regions(&self) -> Vec<(Option<usize>, Region)> {
         let devices = self
             .devices
@@ -231,24 +232,24 @@ impl State {
         devices.chain(self.host.clone().map(|r| (None, r))).collect()
     }
 
-    /// The memory that holds an address, and its device.
+    /// Returns the memory that contains an address, and its device.
     pub fn region_of(&self, addr: u64) -> Option<(Option<usize>, Region)> {
         self.regions().into_iter().find(|(_, r)| r.arena.contains(addr, 1))
     }
 
-    /// The live allocation around an address.
+    /// Returns the live allocation that contains an address.
     pub fn block(&self, addr: u64) -> Option<Block> {
         let (_, region) = self.region_of(addr)?;
         lock(&region.heap).covering(addr, 1).cloned()
     }
 
-    /// Whether so many bytes more stay within a device's memory.
+    /// Returns whether an allocation of `size` more bytes stays within a device's memory.
     pub fn fits(&mut self, device: usize, size: u64) -> Result<bool, Code> {
         let used = lock(&self.region(device)?.heap).used();
         Ok(used.saturating_add(size) <= config::with(|c| c.memory))
     }
 
-    /// A number from the seed.
+    /// Returns the next random number.
     pub fn draw(&mut self) -> u64 {
         // xorshift64*
         self.random ^= self.random >> 12;
@@ -259,14 +260,14 @@ impl State {
 }
 
 fn reserve(memory: u64) -> Result<Region, Code> {
-    // Four times the memory, as freed ranges rest before they are used again.
+    // Four times the memory, because freed ranges are quarantined before they are reused.
     let size = memory.clamp(1 << 30, 1 << 40).next_power_of_two() * 4;
     let arena = Arena::reserve(size).map_err(|_| ERROR_OUT_OF_MEMORY)?;
     let heap = Heap::new(arena);
     Ok(Region { arena: heap.arena().clone(), heap: Arc::new(Mutex::new(heap)) })
 }
 
-/// Live objects: allocations, streams, events, modules, graphs, contexts; and bytes.
+/// Returns the numbers of live allocations, streams, events, modules, graphs and contexts, and the bytes allocated.
 pub fn live() -> [u64; 7] {
     let s = enter();
     let heaps: Vec<_> = s.regions();
@@ -284,12 +285,12 @@ pub fn live() -> [u64; 7] {
     ]
 }
 
-/// Launches and instructions per kernel.
+/// Returns the launches and instructions of each kernel.
 pub fn stats() -> BTreeMap<String, (u64, u64)> {
     enter().launches.clone()
 }
 
-/// Forgets everything: contexts end without a report, and `cuInit` is to be called again.
+/// Resets the state: contexts end without a report, and `cuInit` must be called again.
 pub fn reset() {
     let mut s = enter();
     let next = s.next;

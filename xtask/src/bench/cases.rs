@@ -1,21 +1,21 @@
-//! What is measured.
+//! The benchmark cases.
 
 use super::peers::Library;
 use crate::Failure;
 
-/// One case: an operation on dtypes, a shape, and where the result goes.
+/// A case: an operation on dtypes, a shape, and whether the result is allocated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// The operation and the dtypes, such as `right_shift i32`, `add f16+f32` or `cast f32>f16`.
     pub row: String,
     /// The shape, such as `16M` or `row`.
     pub column: String,
-    /// Whether the result is a new one, or written to one that is there.
+    /// Whether the result is a new tensor; otherwise it is written to an existing one.
     pub fresh: bool,
 }
 
 impl Case {
-    /// The line that workers understand.
+    /// Returns the case in the form that workers parse.
     pub fn id(&self) -> String {
         format!("{} {} {}", self.row, self.column, self.mode())
     }
@@ -24,30 +24,29 @@ impl Case {
         if self.fresh { "fresh" } else { "out" }
     }
 
-    /// The case that the machine's memory is judged by: a triad over as many bytes as three
-    /// arrays of 16 M 32-bit numbers have.
+    /// Returns the case that measures the machine's memory bandwidth: a triad over three arrays of 16 M 32-bit numbers.
     pub fn triad() -> Case {
         Case { row: "triad f32".into(), column: "16M".into(), fresh: false }
     }
 
-    /// The bytes that the case reads and writes per element of the result, if it is one operation on one dtype whose
-    /// operands and result have the same shape.
+    /// Returns the bytes that the case reads and writes per element of the result, assuming that both operands and the
+    /// result have the same dtype and shape; `None` if the row does not name a single dtype.
     pub fn bytes_per_element(&self) -> Option<usize> {
         let bits = self.row.split(' ').nth(1)?.strip_prefix(['u', 'i', 'f'])?;
         Some(3 * bits.parse::<usize>().ok()? / 8)
     }
 }
 
-/// A set of cases that belong in one table.
+/// The cases of one table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Grid {
-    /// Shifts and copysign over dtypes and shapes.
+    /// Shifts and copysign, over dtypes and shapes.
     First,
     /// Other operations, mixed dtypes and casts.
     Second,
     /// Chains of operations.
     Chains,
-    /// One operation over sizes and ranks.
+    /// One operation, over sizes and ranks.
     Growth,
 }
 
@@ -64,7 +63,7 @@ impl Grid {
         }
     }
 
-    /// The name of its files.
+    /// Returns the name of its files.
     pub fn name(self) -> &'static str {
         match self {
             Grid::First => "operations",
@@ -83,7 +82,7 @@ impl Grid {
         }
     }
 
-    /// Who takes part; the first is this crate.
+    /// Returns the libraries compared; the first is this crate.
     pub fn libraries(self) -> &'static [Library] {
         use Library::{Bitlane, Jax, NumExpr, NumPy, Paddle, Torch, TorchCompile};
         match self {
@@ -92,7 +91,7 @@ impl Grid {
         }
     }
 
-    /// The cases in the order of the table: by row, then by column.
+    /// Returns the cases in the order of the table: by row, then by column.
     pub fn cases(self, quick: bool) -> Vec<Case> {
         let modes: &[bool] = if self == Grid::Chains { &[true] } else { &[true, false] };
         let columns = self.columns();
@@ -179,7 +178,7 @@ impl Grid {
     }
 }
 
-/// A length as workers understand it.
+/// Formats a power of two in the form that workers parse.
 fn power_of_two(exponent: u32) -> String {
     match exponent {
         0..10 => (1 << exponent).to_string(),

@@ -1,4 +1,4 @@
-//! A table of ratios in colours.
+//! Ratios as a heat map.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ const LEFT: usize = 150;
 const TOP: usize = 92;
 const CELL: (usize, usize) = (58, 24);
 
-/// The ratios as an SVG: a row per operation and dtype, a column per shape, for new and given results.
+/// Draws the ratios as an SVG: a row per operation and dtype, a column per shape, for new and existing destinations.
 pub fn plot(title: &str, times: &[Times]) -> String {
     let rows = distinct(times, |case| &case.row);
     let columns = distinct(times, |case| &case.column);
@@ -82,7 +82,7 @@ fn write_cell(svg: &mut String, x: usize, y: usize, ratio: Option<f64>) {
     );
 }
 
-/// White for a draw, blue for faster, orange for slower, at its darkest from a factor of 8 on.
+/// Returns the colour of a ratio: white for equal, blue for faster, orange for slower, darkest from a factor of 8 on.
 fn colour(ratio: f64) -> String {
     let strength = (ratio.log2() / 3.0).clamp(-1.0, 1.0);
     let end = if strength < 0.0 { [179, 72, 10] } else { [20, 82, 140] };

@@ -1,4 +1,4 @@
-//! Cost over sizes and ranks, as lines.
+//! Times over sizes and ranks, as line plots.
 
 use std::fmt::Write;
 
@@ -11,17 +11,17 @@ const LEFT: f64 = 64.0;
 const TOP: f64 = 84.0;
 const GAP: f64 = 74.0;
 
-/// One panel: times over some columns.
+/// A panel: times over some columns.
 struct Panel<'a> {
     title: &'a str,
     axis: &'a str,
-    /// Points by library: where on the axis, and microseconds.
+    /// Points by library: the position on the axis, and microseconds.
     lines: Vec<Vec<(f64, f64)>>,
-    /// Marks of the axis.
+    /// Tick marks of the axis.
     marks: Vec<(f64, String)>,
 }
 
-/// Three panels as an SVG: a new result and a given one over sizes, and a new one over ranks.
+/// Draws three panels as an SVG: new and existing destinations over sizes, and new ones over ranks.
 pub fn plot(libraries: &[Library], times: &[Times]) -> String {
     let names = [(0, "1"), (5, "32"), (10, "1 K"), (15, "32 K"), (20, "1 M"), (26, "64 M")];
     let sizes: Vec<(f64, String)> =
@@ -129,7 +129,7 @@ impl Panel<'_> {
             bottom + 38.0,
             self.axis
         );
-        // This crate's line is the last, above the others.
+        // This crate's line is drawn last, above the others.
         for (index, line) in self.lines.iter().enumerate().rev() {
             let path: Vec<String> =
                 line.iter().map(|&(at, time)| format!("{:.1},{:.1}", x(at), y(time))).collect();
@@ -145,7 +145,7 @@ impl Panel<'_> {
     }
 }
 
-/// Colours that people with any kind of sight can tell apart.
+/// Returns the colour of a library, from a palette that colour-blind readers can tell apart.
 fn ink(library: Library) -> &'static str {
     match library {
         Library::Bitlane => "#14528c",
@@ -158,7 +158,7 @@ fn ink(library: Library) -> &'static str {
     }
 }
 
-/// A power of ten of microseconds, in the unit that people use.
+/// Formats a power of ten in microseconds, with a suitable unit.
 fn duration(exponent: i32) -> String {
     match exponent {
         ..0 => format!("{} ns", 10i32.pow((exponent + 3).max(0) as u32)),
@@ -168,7 +168,7 @@ fn duration(exponent: i32) -> String {
     }
 }
 
-/// The logarithm of a size such as `64K`.
+/// Returns the binary logarithm of a size such as `64K`.
 fn exponent(column: &str) -> Option<f64> {
     let (digits, shift) = match column.strip_suffix('K') {
         Some(digits) => (digits, 10.0),
@@ -177,7 +177,7 @@ fn exponent(column: &str) -> Option<f64> {
     Some(digits.parse::<f64>().ok()?.log2() + shift)
 }
 
-/// The rank of a column such as `rank3`.
+/// Returns the rank of a column such as `rank3`.
 fn rank(column: &str) -> Option<f64> {
     column.strip_prefix("rank")?.parse().ok()
 }

@@ -1,21 +1,22 @@
-//! How much other programs have disturbed a measurement.
+//! How much other programs have loaded the machine during a measurement.
 
 use std::fs;
 
-/// What the cores have done up to now, in ticks of the system's clock.
+/// CPU times up to a point in time, in clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Ticks of all cores together.
+    /// Ticks of all cores.
     all: u64,
-    /// Those in which a core was busy, or another machine on the same one had it.
+    /// Ticks in which a core was busy, or was taken by another virtual machine (steal).
     busy: u64,
-    /// Those of the processes that belong to the measurement.
+    /// Ticks of the processes that belong to the measurement.
     own: u64,
     cores: u64,
 }
 
 impl Load {
-    /// The load up to now, if the system tells; the processes that belong to the measurement are this one and those given.
+    /// Reads the times up to now, or returns `None` if the system does not report them. The measurement consists of
+    /// this process and those given.
     pub fn now(processes: &[u32]) -> Option<Load> {
         let text = fs::read_to_string("/proc/stat").ok()?;
         let (all, busy) = ticks(text.lines().next()?)?;
@@ -27,7 +28,7 @@ impl Load {
         Some(Load { all, busy, own, cores })
     }
 
-    /// How many cores other programs have kept busy since then, on average.
+    /// Returns how many cores other programs have kept busy since `then`, on average.
     pub fn others_since(&self, then: &Load) -> f64 {
         let busy = self.busy.saturating_sub(then.busy);
         let others = busy.saturating_sub(self.own.saturating_sub(then.own));
@@ -36,9 +37,9 @@ impl Load {
     }
 }
 
-/// All ticks of the line of all cores, and those in which they were not idle.
+/// Parses the line for all cores: all ticks, and those in which a core was not idle.
 fn ticks(line: &str) -> Option<(u64, u64)> {
-    // user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of the first two.
+    // user, nice, system, idle, iowait, irq, softirq, steal; the guest times that follow are included in the first two.
     let fields: Vec<u64> =
         line.split_whitespace().skip(1).take(8).map_while(|field| field.parse().ok()).collect();
     let idle = fields.get(3)? + fields.get(4)?;
@@ -46,9 +47,9 @@ fn ticks(line: &str) -> Option<(u64, u64)> {
     Some((all, all - idle))
 }
 
-/// The ticks of a process with all its threads, and of its children that have ended.
+/// Parses the ticks of a process with all its threads, and of its children that have ended.
 fn ticks_of(stat: &str) -> Option<u64> {
-    // The name of the program comes in front, in brackets, and may hold anything.
+    // The program's name comes before, in parentheses, and may contain anything.
     let fields = stat.rsplit_once(')')?.1.split_whitespace();
     let times: Vec<u64> = fields.skip(11).take(4).map_while(|field| field.parse().ok()).collect();
     (times.len() == 4).then(|| times.iter().sum())
@@ -70,7 +71,7 @@ mod tests {
     #[test]
     fn what_is_busy_and_not_ours_is_others() {
         let then = Load { all: 1000, busy: 400, own: 300, cores: 2 };
-        // 200 ticks of each core: ours have taken 250, and 50 are left for others.
+        // 200 ticks of each core: 300 busy, of which 250 are ours and 50 of others.
         let now = Load { all: 1400, busy: 700, own: 550, cores: 2 };
         assert_eq!(now.others_since(&then), 0.25);
         assert_eq!(then.others_since(&then), 0.0);

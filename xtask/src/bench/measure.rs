@@ -1,4 +1,4 @@
-//! Libraries taking turns.
+//! Measures the libraries in turns.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -8,27 +8,27 @@ use super::load::Load;
 use super::peers::{self, Library, Worker};
 use crate::Failure;
 
-/// What all cases take.
+/// The times of all cases.
 pub struct Measured {
     pub times: Vec<Times>,
-    /// How many cores other programs kept busy, on average; `None` if the system does not tell.
+    /// How many cores other programs kept busy, on average; `None` if the system does not report it.
     pub others: Option<f64>,
 }
 
-/// What one case takes.
+/// The times of one case.
 pub struct Times {
     pub case: Case,
-    /// The median microseconds of each library that has the case, in the libraries' order.
+    /// The median microseconds of each library, in the order of the libraries; `None` if it does not support the case.
     pub medians: Vec<Option<f64>>,
 }
 
 impl Times {
-    /// What this crate takes.
+    /// Returns the time of this crate.
     pub fn ours(&self) -> Option<f64> {
         self.medians[0]
     }
 
-    /// Which of the others is the fastest, and what it takes.
+    /// Returns the fastest of the other libraries and its time.
     pub fn fastest_peer(&self) -> Option<(usize, f64)> {
         let peers = self.medians.iter().enumerate().skip(1);
         peers
@@ -36,13 +36,13 @@ impl Times {
             .min_by(|(_, one), (_, other)| one.total_cmp(other))
     }
 
-    /// How many times as fast as the fastest of the others this crate is.
+    /// Returns the time of the fastest of the other libraries, divided by the time of this crate.
     pub fn ratio(&self) -> Option<f64> {
         Some(self.fastest_peer()?.1 / self.ours()?)
     }
 }
 
-/// Measures every case and the triad, in as many rounds as wanted. In each, every library has one turn.
+/// Measures every case and the triad in several rounds; in each round, every library has one turn.
 pub fn take_turns(
     cases: &[Case],
     libraries: &[Library],
@@ -54,7 +54,7 @@ pub fn take_turns(
     for &library in libraries {
         workers.push(Worker::start(library, threads)?);
     }
-    // The triad is measured among the cases it is compared with, and not once at some other time.
+    // Measure the triad amid the cases it is compared with, under the same conditions.
     let mut queue: Vec<Case> = cases.to_vec();
     queue.insert(cases.len() / 2, Case::triad());
     let progress = Progress::new(queue.len());
@@ -67,7 +67,7 @@ pub fn take_turns(
         let mut turns = vec![Vec::new(); workers.len()];
         for round in 0..rounds {
             for (worker, times) in workers.iter_mut().zip(&mut turns) {
-                // Who has answered "no" is not asked again.
+                // Do not ask a library again that does not support the case.
                 if times.len() == round
                     && let Some(time) = worker.ask(&id)?
                 {
@@ -83,7 +83,7 @@ pub fn take_turns(
     Ok(Measured { times: all, others })
 }
 
-/// The value in the middle, or halfway between the two that are.
+/// Returns the median; for an even count, the mean of the two middle values.
 fn median(mut times: Vec<f64>) -> Option<f64> {
     times.sort_by(f64::total_cmp);
     let upper = times.get(times.len() / 2)?;
@@ -91,7 +91,7 @@ fn median(mut times: Vec<f64>) -> Option<f64> {
     Some((lower + upper) / 2.0)
 }
 
-/// A line that says how far the measurement is, and how long it will take.
+/// A progress line with the estimated remaining time.
 struct Progress {
     all: usize,
     start: Instant,
@@ -117,7 +117,7 @@ impl Progress {
         );
         if self.is_terminal {
             eprint!("\r\x1b[K{line}");
-            let _ = std::io::stderr().flush(); // a line that cannot be shown is no failure
+            let _ = std::io::stderr().flush(); // failing to show progress is not an error
         } else if done.is_multiple_of(self.all.div_ceil(20)) {
             eprintln!("{line}");
         }

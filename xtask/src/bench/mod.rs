@@ -1,9 +1,10 @@
-//! `cargo xtask bench`: the CPU beside NumPy, PyTorch, Paddle and JAX, and expressions beside numexpr and
+//! `cargo xtask bench`: compares the CPU backend with NumPy, PyTorch, Paddle and JAX, and expressions with numexpr and
 //! `torch.compile`.
 //!
-//! Machines are noisy and differ, so what counts is the ratio to the fastest of the others on the same case. Every
-//! library runs in a process of its own, they take turns on each case, and one that waits for its turn is stopped:
-//! idle threads of some libraries spin for a while, and would take a core from the one that is measured.
+//! Machines are noisy and differ, so the result is the ratio to the fastest of the other libraries on the same case.
+//! Each library runs in a process of its own; they take turns on each case, and a process that waits for its turn is
+//! stopped (`SIGSTOP`), because idle threads of some libraries spin for a while and would take a core from the one
+//! being measured.
 //!
 //! Tables and plots go to `target/bench`.
 
@@ -28,9 +29,9 @@ use crate::{Command, Outcome};
 pub const COMMAND: Command = Command {
     name: "bench",
     usage: "[--grid 1|2|expr|growth]... [--quick] [--rounds N] [--threads N] [--only WORD]",
-    about: "Measures the CPU backend beside NumPy, PyTorch, Paddle and JAX, and expressions beside numexpr and \
-            torch.compile. --grid takes some of the tables, --quick measures less, --only takes the cases that hold a \
-            word. Tables and plots go to target/bench.",
+    about: "Compares the speed of the CPU backend with NumPy, PyTorch, Paddle and JAX, and that of expressions \
+            with numexpr and torch.compile. --grid selects tables, --quick measures fewer cases in fewer rounds, \
+            --only selects the cases whose names contain a word. Tables and plots go to target/bench.",
     run,
 };
 
@@ -49,7 +50,7 @@ fn run(mut arguments: Arguments) -> Outcome {
         [] => Grid::ALL.to_vec(),
         names => names.iter().map(|name| Grid::named(name)).collect::<Result<Vec<_>, _>>()?,
     };
-    // A few cases must not replace the tables of all.
+    // A run of selected cases must not overwrite the full tables.
     let folder = root().join(if only.is_some() { "target/bench/only" } else { "target/bench" });
     fs::create_dir_all(&folder)?;
     for grid in grids {
@@ -64,7 +65,7 @@ fn run(mut arguments: Arguments) -> Outcome {
     Ok(())
 }
 
-/// Writes what was measured, and prints the summary.
+/// Writes the results, and prints the summary.
 fn write(
     grid: Grid,
     libraries: &[Library],

@@ -1,4 +1,4 @@
-//! The libraries, each in a process of its own.
+//! The libraries that are compared, each in its own process.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -10,10 +10,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::Failure;
 use crate::run::{cargo, root};
 
-/// What measures a library's cases, in Python.
+/// The Python script that measures the cases of a library.
 const WORKER: &str = include_str!("worker.py");
 
-/// The versions that are measured, from PyPI.
+/// The packages on PyPI, with the versions that are measured.
 const PACKAGES: &[&str] = &[
     "numpy==2.4.6",
     "torch==2.15.0",
@@ -36,7 +36,7 @@ pub enum Library {
 }
 
 impl Library {
-    /// Its name, for people and for the worker.
+    /// Returns its name, as shown in tables and passed to the worker.
     pub fn name(self) -> &'static str {
         match self {
             Library::Bitlane => "bitlane",
@@ -50,12 +50,12 @@ impl Library {
     }
 }
 
-/// The versions, as one line.
+/// Returns the versions, in one line.
 pub fn versions() -> String {
     PACKAGES[..6].iter().map(|package| package.replace("==", " ")).collect::<Vec<_>>().join(", ")
 }
 
-/// A library that waits for cases, and does nothing else meanwhile.
+/// The process of a library, stopped while it is not measured.
 pub struct Worker {
     library: Library,
     process: Child,
@@ -64,7 +64,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts a library, which may have to be built or fetched first.
+    /// Starts a library, building or fetching it first if necessary.
     pub fn start(library: Library, threads: usize) -> Result<Worker, Failure> {
         let mut command = match library {
             Library::Bitlane => {
@@ -93,12 +93,12 @@ impl Worker {
         Ok(Worker { library, process, questions, answers: BufReader::new(answers) })
     }
 
-    /// The process in which it runs.
+    /// Returns the process ID.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// The microseconds of one call, if the library has the case.
+    /// Measures a case and returns the microseconds of one call, or `None` if the library does not support it.
     pub fn ask(&mut self, case: &str) -> Result<Option<f64>, Failure> {
         self.signal(Signal::CONT)?;
         writeln!(self.questions, "{case}")?;
@@ -122,13 +122,13 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // Nothing is left to be done with it, and nobody waits for its opinion.
+        // Errors do not matter: the process is not needed any more.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Builds one of the crate's benchmarks, and gives its path.
+/// Builds one of the crate's benchmarks and returns its path.
 pub fn build(benchmark: &str) -> Result<PathBuf, Failure> {
     let output = cargo("bench --no-run --bench").arg(benchmark).output()?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -141,18 +141,18 @@ pub fn build(benchmark: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// A Python with the libraries, and the script that measures them; made at the first call.
+/// Returns a Python with the libraries, and the script that measures them; both are created on the first call.
 fn environment() -> Result<(PathBuf, PathBuf), Failure> {
     let folder = root().join("target/peers");
     let (python, done) = (folder.join("venv/bin/python"), folder.join("installed"));
     let script = folder.join("worker.py");
     fs::create_dir_all(&folder)?;
-    // Left alone where it is right: a worker that has just been started may be reading it.
+    // Do not rewrite an unchanged script: a worker that has just been started may be reading it.
     if fs::read_to_string(&script).ok().as_deref() != Some(WORKER) {
         fs::write(&script, WORKER)?;
     }
     let wanted = PACKAGES.join("\n");
-    // The list is written last: where it is there and right, so are the packages.
+    // The list is written last: if it exists and matches, so do the packages.
     if fs::read_to_string(&done).is_ok_and(|installed| installed == wanted) {
         return Ok((python, script));
     }
@@ -177,7 +177,7 @@ fn pip(command: &mut Command) -> Result<(), Failure> {
     Err(format!("{command:?} failed: {}", lines.join("; ")).into())
 }
 
-/// Makes the folder that workers log to.
+/// Creates the folder for the logs of the workers.
 pub fn prepare() -> Result<(), Failure> {
     Ok(fs::create_dir_all(Path::new(&root()).join("target/peers"))?)
 }

@@ -1,4 +1,4 @@
-//! What was measured, in words and numbers.
+//! Summaries and tables of the results.
 
 use std::fmt::Write;
 
@@ -6,12 +6,12 @@ use super::cases::{Case, Grid};
 use super::measure::Times;
 use super::peers::{self, Library};
 
-/// Below this a case counts as slower: runs are noisy.
+/// A case counts as slower if its ratio is below this. It is less than 1 because runs are noisy.
 const EQUAL: f64 = 0.95;
 
-/// Where other programs keep more cores busy than this, on average, ratios are worth nothing: where two threads wait for each
-/// other in a loop, as those of PyTorch do, and one of them has no core, 20 µs become 20 ms, and the fastest of the
-/// others is whichever has no threads.
+/// If other programs keep more cores busy than this, on average, ratios are meaningless: when two threads spin on each
+/// other, as those of PyTorch do, and one of them has no core, 20 µs become 20 ms, and the fastest of the other
+/// libraries is whichever uses no threads.
 const QUIET: f64 = 0.2;
 
 pub struct Report<'a> {
@@ -23,12 +23,12 @@ pub struct Report<'a> {
     pub others: Option<f64>,
 }
 
-/// The cases of a table, without the triad.
+/// Iterates over the cases of a table, without the triad.
 pub fn cases(times: &[Times]) -> impl Iterator<Item = &Times> {
     times.iter().filter(|times| times.case != Case::triad())
 }
 
-/// The columns, or rows, that the cases have, in order.
+/// Returns the distinct columns or rows of the cases, in order.
 pub fn distinct(times: &[Times], name: fn(&Case) -> &str) -> Vec<&str> {
     let mut names = Vec::new();
     for times in cases(times) {
@@ -40,7 +40,7 @@ pub fn distinct(times: &[Times], name: fn(&Case) -> &str) -> Vec<&str> {
 }
 
 impl Report<'_> {
-    /// Means, what is slower, and how much of the machine's memory is used, in Markdown.
+    /// Returns the means, the slower cases and the share of the memory bandwidth that is used, in Markdown.
     pub fn summary(&self) -> String {
         let mut text = format!(
             "## {}\n\nTimes of the fastest of {} over ours ({}; {} threads; medians, taking turns).\n\n",
@@ -94,7 +94,7 @@ impl Report<'_> {
         text
     }
 
-    /// The geometric mean and the worst ratio of every column.
+    /// Writes the geometric mean and the worst ratio of every column.
     fn write_means(&self, text: &mut String) {
         let columns = distinct(self.times, |case| &case.column);
         let _ = writeln!(text, "| geometric mean (worst) | {} |", columns.join(" | "));
@@ -120,7 +120,7 @@ impl Report<'_> {
         }
     }
 
-    /// The bytes per second of contiguous cases beside those of the triad.
+    /// Writes the bytes per second of contiguous cases, compared with those of the triad.
     fn write_triad(&self, text: &mut String) {
         let triad = self.times.iter().find(|times| times.case == Case::triad());
         let Some(triad) = triad.and_then(Times::ours) else { return };
@@ -146,7 +146,7 @@ impl Report<'_> {
         }
     }
 
-    /// The cases that are slower, the slowest first.
+    /// Returns the cases that are slower, the slowest first.
     fn slower(&self) -> Vec<&Times> {
         let mut slower: Vec<(&Times, f64)> = cases(self.times)
             .filter_map(|times| Some((times, times.ratio()?)))
@@ -156,7 +156,7 @@ impl Report<'_> {
         slower.into_iter().map(|(times, _)| times).collect()
     }
 
-    /// Every case with every library's microseconds, in Markdown.
+    /// Returns the microseconds of every library for every case, in Markdown.
     pub fn table(&self) -> String {
         let names: Vec<&str> = self.libraries.iter().map(|library| library.name()).collect();
         let mut text = format!(
@@ -179,7 +179,7 @@ impl Report<'_> {
         text
     }
 
-    /// The same for programs.
+    /// Returns the same as CSV.
     pub fn csv(&self) -> String {
         let names: Vec<&str> = self.libraries.iter().map(|library| library.name()).collect();
         let mut text = format!("row,column,mode,{}\n", names.join(","));
@@ -204,7 +204,7 @@ fn shown(ratio: Option<f64>) -> String {
     ratio.map_or("–".into(), |ratio| format!("{ratio:.2}"))
 }
 
-/// Microseconds with three digits that count.
+/// Formats microseconds with three significant digits.
 fn micros(time: f64) -> String {
     match time {
         time if time < 10.0 => format!("{time:.2}"),

@@ -1,7 +1,7 @@
-//! `cargo xtask small-call`: the instructions of a call on one element on the CPU.
+//! `cargo xtask small-call`: counts the instructions of a call on one element on the CPU.
 //!
-//! Times of such a call are noisy; instructions are not, and no other load on the machine can change them. They are
-//! counted by valgrind, and a call may not take more than a limit.
+//! Times of such a call are noisy; instruction counts are not, and do not depend on other load on the machine. They are
+//! counted by valgrind and checked against a limit.
 
 use std::path::Path;
 use std::process::Command as Program;
@@ -14,16 +14,16 @@ use crate::{Command, Failure, Outcome};
 pub const COMMAND: Command = Command {
     name: "small-call",
     usage: "",
-    about: "Counts the instructions of a small call on the CPU, and fails if they have grown.",
+    about: "Counts the instructions of a small call on the CPU, and fails if there are too many.",
     run,
 };
 
-/// What is counted, and how many instructions it may take. The counts were 934 and 1,217 when this was set; lower the
-/// limits whenever a call gets cheaper.
+/// The modes of a shift that are counted, and their limits. The counts were 934 and 1,217 when the limits were set;
+/// lower the limits whenever a call gets cheaper.
 const CALLS: &[(&str, u64)] = &[("out", 1_050), ("fresh", 1_350)];
 
-/// The same for an expression of three operations, built and run on one element; the count was 4,095, which is 3.3 times
-/// that of a fresh shift.
+/// The limit for an expression of three operations, built and run on one element. The count was 4,095, 3.3 times that
+/// of a fresh shift.
 const EXPRESSION: u64 = 4_300;
 
 fn run(arguments: Arguments) -> Outcome {
@@ -57,7 +57,7 @@ fn run(arguments: Arguments) -> Outcome {
     Err(format!("a small call has become more expensive: {}", too_many.join(", ")).into())
 }
 
-/// The instructions of one call.
+/// Returns the instructions of one call.
 fn per_call(benchmark: &Path, mode: &str) -> Result<u64, Failure> {
     let (few, many) = (1_000, 3_000);
     let mut counts = [0; 2];
@@ -69,6 +69,6 @@ fn per_call(benchmark: &Path, mode: &str) -> Result<u64, Failure> {
         };
         *count = total;
     }
-    // The difference has nothing of the start and the end of the program.
+    // The difference cancels the start and the end of the program.
     Ok((counts[1] - counts[0]) / (many - few))
 }

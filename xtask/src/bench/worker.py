@@ -1,7 +1,7 @@
-"""A worker of `cargo xtask bench`: measures the cases of one library, in a process of its own.
+"""A worker of `cargo xtask bench`: measures the cases of one library in its own process.
 
-A line that names a case, such as `right_shift i32 16M out`, comes in; the microseconds of one call go out, or `-` if the
-library has no such case. What a case means is the same as in `benches/peers/`: change them together.
+Reads lines that name a case, such as `right_shift i32 16M out`, and answers each with the microseconds of one call, or
+`-` if the library does not support the case. The cases are those of `benches/peers/`; change both together.
 
 Usage: worker.py LIBRARY THREADS
 """
@@ -13,7 +13,7 @@ import time
 LIBRARY, THREADS = sys.argv[1], int(sys.argv[2])
 for variable in ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS"]:
     os.environ[variable] = str(THREADS)
-if hasattr(os, "sched_setaffinity"):  # JAX takes as many threads as there are cores
+if hasattr(os, "sched_setaffinity"):  # JAX uses as many threads as there are cores
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_X64"] = "1"
@@ -29,7 +29,7 @@ NAMES = {
 
 
 class Missing(Exception):
-    """The library has no such case."""
+    """The library does not support the case."""
 
 
 def length(word):
@@ -47,7 +47,7 @@ def rank_shape(rank):
 
 
 def operands(shape):
-    """Bytes for both operands, and what the operation takes of them; a number stays one."""
+    """Returns the data of both operands, and the views of them that the operation takes; a scalar stays a number."""
     same = lambda x: x
     if shape in ("row", "column", "scalar", "transposed"):
         x = numbers((SIDE, SIDE))
@@ -79,7 +79,7 @@ def permuted(y):
 
 
 def chain_operands(name, size):
-    """Bytes and dtypes of a chain's operands."""
+    """Returns the shapes and dtypes of a chain's operands."""
     packed, amounts, scale = ((size // 8, 1), "i32"), ((1, 8), "i32"), ((size // 8, 1), "f32")
     return {
         "nibbles": [packed, amounts],
@@ -93,7 +93,7 @@ def chain_operands(name, size):
 
 
 def chains(maximum, copysign, to_f32):
-    """The chains, for any library with Python's operators."""
+    """Returns the chains, for any library that overloads Python's operators."""
 
     def mix(h):
         h = h ^ (h >> 30)
@@ -168,7 +168,7 @@ class Torch:
 
     def binary(self, op, x, y, number):
         if op == "logical_shift" and x.dtype != self.torch.uint8:
-            raise Missing  # its right shift is arithmetic, and not defined for unsigned integers of 16 bits and more
+            raise Missing  # Torch's right shift is arithmetic, and not defined for unsigned integers of 16 bits and more
         names = {
             "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "multiply": "mul", "divide": "div",
             "logical_shift": "bitwise_right_shift", "less_than": "lt", "equal": "eq",
@@ -195,7 +195,7 @@ class TorchCompile(Torch):
 
 
 class Paddle:
-    takes_out = False  # what looks like a destination goes through the path for static graphs
+    takes_out = False  # its `out` parameters take the path for static graphs
 
     def __init__(self):
         import paddle
@@ -248,7 +248,7 @@ class Jax:
         return str(result.dtype)
 
     def views(self, op, x, y, x_view, y_view, result):
-        """Views are copies in JAX, so they are part of the function."""
+        """Views are copies in JAX, so they are made inside the compiled function."""
         names = {"less_than": "less"}
         jnp, lax = self.jnp, self.jax.lax
         function = getattr(jnp, names.get(op, op), None)
@@ -289,7 +289,7 @@ class NumExpr(NumPy):
 
     def chain(self, name, arrays):
         if name not in self.TEXTS:
-            raise Missing  # no unsigned or half numbers, no copysign, no wrapping product
+            raise Missing  # numexpr has no unsigned or half-precision numbers, no copysign, no wrapping product
         values = dict(zip({"nibbles": "wa", "axpy": "xyz", "poly": "x"}[name], arrays))
         if name == "poly":
             values |= {key: np.float32(value) for key, value in zip("pqrs", (0.5, 1.25, 0.75, 2))}
@@ -297,7 +297,7 @@ class NumExpr(NumPy):
 
 
 def result_dtype(op, x, y):
-    """What Torch's rules give, for the cases there are."""
+    """Returns the result dtype under Torch's promotion rules, for the cases used here."""
     if op in ("less_than", "equal"):
         return "bool"
     if op == "divide" and x == "i32":
@@ -355,7 +355,7 @@ def main():
     libraries = {
         "numpy": NumPy, "torch": Torch, "paddle": Paddle, "jax": Jax, "numexpr": NumExpr, "torch.compile": TorchCompile,
     }
-    # Libraries print what they like; answers go where they cannot.
+    # Libraries may print to stdout, so redirect it and keep the original for the answers.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     library = libraries[LIBRARY]()

@@ -1,4 +1,4 @@
-//! Faults in what all backends share, and in the CPU backend.
+//! Mutants of what all backends share, and of the CPU backend.
 
 use super::list::Mutant;
 
@@ -8,7 +8,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/layout.rs",
         find: "(1, r) => r,",
         put: "(1, r) => r.max(1),",
-        breaks: "one element broadcast against none gives one",
+        breaks: "a dimension of size 1 broadcast against one of size 0 gives size 1",
         tests: "--test views",
     },
     Mutant {
@@ -16,7 +16,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/layout.rs",
         find: "if self.shape[axis] == shape[axis + added] {",
         put: "if self.shape[axis] == shape[axis + added] || self.shape[axis] == 1 {",
-        breaks: "a dimension of size 1 keeps its stride when it is stretched",
+        breaks: "a dimension of size 1 keeps its stride when it is broadcast",
         tests: "--test views",
     },
     Mutant {
@@ -24,7 +24,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/overlap.rs",
         find: "if written.end <= read.start || read.end <= written.start {",
         put: "if written.end <= read.start + 1 || read.end <= written.start {",
-        breaks: "views that share one element count as apart",
+        breaks: "views that share one element count as disjoint",
         tests: "--test sizes an_overlapping",
     },
     Mutant {
@@ -32,7 +32,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/layout.rs",
         find: "self.shape[axis] == 1 || self.strides[axis] == other.strides[axis]",
         put: "self.shape[axis] == 1 || self.strides[axis].abs() == other.strides[axis].abs()",
-        breaks: "a view that starts with the same element and runs the other way counts as the same",
+        breaks: "a view with the same first element and reversed strides counts as the same view",
         tests: "--test destinations a_view_that_runs",
     },
     Mutant {
@@ -40,7 +40,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/overlap.rs",
         find: "least * axis.stride > reach {",
         put: "least * axis.stride >= reach {",
-        breaks: "destinations two of whose elements are one are let through",
+        breaks: "destinations in which two elements share memory are accepted",
         tests: "--lib overlap::",
     },
     Mutant {
@@ -56,7 +56,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/scalar.rs",
         find: "-(1i128 << (bits - 1))..=(1i128 << (bits - 1)) - 1",
         put: "-(1i128 << (bits - 1))..=1i128 << (bits - 1)",
-        breaks: "128 passes as an i8",
+        breaks: "128 is accepted as an i8",
         tests: "--test errors",
     },
     Mutant {
@@ -64,7 +64,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/scalar.rs",
         find: "_ => Scalar::UInt(bits.into()),",
         put: "_ => self,",
-        breaks: "a shift by 256 is a shift by 0 for bytes",
+        breaks: "a shift of bytes by 256 is a shift by 0",
         tests: "--test goldens",
     },
     Mutant {
@@ -72,7 +72,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/promote/mod.rs",
         find: "look_up(&numpy::TENSORS, lhs, rhs).filter(|dtype| dtype.is_int())",
         put: "look_up(&numpy::TENSORS, lhs, rhs)",
-        breaks: "u64 and signed integers are compared after rounding",
+        breaks: "u64 and signed integers are compared as rounded floats",
         tests: "--test values comparisons",
     },
     Mutant {
@@ -80,7 +80,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/program.rs",
         find: "(is_less && signed_is_left)",
         put: "(is_less && !signed_is_left)",
-        breaks: "a negative number is above all of u64",
+        breaks: "a negative number compares greater than every u64",
         tests: "--lib program::",
     },
     Mutant {
@@ -88,7 +88,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/call/mod.rs",
         find: "for (side, term) in sides.iter_mut().zip([x, y]) {",
         put: "for (side, term) in sides.iter_mut().zip([y, x]) {",
-        breaks: "select takes the wrong side",
+        breaks: "`select` returns the other operand",
         tests: "--test operations",
     },
     Mutant {
@@ -96,7 +96,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/call/run.rs",
         find: "                mask.is_some()\n                    || over.rounded != out.dtype()",
         put: "                over.rounded != out.dtype()",
-        breaks: "a sum under a mask is written everywhere",
+        breaks: "a masked sum is also written where the mask is false",
         tests: "--test expressions",
     },
     Mutant {
@@ -104,7 +104,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/call/run.rs",
         find: "Fold::Sum => Scalar::Int(0),",
         put: "Fold::Sum => Scalar::Float(-0.0),",
-        breaks: "a sum of nothing has a sign",
+        breaks: "the sum of no elements is -0",
         tests: "--test sums zeros",
     },
     Mutant {
@@ -120,7 +120,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/ops/loss.rs",
         find: "DType::F16 | DType::BF16 => DType::F32,",
         put: "DType::BF16 => DType::F32,",
-        breaks: "every step of a loss of f16 is rounded",
+        breaks: "every step of an f16 loss is rounded to f16",
         tests: "--test operations",
     },
     Mutant {
@@ -144,7 +144,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/plan.rs",
         find: "Plan::build(shape, layouts, Order::RowMajor)",
         put: "Plan::build(shape, layouts, Order::Destination)",
-        breaks: "the terms of a sum are walked in another order",
+        breaks: "the terms of a sum are visited in another order",
         tests: "--lib plan::",
     },
     Mutant {
@@ -152,7 +152,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/plan.rs",
         find: "stride * (size as isize - 1)",
         put: "stride * size as isize",
-        breaks: "a destination that runs backwards starts one element too far",
+        breaks: "a destination with a negative stride starts one element too far",
         tests: "--lib plan::",
     },
     Mutant {
@@ -160,7 +160,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/plan.rs",
         find: "if self.slots.iter().all(joins) {",
         put: "if self.slots.iter().take(1).all(joins) {",
-        breaks: "loops are joined that an operand does not walk as one",
+        breaks: "loops are merged although an operand is not contiguous across them",
         tests: "--lib plan::",
     },
     Mutant {
@@ -168,7 +168,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/expr/walk.rs",
         find: "self.finished.iter().find(|(other, _)| *other == own)",
         put: "self.finished.iter().rev().find(|(other, _)| *other <= own)",
-        breaks: "a node that is used again is taken for another",
+        breaks: "a shared node gets the result of another node",
         tests: "--test expressions",
     },
     Mutant {
@@ -176,7 +176,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/expr/graph.rs",
         find: "let (x, y) = (Place::Input(it.inputs.push(x)), it.result());",
         put: "let (y, x) = (Place::Input(it.inputs.push(x)), it.result());",
-        breaks: "left and right of a node change places",
+        breaks: "the operands of a node are swapped",
         tests: "--test expressions",
     },
     Mutant {
@@ -184,7 +184,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/expr/mod.rs",
         find: "Expr { root, rules: Rules::default() }",
         put: "Expr { root, rules: Rules::Torch }",
-        breaks: "an expression has rules that nobody asked for",
+        breaks: "an expression has another rulebook than the default",
         tests: "--test expressions rules",
     },
     Mutant {
@@ -192,7 +192,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/scalar.rs",
         find: "-(1i128 << (width - 1))..1i128 << width",
         put: "-(1i128 << (width - 1))..1i128 << (width + 1)",
-        breaks: "a number that is too wide is taken for bits",
+        breaks: "a bitwise operation accepts a number that is one bit too wide",
         tests: "--lib scalar::",
     },
     Mutant {
@@ -200,7 +200,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/storage.rs",
         find: "Some(place) => order.insert(place, all.len() as u8),",
         put: "Some(_) => order.push(all.len() as u8),",
-        breaks: "two operations may wait for each other's locks",
+        breaks: "two operations may deadlock on each other's locks",
         tests: "--test concurrency",
     },
     Mutant {
@@ -208,7 +208,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/storage.rs",
         find: "(!is_one && address(high) < address(out)).then(|| high.read())",
         put: "(!is_one && address(high) > address(out)).then(|| high.read())",
-        breaks: "two small operations may wait for each other's locks",
+        breaks: "two small operations may deadlock on each other's locks",
         tests: "--test concurrency",
     },
     Mutant {
@@ -216,7 +216,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/storage.rs",
         find: "                Guard::Write(storage.write())\n            } else {",
         put: "                Guard::Read(storage.read())\n            } else {",
-        breaks: "a destination is written under a lock for reading",
+        breaks: "a destination is written under a read lock",
         tests: "--test concurrency",
     },
 ];

@@ -1,4 +1,4 @@
-//! Faults in the host side of the CUDA backend: parameters, grids, order among streams, errors.
+//! Mutants of the host side of the CUDA backend: parameters, grids, ordering between streams, errors.
 
 use super::list::Mutant;
 
@@ -8,7 +8,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/launch.rs",
         find: "let magic = (1u64 << (31 + log2)).div_ceil(size);",
         put: "let magic = (1u64 << (31 + log2)) / size;",
-        breaks: "the kernels' division by a size is one too low for some positions",
+        breaks: "the kernels' division by a size is one too low for some dividends",
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
@@ -16,7 +16,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/launch.rs",
         find: "[(vectors + 2).div_ceil(THREADS), 1]",
         put: "[vectors.div_ceil(THREADS), 1]",
-        breaks: "the block that would take head and tail is not launched",
+        breaks: "the block that would compute head and tail is not launched",
         tests: "--test sizes sizes_at_the_edges",
     },
     Mutant {
@@ -24,7 +24,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/launch.rs",
         find: "let rest = !vectors.is_multiple_of(per_block) || head + tail != 0;",
         put: "let rest = !vectors.is_multiple_of(per_block);",
-        breaks: "head and tail are left out where the rest is full blocks",
+        breaks: "head and tail are not computed if the rest is whole blocks",
         tests: "--test sizes destinations_that",
     },
     Mutant {
@@ -32,7 +32,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/memory.rs",
         find: "if let Err(error) = stream.synchronize() {",
         put: "if let Err(error) = stream.context().bind() {",
-        breaks: "elements are read before the device has copied them",
+        breaks: "the host reads elements before the copy from the device is complete",
         tests: "--test cuda order::",
     },
     Mutant {
@@ -40,7 +40,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/memory.rs",
         find: "let waited = self.home().synchronize();",
         put: "let waited = Ok(());",
-        breaks: "the host's elements are given up while the device still reads them",
+        breaks: "host memory is released while the device still reads it",
         tests: "--test cuda order::",
     },
     Mutant {
@@ -48,7 +48,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/memory.rs",
         find: "if bytes != 0 {\n            context.bind()?;",
         put: "if bytes != 0 {",
-        breaks: "memory is allocated on a thread that has no context",
+        breaks: "memory is allocated on a thread without a current context",
         tests: "--test cuda order::",
     },
     Mutant {
@@ -56,7 +56,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/stream.rs",
         find: "stream.wait_for(&users.writer)?;\n        if users",
         put: "if users",
-        breaks: "a stream reads what another has not written yet",
+        breaks: "a stream reads what another stream has not written yet",
         tests: "--test cuda order::",
     },
     Mutant {
@@ -64,7 +64,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/stream.rs",
         find: "self.readers.iter().filter(|reader| !Arc::ptr_eq(reader, stream));",
         put: "self.readers.iter().take(usize::from(stream.raw().is_null()));",
-        breaks: "a stream overwrites what others have not read yet",
+        breaks: "a stream overwrites what other streams have not read yet",
         tests: "--test cuda order::",
     },
     Mutant {
@@ -72,7 +72,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/stream.rs",
         find: "users.wait_for_readers(stream)?;\n            users.readers.clear();",
         put: "users.readers.clear();",
-        breaks: "where many streams read, the first are not waited for",
+        breaks: "if many streams read, the first ones are not waited for",
         tests: "--test cuda order::",
     },
     Mutant {
@@ -80,7 +80,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/foreign.rs",
         find: "match &mut *self.storage.write() {",
         put: "match &mut *self.tensor.storage().write() {",
-        breaks: "lent memory stays in use if another tensor is put in its place",
+        breaks: "lent memory stays in use if the tensor is replaced by another one",
         tests: "--test cuda cudarc_users::",
     },
     Mutant {
@@ -88,7 +88,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/foreign.rs",
         find: "drop(slice.device_ptr_mut(stream));",
         put: "let _ = &mut slice;",
-        breaks: "cudarc does not know of the work on a tensor that becomes a slice",
+        breaks: "cudarc does not track the pending work on a tensor that becomes a slice",
         tests: "--test cuda cudarc_users::",
     },
     Mutant {
@@ -104,7 +104,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/memory.rs",
         find: "        source.before_read(self.home())?;",
         put: "",
-        breaks: "a copy between devices does not wait for what is copied",
+        breaks: "a copy between devices does not wait for pending writes to its source",
         tests: "--test cuda order::",
     },
     Mutant {
@@ -112,7 +112,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/memory.rs",
         find: "        self.block.usage.before_write(self.home())\n",
         put: "        Ok(())\n",
-        breaks: "a slice is handed to its user while another stream writes to it",
+        breaks: "a slice is given to the caller while another stream still writes to it",
         tests: "--test cuda cudarc_users::",
     },
     Mutant {
@@ -120,7 +120,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/launch.rs",
         find: "            ptr::null_mut(),\n        ))\n    }\n}",
         put: "            ptr::null_mut(),\n        ))\n        .or(Ok(()))\n    }\n}",
-        breaks: "a launch that fails counts as done",
+        breaks: "a failed launch counts as successful",
         tests: "--test cuda faults::",
     },
     Mutant {
@@ -128,7 +128,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/memory.rs",
         find: r#"Ownership::LentForReading => Err(not_ours("the memory was lent for reading only")),"#,
         put: "Ownership::LentForReading => self.block.usage.before_write(stream),",
-        breaks: "memory that was lent for reading is written",
+        breaks: "memory that was lent for reading only is written",
         tests: "--test cuda cudarc_users::",
     },
     Mutant {
@@ -136,7 +136,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/reclaim.rs",
         find: "if context.has_pools() {",
         put: "if context.capability() > 0 {",
-        breaks: "without memory pools, memory is given to one that is not there and never freed",
+        breaks: "without memory pools, memory is passed to the stream-ordered free and never freed",
         tests: "--test cuda setup::",
     },
     Mutant {
@@ -144,7 +144,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/cache.rs",
         find: "for option in options {",
         put: r#"for option in options.iter().filter(|option| !option.starts_with("-DBL_OP")) {"#,
-        breaks: "kernels of one operation are found under the name of another",
+        breaks: "the cache returns the kernels of another operation",
         tests: "--lib cache::",
     },
     Mutant {
@@ -152,7 +152,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/cache.rs",
         find: r#"part(format!("{target} {version:?}").as_bytes());"#,
         put: r#"part(format!("{target}").as_bytes());"#,
-        breaks: "kernels of another NVRTC are taken for this one's",
+        breaks: "the cache returns kernels compiled by another version of NVRTC",
         tests: "--lib cache::",
     },
     Mutant {
@@ -160,7 +160,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/stream.rs",
         find: "        users.wait_for_readers(stream)?;\n        if !",
         put: "        users.wait_for_readers(stream)?;\n        users.readers.clear();\n        if !",
-        breaks: "after a write that was refused, readers are overtaken by the next",
+        breaks: "after a failed write, the next write does not wait for readers",
         tests: "--test cuda faults::",
     },
     Mutant {
@@ -168,7 +168,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/reclaim.rs",
         find: "waiting().push_back(Block { home: Arc::clone(&self.home), address, usage });",
         put: "let _ = (address, usage);",
-        breaks: "memory that cannot be freed at once is never freed",
+        breaks: "memory that cannot be freed immediately is never freed",
         tests: "--test cuda faults::",
     },
     Mutant {
@@ -176,7 +176,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/foreign.rs",
         find: "in_order(stream).or_else(|_| context.synchronize())",
         put: "in_order(stream).or_else(|_| context.bind())",
-        breaks: "cudarc's other streams do not wait for a loan whose event was refused",
+        breaks: "cudarc's other streams do not wait for a loan whose event could not be recorded",
         tests: "--test cuda cudarc_users::",
     },
     Mutant {
@@ -184,7 +184,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/tensor/read.rs",
         find: "if self.dtype == DType::Bool && device == &Device::cpu() {",
         put: "if self.dtype == DType::Bool && self.is_empty() && device == &Device::cpu() {",
-        breaks: "bytes that are no bools become bools of the CPU",
+        breaks: "bytes other than 0 and 1 become bools on the CPU",
         tests: "--test cuda cudarc_users::",
     },
     Mutant {
@@ -192,7 +192,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/cache.rs",
         find: "if !data.is_file() {",
         put: "if data.is_dir() {",
-        breaks: "a pipe in the cache folder is waited for",
+        breaks: "opening a named pipe in the cache folder blocks",
         tests: "--lib cache::",
     },
 ];

@@ -1,4 +1,4 @@
-//! Faults in expressions: the generator of kernels, their keys, and the CPU's way from steps to loops.
+//! Mutants of expressions: the kernel generator, the keys of its cache, and the CPU backend's execution of steps.
 
 use super::list::Mutant;
 
@@ -8,7 +8,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/form.rs",
         find: "            key.push(input.dtype() as u8 | number << 7);\n        }\n        for step in steps {\n            let action = match step.action {\n                Action::Cast => u8::MAX,\n                Action::Apply(op) => op as u8,\n            };\n            key.extend_from_slice(&[action, step.dtype as u8, step.result as u8]);\n",
         put: "            key.push(number << 7);\n        }\n        for step in steps {\n            let action = match step.action {\n                Action::Cast => u8::MAX,\n                Action::Apply(op) => op as u8,\n            };\n            key.extend_from_slice(&[action, 0, step.result as u8]);\n",
-        breaks: "a kernel is found for inputs of another dtype",
+        breaks: "the cache returns a kernel for inputs of another dtype",
         tests: "--test cuda generated::another",
     },
     Mutant {
@@ -16,7 +16,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/form.rs",
         find: "key.extend(self.classes.iter().map(|&class| class as u8));",
         put: "key.extend(self.classes.iter().map(|_| 0));",
-        breaks: "a kernel is found for operands that are walked in another way",
+        breaks: "the cache returns a kernel for operands with another access pattern",
         tests: "--test cuda generated::another",
     },
     Mutant {
@@ -24,7 +24,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/form.rs",
         find: "key.extend_from_slice(&value_bytes(argument));",
         put: "key.extend_from_slice(&value_bytes(argument)[..1]);",
-        breaks: "a kernel is found whose steps have inputs for arguments instead of results",
+        breaks: "the cache returns a kernel whose steps take inputs where these take results of steps",
         tests: "--test cuda generated::another",
     },
     Mutant {
@@ -32,7 +32,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/form.rs",
         find: "            let number = u8::from(matches!(input, Input::Number(..)));\n",
         put: "            if let Input::Number(_, bytes) = input {\n                key.extend_from_slice(&bytes.0);\n            }\n            let number = u8::from(matches!(input, Input::Number(..)));\n",
-        breaks: "every number compiles a kernel of its own",
+        breaks: "a separate kernel is compiled for every value of a number",
         tests: "--test cuda generated::other",
     },
     Mutant {
@@ -40,7 +40,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/class.rs",
         find: "return if self.is_aligned(group, head) { Class::DenseAligned } else { Class::Dense };",
         put: "return Class::DenseAligned;",
-        breaks: "vectors are loaded from where none begins",
+        breaks: "vectors are loaded from unaligned addresses",
         tests: "--test cuda generated::another",
     },
     Mutant {
@@ -48,7 +48,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/class.rs",
         find: "                && self.keeps_alignment(&strides[1..], group) =>",
         put: "                && self.keeps_alignment(&strides[..0], group) =>",
-        breaks: "rows after the first are taken to begin with a vector",
+        breaks: "rows after the first are assumed to be aligned",
         tests: "--test cuda generated::another",
     },
     Mutant {
@@ -56,7 +56,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/map.rs",
         find: "Some(inner) if inner.is_multiple_of(group) && !force.has(Force::ELEMENTS) => Walk::Groups,",
         put: "Some(_) if !force.has(Force::ELEMENTS) => Walk::Groups,",
-        breaks: "a group of elements goes on beside the end of its row",
+        breaks: "a group of elements extends past the end of its row",
         tests: "--test cuda far::more",
     },
     Mutant {
@@ -64,7 +64,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/map.rs",
         find: "plan.len >= NARROW || !located",
         put: "!located",
-        breaks: "32 bits count more elements than they can",
+        breaks: "32-bit indices are used for more elements than they can count",
         tests: "--test cuda far::more",
     },
     Mutant {
@@ -72,7 +72,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/map.rs",
         find: "let skipped = if walk == Walk::Linear && runs { head * operand.size } else { 0 };",
         put: "let skipped = if walk == Walk::Linear && runs && slot == OUT { head * operand.size } else { 0 };",
-        breaks: "operands of a destination that begins inside a vector are read from the wrong place",
+        breaks: "operands are read from the wrong offset if the destination starts inside a vector",
         tests: "--test expressions destinations_that_begin",
     },
     Mutant {
@@ -80,7 +80,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/program.rs",
         find: "        self.step(Action::Cast, dtype, to, [value; 3])\n",
         put: "        if let Value::Step(index) = value {\n            let before = &self.steps[usize::from(index)];\n            if matches!(before.action, Action::Cast) && before.dtype == to {\n                self.result = before.arguments()[0];\n                return self.result;\n            }\n        }\n        self.step(Action::Cast, dtype, to, [value; 3])\n",
-        breaks: "what is converted there and back is not rounded",
+        breaks: "a conversion to a narrower dtype and back does not round",
         tests: "--test expressions intermediates",
     },
     Mutant {
@@ -88,7 +88,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/source.rs",
         find: "values.push(format!(\"immediate<dtype_{dtype}>(p.number[{numbers}])\"));",
         put: "values.push(format!(\"immediate<dtype_{dtype}>(p.number[{}])\", numbers / 2));",
-        breaks: "the second number of an expression is the first",
+        breaks: "the second number of an expression is replaced by the first",
         tests: "--test expressions a_node_that",
     },
     Mutant {
@@ -96,7 +96,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/source.rs",
         find: "let before = self.form.classes[..slot].iter().filter(|&&class| class == Class::Strided);",
         put: "let before = self.form.classes[..slot / 2].iter().filter(|&&class| class == Class::Strided);",
-        breaks: "of two strided operands one is walked by the other's stride",
+        breaks: "one of two strided operands is read with the other's stride",
         tests: "--test expressions operands_with_strides",
     },
     Mutant {
@@ -104,7 +104,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/source.rs",
         find: "places.address[{slot}] = first.address[{slot}] + u64(k) * (BL_THREADS * GROUP * {size});",
         put: "places.address[{slot}] = first.address[{slot}] + u64(k) * (BL_THREADS * {size});",
-        breaks: "the second group of a thread is not where it should be",
+        breaks: "the second group of a thread is at the wrong address",
         tests: "--test cuda generated::every_driver",
     },
     Mutant {
@@ -112,7 +112,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/groups.cuh",
         find: "            if (mask.get(k).bits) store(address + k * sizeof(T), x[k]);",
         put: "            if (mask.get(0).bits) store(address + k * sizeof(T), x[k]);",
-        breaks: "the mask of an element decides for its neighbours",
+        breaks: "the mask of the first element of a group applies to all of them",
         tests: "--test destinations",
     },
     Mutant {
@@ -120,7 +120,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/script/registers.rs",
         find: "let is_kept = instruction.phase != Phase::Block;",
         put: "let is_kept = instruction.phase == Phase::Once;",
-        breaks: "what is computed once per row is overwritten in the first block of it",
+        breaks: "a value computed once per row is overwritten in the row's first block",
         tests: "--test expressions random",
     },
     Mutant {
@@ -128,7 +128,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/script/registers.rs",
         find: "for source in [&*result, &*mask] {",
         put: "for source in [&*result] {",
-        breaks: "a mask is overwritten by what it masks",
+        breaks: "the register of the mask is overwritten before it is used",
         tests: "--test destinations",
     },
     Mutant {
@@ -136,7 +136,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/script.rs",
         find: "if x_is_still && kernels.commutes {",
         put: "if x_is_still {",
-        breaks: "a number on the left of a step acts from the right",
+        breaks: "a number on the left of a step is applied on the right",
         tests: "--test expressions random",
     },
     Mutant {
@@ -144,7 +144,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/script.rs",
         find: "Recipe::Swapped(kernels) => self.apply(kernels, &[arguments[1], arguments[0]], size),",
         put: "Recipe::Swapped(kernels) => self.apply(kernels, arguments, size),",
-        breaks: "greater in an expression is less",
+        breaks: "`greater` in an expression computes `less`",
         tests: "--test expressions random",
     },
     Mutant {
@@ -152,7 +152,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/script.rs",
         find: "self.instructions.sort_by_key(|instruction| instruction.phase);",
         put: "",
-        breaks: "what stands still is computed for every block, or for none",
+        breaks: "values that are constant over blocks are computed for every block, or for none",
         tests: "--test expressions random",
     },
     Mutant {
@@ -160,7 +160,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/walk.rs",
         find: "*slot = slot.wrapping_offset(steps.inner * extent.inner as isize);",
         put: "*slot = slot.wrapping_offset(steps.inner * (extent.inner as isize - 1));",
-        breaks: "the second block of a row begins one element early",
+        breaks: "the second block of a row starts one element early",
         tests: "--test expressions rows_longer",
     },
     Mutant {
@@ -168,7 +168,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/chain.rs",
         find: "next = next.wrapping_add(size);",
         put: "next = next.wrapping_add(0 * size);",
-        breaks: "a step on a few elements takes the result of another",
+        breaks: "in a small expression, a step reads the result of another step",
         tests: "--test expressions a_node_that",
     },
     Mutant {
@@ -176,7 +176,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/chain.rs",
         find: "                arguments.swap(0, 1);\n                self.push(kernels, arguments, arity, size)",
         put: "                self.push(kernels, arguments, arity, size)",
-        breaks: "greater in an expression of a few steps is less",
+        breaks: "`greater` in a small expression computes `less`",
         tests: "--test expressions random",
     },
     Mutant {
@@ -184,7 +184,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/expr/graph.rs",
         find: "Err(graph) => (self.part(graph), false),",
         put: "Err(graph) => (self.part(graph), true),",
-        breaks: "an operand on the right is refused before one on the left",
+        breaks: "errors in the right operand are reported before those in the left",
         tests: "--test expressions random",
     },
     Mutant {
@@ -192,7 +192,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/walk.rs",
         find: "let moved = |slot: usize| self.is_fixed[slot] && slots[slot] != before[slot];",
         put: "let moved = |_: usize| false;",
-        breaks: "what is the same in every row is kept where it changes",
+        breaks: "a value that is constant along a row is kept for rows in which it differs",
         tests: "--test expressions random",
     },
     Mutant {
@@ -200,7 +200,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/walk.rs",
         find: "has_whole_rows && outer == Some(plan.sizes[0] as isize)",
         put: "has_whole_rows && outer != Some(0)",
-        breaks: "rows with a gap between them are taken for one",
+        breaks: "rows with a gap between them are treated as contiguous",
         tests: "--test operations",
     },
     Mutant {
@@ -208,7 +208,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/expr/lower.rs",
         find: "if tensors <= MAX_TENSORS && numbers <= MAX_NUMBERS {",
         put: "if tensors <= MAX_TENSORS {",
-        breaks: "more numbers than a kernel takes are not refused",
+        breaks: "expressions with more numbers than a kernel takes are accepted",
         tests: "--test expressions too_much",
     },
     Mutant {
@@ -216,7 +216,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/expr/graph.rs",
         find: "Arc::strong_count(self) == 1 && self.nodes.len() < MAX_LEN",
         put: "Arc::strong_count(self) <= 2 && self.nodes.len() < MAX_LEN",
-        breaks: "a node that is used twice counts as two",
+        breaks: "a shared node is copied and counts twice",
         tests: "--test expressions too_much",
     },
 ];

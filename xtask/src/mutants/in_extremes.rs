@@ -1,4 +1,4 @@
-//! Faults in `max`, `min`, `any` and `all`.
+//! Mutants of `max`, `min`, `any` and `all`.
 
 use super::list::Mutant;
 
@@ -8,7 +8,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/sum/totals.rs",
         find: "    i64: I64 i64::MIN, i64::MAX;",
         put: "    i64: I64 0, i64::MAX;",
-        breaks: "the largest of negative integers is 0 on the CPU",
+        breaks: "`max` of negative integers is 0 on the CPU",
         tests: "--test sums extremes",
     },
     Mutant {
@@ -16,7 +16,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/sum/totals.rs",
         find: "&Kernels::halve::<$total, element::Minimum>();",
         put: "&Kernels::halve::<$total, element::Maximum>();",
-        breaks: "where vectors halve the terms, the larger ones are kept for min",
+        breaks: "`min` keeps the larger terms where vector code halves their number",
         tests: "--test sums extremes",
     },
     Mutant {
@@ -24,7 +24,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/sum/totals.rs",
         find: "Smallest(element::Minimum::apply(self.0, right.0))",
         put: "Smallest(element::Maximum::apply(self.0, right.0))",
-        breaks: "of two parts of one min the larger is kept",
+        breaks: "combining two partial results of `min` keeps the larger one",
         tests: "--test sums extremes",
     },
     Mutant {
@@ -32,7 +32,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/reduce.cuh",
         find: "return Largest{from_bits<T>(0xfff0000000000000ull)};",
         put: "return Largest{from_bits<T>(0xffefffffffffffffull)};",
-        breaks: "the largest of infinities below zero is a number on CUDA",
+        breaks: "`max` of -inf alone is finite on CUDA",
         tests: "--test sums extremes",
     },
     Mutant {
@@ -40,7 +40,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/reduce.cuh",
         find: "else return Smallest{highest<T>()};",
         put: "else return Smallest{T(0)};",
-        breaks: "terms beyond the last count as 0 in min of integers on CUDA",
+        breaks: "missing terms count as 0 in `min` of integers on CUDA",
         tests: "--test sums extremes",
     },
     Mutant {
@@ -48,7 +48,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/reduce.cuh",
         find: "return Largest<T>{op::maximum::apply(left.value, right.value)};",
         put: "return Largest<T>{op::fmax::apply(left.value, right.value)};",
-        breaks: "a NaN loses in max on CUDA",
+        breaks: "`max` ignores NaN on CUDA",
         tests: "--test sums extremes",
     },
     Mutant {
@@ -56,7 +56,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/ops/sums.rs",
         find: "            Reduce::Max | Reduce::Any => (Fold::Max, dtype),\n            Reduce::Min | Reduce::All => (Fold::Min, dtype),",
         put: "            Reduce::Max | Reduce::Any | Reduce::All => (Fold::Max, dtype),\n            Reduce::Min => (Fold::Min, dtype),",
-        breaks: "one true element is enough for all",
+        breaks: "`all` is true if one element is",
         tests: "--test sums extremes",
     },
     Mutant {
@@ -64,7 +64,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/ops/sums.rs",
         find: "let terms = if is_truth { call.cast(terms, DType::Bool) } else { terms };",
         put: "let terms = if is_truth { let terms = call.cast(terms, DType::I64); call.cast(terms, DType::Bool) } else { terms };",
-        breaks: "fractions between -1 and 1, and NaN, count as false in any and all",
+        breaks: "fractions between -1 and 1, and NaN, count as false in `any` and `all`",
         tests: "--test sums extremes",
     },
     Mutant {
@@ -72,7 +72,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/ops/sums.rs",
         find: "if empty(true) && !empty(false) {",
         put: "if empty(true) && empty(false) {",
-        breaks: "max and min of no elements are not refused",
+        breaks: "`max` and `min` of no elements are accepted",
         tests: "--test sums extremes",
     },
 ];

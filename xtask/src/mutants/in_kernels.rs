@@ -1,4 +1,4 @@
-//! Faults in the kernels: bounds, places, operands, lanes, conversions, order among threads.
+//! Mutants of the kernels: bounds, offsets, operands, vector lanes, conversions, ordering between threads.
 
 use super::list::Mutant;
 
@@ -8,7 +8,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/elementwise.cu",
         find: "first + k * STEP < p.vectors; ++k) {\n        Vector x = load_vector(lhs",
         put: "first + k * STEP <= p.vectors; ++k) {\n        Vector x = load_vector(lhs",
-        breaks: "the last vector of a run is followed by one that is not there",
+        breaks: "one vector past the end of a run is computed",
         tests: "--test sizes sizes_at_the_edges",
     },
     Mutant {
@@ -24,7 +24,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/elementwise.cu",
         find: "(thread < head ? 0 : i64(body))",
         put: "(thread < head + 1 ? 0 : i64(body))",
-        breaks: "the first element of the tail is taken for one of the head",
+        breaks: "the first element of the tail is treated as one of the head",
         tests: "--test sizes destinations_that",
     },
     Mutant {
@@ -32,7 +32,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/elementwise.cu",
         find: "return Op::apply(moving, kept);",
         put: "return Op::apply(kept, moving);",
-        breaks: "a number and the elements before and after whole vectors change sides",
+        breaks: "the operands are swapped for the elements before and after the whole vectors",
         tests: "--test values numbers_stand",
     },
     Mutant {
@@ -40,7 +40,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/elementwise.cu",
         find: "explicit KeptElement(T x) : kept(splat(x)) {}\n    BL_FN typename V::Out apply(const Vector& y) const { return V::apply(kept, V::ready(y)); }",
         put: "explicit KeptElement(T x) : kept(splat(x)) {}\n    BL_FN typename V::Out apply(const Vector& y) const { return V::apply(y, V::ready(kept)); }",
-        breaks: "a number or a column on the left acts from the right",
+        breaks: "a number or a column on the left is applied on the right",
         tests: "--test sizes destinations_that",
     },
     Mutant {
@@ -48,7 +48,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/elementwise.cu",
         find: "at[k] = at[k - 1] + p.rows_apart;",
         put: "at[k] = at[k - 1] + 1;",
-        breaks: "a thread of the row kernel walks neighbouring rows instead of its own",
+        breaks: "a thread of the row kernel computes adjacent rows instead of its own",
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
@@ -56,7 +56,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/elementwise.cu",
         find: "if (column >= p.row_vectors) return;",
         put: "if (column > p.row_vectors) return;",
-        breaks: "one thread too many works beside the end of a row",
+        breaks: "one thread too many works past the end of a row",
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
@@ -64,7 +64,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/elementwise.cu",
         find: "if ((blockIdx.y + 1) * (STEP * DEPTH) <= p.row_vectors) {",
         put: "if (blockIdx.y * (STEP * DEPTH) <= p.row_vectors) {",
-        breaks: "the last block of a row takes itself for a full one",
+        breaks: "the last block of a row is treated as a full one",
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
@@ -72,7 +72,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/elementwise.cu",
         find: "locate<RANK>(p.dims, first + k * STEP, outer);\n            x[k]",
         put: "locate<RANK>(p.dims, first + k, outer);\n            x[k]",
-        breaks: "the second vector of a thread comes from the wrong place",
+        breaks: "the second vector of a thread is loaded from the wrong position",
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
@@ -80,7 +80,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/elementwise.cu",
         find: "if (is_splat) return splat(load<T>(address));",
         put: "if (is_splat && address == 0) return splat(load<T>(address));",
-        breaks: "an element that stands for a row is taken for the beginning of one",
+        breaks: "an element broadcast along a row is treated as the first of a vector",
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
@@ -88,7 +88,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/elementwise.cu",
         find: "if (vector == p.vectors) count = p.tail;",
         put: "if (vector == p.vectors) count = p.tail + 1;",
-        breaks: "one element after the end is computed",
+        breaks: "one element past the end is computed",
         tests: "--test sizes destinations_that",
     },
     Mutant {
@@ -104,7 +104,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/elementwise.cu",
         find: "(n - outer * p.inner_size < p.inner_starts)",
         put: "(n - outer * p.inner_size <= p.inner_starts)",
-        breaks: "a vector that crosses the end of a row goes on in the same row",
+        breaks: "a vector that crosses the end of a row is read as if it did not",
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
@@ -112,7 +112,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/ops.cuh",
         find: "high_half(u64(amount)) ? 64u",
         put: "high_half(u64(amount)) ? 63u",
-        breaks: "a 64-bit shift by a huge amount leaves one bit",
+        breaks: "a 64-bit shift by an amount of 2^32 or more is a shift by 63",
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
@@ -120,7 +120,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/packed.cuh",
         find: "u32 amount = y < bits ? y : bits;",
         put: "u32 amount = y & (bits - 1);",
-        breaks: "a shift of narrow elements by a number wraps the number",
+        breaks: "the amount wraps in a shift of narrow elements by a number",
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
@@ -128,7 +128,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/packed.cuh",
         find: "return permute<0x5410>(permute<0x0073>(a, b), permute<0x0073>(c, d));",
         put: "return permute<0x5410>(permute<0x0073>(c, d), permute<0x0073>(a, b));",
-        breaks: "bytes shifted right end up in each other's place",
+        breaks: "bytes shifted right end up in the wrong vector lanes",
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
@@ -136,7 +136,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/packed.cuh",
         find: "return ((x | tops) - (y & ~tops)) ^ (~(x ^ y) & tops);",
         put: "return x - y + (tops & 0);",
-        breaks: "a difference of bytes borrows from its neighbour",
+        breaks: "a subtraction of bytes borrows from the next vector lane",
         tests: "--test sizes destinations_that",
     },
     Mutant {
@@ -144,7 +144,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/packed.cuh",
         find: "if constexpr (is_signed_integer<T>()) x ^= tops, y ^= tops;",
         put: "",
-        breaks: "negative bytes compare as large ones",
+        breaks: "negative bytes compare as if they were unsigned",
         tests: "--test sizes broadcasts_around",
     },
     Mutant {
@@ -152,7 +152,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/packed.cuh",
         find: "blend<0x80008000u>(x, y)",
         put: "blend<0x80000000u>(x, y)",
-        breaks: "every other f16 keeps its own sign in copysign",
+        breaks: "`copysign` leaves the sign of every other f16 unchanged",
         tests: "--test goldens",
     },
     Mutant {
@@ -160,7 +160,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/convert.cuh",
         find: "return x == x ? I(x) : I(0);",
         put: "return I(x);",
-        breaks: "NaN becomes whatever the instruction makes of it",
+        breaks: "NaN converts to whatever integer the instruction returns",
         tests: "--test elements every_dtype_casts",
     },
     Mutant {
@@ -176,7 +176,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/ops.cuh",
         find: "chosen = b != b ? (NAN == Nan::wins ? y : x) : chosen;",
         put: "chosen = b != b ? (NAN == Nan::wins ? x : y) : chosen;",
-        breaks: "a NaN on the right loses in maximum and wins in fmax",
+        breaks: "`maximum` ignores a NaN on the right and `fmax` propagates it",
         tests: "--test values extremes",
     },
     Mutant {
@@ -184,7 +184,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/ops.cuh",
         find: "(x.im - x.re * ratio) * scale",
         put: "(x.im + x.re * ratio) * scale",
-        breaks: "the imaginary part of a quotient has the wrong sign in it",
+        breaks: "a term of a quotient's imaginary part has the wrong sign",
         tests: "--test values complex_numbers",
     },
     Mutant {
@@ -192,7 +192,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/reduce.cuh",
         find: "return from_bits<S>(Bits<S>(1) << (8 * sizeof(S) - 1));",
         put: "return S(0);",
-        breaks: "leaves beyond the last term take the sign of a zero",
+        breaks: "missing terms turn a sum of -0 into +0",
         tests: "--test sums zeros",
     },
     Mutant {
@@ -200,7 +200,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/reduce.cuh",
         find: "x = count >> k & 1 ? sum_of(held[k], x) : x;",
         put: "x = count >> k & 1 ? held[k] : x;",
-        breaks: "subtrees that wait for a neighbour are forgotten",
+        breaks: "pending subtrees are dropped from a sum",
         tests: "--test sums lengths",
     },
     Mutant {

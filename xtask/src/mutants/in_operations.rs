@@ -1,4 +1,4 @@
-//! Faults in the operations themselves: special cases, rounding, losses, and the stages of sums.
+//! Mutants of the operations themselves: special cases, rounding, losses, and the stages of sums.
 
 use super::list::Mutant;
 
@@ -24,7 +24,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/math/parts.rs",
         find: "let complex = (x < 0.0) & (size < f64::INFINITY) & !integer;",
         put: "let complex = (x < 0.0) & !integer;",
-        breaks: "the square root of -inf, as a power, is NaN",
+        breaks: "-inf to the power of 0.5 is NaN",
         tests: "--test special_cases",
     },
     Mutant {
@@ -40,7 +40,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/math/narrow.rs",
         find: "select(is_near, f64::from_bits(raised & !BELOW), power)",
         put: "select(is_near & (power == 0.0), f64::from_bits(raised & !BELOW), power)",
-        breaks: "powers that lie halfway between two numbers are rounded by what their computation lost",
+        breaks: "exact ties in powers are rounded by the error of their computation",
         tests: "--test special_cases powers_that",
     },
     Mutant {
@@ -80,7 +80,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/functions.cuh",
         find: "return rest != 0 && (rest < 0) != (y < 0) ? T(quotient - 1) : quotient;",
         put: "return quotient;",
-        breaks: "integers are divided towards zero on CUDA",
+        breaks: "integer division truncates towards zero on CUDA",
         tests: "--test exhaustive every_pair_of_bytes_is_divided",
     },
     Mutant {
@@ -96,7 +96,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "cuda/ops.cuh",
         find: "return condition.bits ? x : y;",
         put: "return condition.bits ? y : x;",
-        breaks: "select takes the wrong side on CUDA",
+        breaks: "`select` returns the other operand on CUDA",
         tests: "--test operations",
     },
     Mutant {
@@ -104,7 +104,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/ops/loss.rs",
         find: "let half_delta = loss.apply(ElementOp::Multiply, [half, delta]);",
         put: "let half_delta = loss.apply(ElementOp::Multiply, [half, half]);",
-        breaks: "the linear part of the Huber loss does not meet the other",
+        breaks: "the linear part of the Huber loss does not join the quadratic part",
         tests: "--test operations",
     },
     Mutant {
@@ -112,7 +112,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/ops/loss.rs",
         find: "        let halved = self.apply(ElementOp::Multiply, [half, z]);\n        self.apply(ElementOp::Multiply, [halved, z])",
         put: "        let square = self.apply(ElementOp::Multiply, [z, z]);\n        self.apply(ElementOp::Multiply, [half, square])",
-        breaks: "0.5·z·z is half of a square, which overflows earlier",
+        breaks: "0.5·z·z is computed as half of a square, which overflows earlier",
         tests: "--test operations",
     },
     Mutant {
@@ -120,7 +120,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/ops/loss.rs",
         find: "        losses = call.cast(losses, resolved.result);\n",
         put: "",
-        breaks: "losses of f16 are f32",
+        breaks: "losses of f16 have dtype f32",
         tests: "--test operations",
     },
     Mutant {
@@ -144,7 +144,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cuda/generate/sum.rs",
         find: "let mut stride = segments as isize;",
         put: "let mut stride = 1isize;",
-        breaks: "the parts of neighbouring sums are mixed up",
+        breaks: "partial results of neighbouring sums are mixed up",
         tests: "--test sums large_sums",
     },
     Mutant {
@@ -184,7 +184,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/backend/cpu/sum/tree.rs",
         find: "total = Some(total.map_or(left, |right| left.plus(right)));",
         put: "total = Some(total.map_or(left, |_| left));",
-        breaks: "what waits for a neighbour is forgotten on the CPU",
+        breaks: "pending subtrees are dropped from a sum on the CPU",
         tests: "--test sums large_sums",
     },
     Mutant {
@@ -200,7 +200,7 @@ pub const MUTANTS: &[Mutant] = &[
         file: "src/call/run.rs",
         find: "Fold::Mean => Scalar::Complex(crate::Complex::new(f64::NAN, f64::NAN)),",
         put: "Fold::Mean => Scalar::Int(0),",
-        breaks: "the mean of nothing is 0",
+        breaks: "the mean of no elements is 0",
         tests: "--test special_cases sums_and",
     },
 ];

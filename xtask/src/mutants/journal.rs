@@ -1,7 +1,7 @@
-//! What earlier runs have found, so that one that was interrupted need not begin again.
+//! The results of earlier runs, so that an interrupted run can be resumed.
 //!
-//! A finding is kept under a digest of everything that it depends on: the code, the tests that were run, and the fault. Only
-//! what went as it should is kept; everything else is tried again.
+//! A result is stored under a digest of everything that it depends on: the code, the tests that were run, and the
+//! mutant. Only mutants that were caught and tests that passed are stored; everything else is tried again.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -14,13 +14,13 @@ use super::list::Mutant;
 use crate::run::root;
 use crate::{Failure, Outcome};
 
-/// What every test depends on: the crate, the virtual driver, and what the tests share.
+/// The code that every test depends on: the crate, the virtual driver, and the shared parts of the tests.
 const CODE: &[&str] =
     &["src", "cuda", "build.rs", "Cargo.toml", "vcuda/src", "tests/model", "tests/devices"];
 
-/// The findings, and where new ones go.
+/// The stored results, and the file for new ones.
 pub struct Journal {
-    /// Names of failed tests with their complaints, by digest; both are empty for tests without a fault.
+    /// The name and message of the test that failed, by digest; both are empty for tests without a mutant.
     known: HashMap<String, (String, String)>,
     file: File,
     /// The digest of [`CODE`].
@@ -28,7 +28,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The journal in `target`; what is in it counts if `resume` says so.
+    /// Opens the journal in `target`. Earlier results are used only if `resume` is set.
     pub fn open(resume: bool) -> Result<Journal, Failure> {
         let path = root().join("target/mutants/journal.tsv");
         let text =
@@ -42,25 +42,25 @@ impl Journal {
         Ok(Journal { known, file, code: hasher.finish() })
     }
 
-    /// What has become of a mutant, if that is known.
+    /// Returns the stored outcome for a mutant, if there is one.
     pub fn verdict(&self, mutant: &Mutant) -> Result<Option<Verdict>, Failure> {
         let found = self.known.get(&self.digest(mutant.tests, Some(mutant))?);
         Ok(found.map(|(test, said)| Verdict::Caught { test: test.clone(), said: said.clone() }))
     }
 
-    /// Whether these tests are known to pass without a mutant.
+    /// Returns whether these tests are known to pass without a mutant.
     pub fn passes(&self, tests: &str) -> Result<bool, Failure> {
         Ok(self.known.contains_key(&self.digest(tests, None)?))
     }
 
-    /// Notes a mutant that was caught.
+    /// Stores the outcome for a mutant, if it was caught.
     pub fn caught(&mut self, mutant: &Mutant, verdict: &Verdict) -> Outcome {
         let Verdict::Caught { test, said } = verdict else { return Ok(()) };
         let digest = self.digest(mutant.tests, Some(mutant))?;
         Ok(writeln!(self.file, "{digest}\t{test}\t{}", said.replace('\t', " "))?)
     }
 
-    /// Notes tests that pass.
+    /// Stores that tests pass without a mutant.
     pub fn passed(&mut self, tests: &str) -> Outcome {
         let digest = self.digest(tests, None)?;
         Ok(writeln!(self.file, "{digest}\t\t")?)
@@ -85,7 +85,7 @@ fn read_line(line: &str) -> Option<(String, (String, String))> {
     Some((digest.into(), (test.into(), said.into())))
 }
 
-/// The files of the test that arguments of `cargo test` name; unit tests are among the code.
+/// Returns the files of the test that arguments of `cargo test` name; unit tests are part of the code.
 fn places(tests: &str) -> Vec<PathBuf> {
     let mut words = tests.split_whitespace();
     let name = words.find(|word| *word == "--test").and_then(|_| words.next());
@@ -93,7 +93,7 @@ fn places(tests: &str) -> Vec<PathBuf> {
     folder.into_iter().flat_map(|folder| [folder.with_extension("rs"), folder]).collect()
 }
 
-/// Adds what is at a path, if anything is.
+/// Adds the file or folder at a path to a digest, if it exists.
 fn digest(path: &Path, hasher: &mut DefaultHasher) -> Outcome {
     if path.is_file() {
         path.strip_prefix(root())?.hash(hasher);

@@ -1,4 +1,4 @@
-//! Running tests on a mutant, and telling a caught fault from everything else that can happen.
+//! Runs tests on a mutant, and distinguishes a mutant that is caught from all other outcomes.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
@@ -13,27 +13,27 @@ use super::tree::Tree;
 use crate::run::root;
 use crate::{Failure, virtual_cuda, wheels};
 
-/// How long the tests of a mutant may take.
+/// The time limit for the tests of a mutant.
 pub const PATIENCE: Duration = Duration::from_secs(150);
 
-/// How long they may take without one: every kernel they use is compiled then.
+/// The time limit for tests without a mutant, which compile every kernel they use.
 pub const PATIENCE_WITHOUT: Duration = Duration::from_secs(900);
 
-/// How long the reason for a failure may take to be read.
+/// How long to wait for the message of a failed test.
 const LATE: Duration = Duration::from_millis(300);
 
-/// What NVRTC's refusal of a kernel looks like in the output of a test, printed either way.
+/// How a kernel that NVRTC refuses shows in the output of a test, as `Display` and as `Debug`.
 const REFUSED_KERNEL: [&str; 2] = ["cannot compile ", "Compile { kernel"];
 
-/// What became of a mutant.
+/// The outcome for a mutant.
 pub enum Verdict {
-    /// A test failed: its name, and the first words of its complaint.
+    /// A test failed: its name, and the first line of its message.
     Caught { test: String, said: String },
     /// Every test passed.
     Survived,
-    /// The tests did not come to an end. That is no catch: nobody would wait for them.
+    /// The tests did not finish in time. This does not count as caught.
     Hung,
-    /// It does not compile, as Rust or as CUDA: no fault that could ever run.
+    /// The mutant does not compile, as Rust or as CUDA, so it tests nothing.
     Broken(String),
 }
 
@@ -68,7 +68,7 @@ impl Judge {
         variables.extend([
             ("BITLANE_CACHE", folder.join("cache").display().to_string()),
             ("CARGO_TARGET_DIR", folder.join("target").display().to_string()),
-            // Nobody debugs a mutant, and linking is quicker without.
+            // Linking is faster without debug information.
             ("CARGO_PROFILE_DEV_DEBUG", "0".into()),
             ("CARGO_TERM_COLOR", "never".into()),
             ("VCUDA_QUIET", "1".into()),
@@ -95,11 +95,11 @@ impl Judge {
             let error = said.lines().find(|line| line.starts_with("error"));
             return Ok(Verdict::Broken(error.unwrap_or("no message").into()));
         }
-        // Two threads: with one, libtest would begin a line before the test and end it after.
+        // With one thread, libtest would print the start of a line before the test and its end after it.
         let more = ["--", "--nocapture", "--format=pretty", "--test-threads=2"];
         let mut command = self.cargo(tests, &more);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that tests that started programs end with them.
+        // A process group of its own, so that programs started by the tests are killed with them.
         let mut child = command.process_group(0).spawn()?;
         let watched = watch(&mut child, patience);
         end(&mut child);
@@ -107,7 +107,7 @@ impl Judge {
         Ok(match watched {
             Watched::Hung => Verdict::Hung,
             Watched::Failed(test, lines) => caught(test, &lines),
-            // Neither passed nor failed: the program itself has died.
+            // No test failed, but the program did not succeed: it has crashed.
             Watched::Ended(lines) if !status.success() => {
                 caught("the death of the test program".into(), &lines)
             }
@@ -125,7 +125,7 @@ enum Watched {
     Hung,
 }
 
-/// Reads what the tests print, until one has failed, all have ended, or it takes too long.
+/// Reads the output of the tests until one has failed, all have ended, or the time limit is reached.
 fn watch(child: &mut Child, patience: Duration) -> Watched {
     let (sender, receiver) = mpsc::channel();
     if let Some(output) = child.stdout.take() {
@@ -143,7 +143,7 @@ fn watch(child: &mut Child, patience: Duration) -> Watched {
                 let failed = failed_test(&line);
                 lines.push(line);
                 if let Some(test) = failed {
-                    // The reason comes by another way than the verdict, and may be behind it.
+                    // The message goes through another pipe than the result, and may arrive later.
                     let late = Instant::now() + LATE;
                     let left = || late.saturating_duration_since(Instant::now());
                     lines.extend(std::iter::from_fn(|| receiver.recv_timeout(left()).ok()));
@@ -160,7 +160,7 @@ fn read_lines(output: impl Read + Send + 'static, lines: Sender<String>) {
     thread::spawn(move || {
         for line in BufReader::new(output).split(b'\n') {
             let Ok(line) = line else { return };
-            // Nobody listens any more once a test has failed.
+            // The receiver is gone once a test has failed.
             if lines.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
                 return;
             }
@@ -168,10 +168,10 @@ fn read_lines(output: impl Read + Send + 'static, lines: Sender<String>) {
     });
 }
 
-/// The name of the test that a line of libtest says has failed.
+/// Returns the name of the test that a line of libtest reports as failed.
 fn failed_test(line: &str) -> Option<String> {
     let named = line.strip_suffix(" ... FAILED")?;
-    // A test's own output may stand before it on the line, and libtest-mimic pads names to one length.
+    // A test's own output may precede it on the line, and libtest-mimic pads names to the same length.
     named.rfind("test ").map(|at| named[at + "test ".len()..].trim_end().into())
 }
 
@@ -181,7 +181,7 @@ fn caught(test: String, lines: &[String]) -> Verdict {
     {
         return Verdict::Broken(line.clone());
     }
-    // A test that runs its body in another process first says how that one ended.
+    // Skip the exit status that a test which runs its body in another process prints first.
     let said = lines
         .windows(2)
         .filter(|pair| pair[0].contains("panicked at "))
@@ -191,10 +191,10 @@ fn caught(test: String, lines: &[String]) -> Verdict {
     Verdict::Caught { test, said: said.cloned().unwrap_or_default() }
 }
 
-/// Ends the tests and whatever they have started; they may have ended already.
+/// Kills the tests and all programs that they have started, which may have ended already.
 fn end(child: &mut Child) {
     let group = format!("-{}", child.id());
-    // If this fails there is nothing left to end.
+    // This fails if nothing is left to kill.
     let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
 }
 

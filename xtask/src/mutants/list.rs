@@ -1,4 +1,4 @@
-//! What a mutant is, and whether the tables still fit the sources.
+//! The mutants, and the check that they still apply to the sources.
 
 use std::fs;
 use std::path::Path;
@@ -6,16 +6,16 @@ use std::path::Path;
 use super::{in_core, in_cuda_host, in_expressions, in_extremes, in_kernels, in_operations};
 use crate::Failure;
 
-/// One deliberate fault.
+/// A mutant: one mutation of the sources.
 pub struct Mutant {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// The file it is in, from the root of the workspace.
+    /// The file that is mutated, relative to the root of the workspace.
     pub file: &'static str,
-    /// The text that is replaced. It occurs once in the file: a change of the source that moves the
-    /// fault elsewhere, or makes it meaningless, is noticed.
+    /// The text that is replaced. It must occur exactly once in the file, so that a change of the source that affects
+    /// the mutant is noticed.
     pub find: &'static str,
-    /// What stands there instead.
+    /// The replacement.
     pub put: &'static str,
     /// What goes wrong, in words.
     pub breaks: &'static str,
@@ -23,17 +23,17 @@ pub struct Mutant {
     pub tests: &'static str,
 }
 
-/// The tables, with what their faults are in.
+/// The tables of mutants, with titles.
 pub const TABLES: &[(&str, &[Mutant])] = &[
     ("Kernels", in_kernels::MUTANTS),
     ("CUDA host code", in_cuda_host::MUTANTS),
     ("Core and CPU backend", in_core::MUTANTS),
     ("Operations and sums", in_operations::MUTANTS),
-    ("Extremes and truths over dimensions", in_extremes::MUTANTS),
+    ("Reductions: `max`, `min`, `any` and `all`", in_extremes::MUTANTS),
     ("Expressions", in_expressions::MUTANTS),
 ];
 
-/// Every mutant, or those of these names.
+/// Returns the mutants with these names; without names, all of them.
 pub fn chosen(names: &[String]) -> Result<Vec<&'static Mutant>, Failure> {
     let all = || TABLES.iter().flat_map(|(_, mutants)| *mutants);
     if names.is_empty() {
@@ -46,7 +46,7 @@ pub fn chosen(names: &[String]) -> Result<Vec<&'static Mutant>, Failure> {
     names.iter().map(named).collect()
 }
 
-/// Says which mutants do not apply any more.
+/// Fails with the list of mutants that do not apply to the sources any more.
 pub fn check(root: &Path, mutants: &[&'static Mutant]) -> Result<(), Failure> {
     let misfits: Vec<_> = mutants.iter().filter_map(|mutant| misfit(root, mutant)).collect();
     if misfits.is_empty() { Ok(()) } else { Err(misfits.join("\n").into()) }

@@ -1,8 +1,8 @@
-//! `cargo xtask mutants`: deliberate faults, one at a time, each of which some test has to notice.
+//! `cargo xtask mutants`: mutation testing with hand-written mutants.
 //!
-//! A test suite that passes says little until it is known to fail. Every row of the tables here is
-//! a mistake that somebody could make in the kernels, in the CUDA host code or in the core; it is
-//! put into a copy of the tree, and the tests that the row names must fail there.
+//! A test suite that passes says little unless it is known to fail for wrong code. Every row of the tables here is a
+//! plausible mistake in the kernels, in the CUDA host code or in the core. It is applied to a copy of the tree, and the
+//! tests that the row names must fail there.
 
 mod in_core;
 mod in_cuda_host;
@@ -29,9 +29,10 @@ use crate::{Command, Failure, Outcome};
 pub const COMMAND: Command = Command {
     name: "mutants",
     usage: "[--only NAME]... [--list] [--resume] [--markdown FILE]",
-    about: "Puts deliberate faults into a copy of the tree, one at a time, and checks that a test notices \
-             each. --only takes some of them, --list lists them, --resume does not repeat what earlier runs \
-             have found in the same sources.",
+    about: "Mutation testing: applies mutants to a copy of the tree, one at a time, and checks that a test \
+            catches each. --only selects mutants by name, --list lists them, --resume skips those that an \
+            earlier run caught in the same sources, --markdown writes the results to a page of the \
+            documentation.",
     run,
 };
 
@@ -86,7 +87,7 @@ fn print_list(mutants: &[&'static Mutant]) -> Outcome {
     Ok(())
 }
 
-/// A test that fails without a mutant proves nothing with one.
+/// Checks that the tests pass without a mutant: otherwise their failure with one would prove nothing.
 fn expect_success(judge: &Judge, mutants: &[&'static Mutant], journal: &mut Journal) -> Outcome {
     let mut commands: Vec<_> = mutants.iter().map(|mutant| mutant.tests).collect();
     commands.sort_unstable();
@@ -110,7 +111,7 @@ fn judge_one(tree: &Tree, judge: &Judge, mutant: &'static Mutant) -> Result<Row,
     let start = Instant::now();
     let source = tree.apply(mutant)?;
     let verdict = judge.run(mutant.tests, judge::PATIENCE);
-    // Restored even if cargo could not be started: the next run begins with a whole tree.
+    // Restore the file even if cargo could not be started, so that the next mutant starts from an unmodified tree.
     tree.restore(mutant, &source)?;
     Ok(Row { mutant, verdict: verdict?, seconds: start.elapsed().as_secs_f64() })
 }

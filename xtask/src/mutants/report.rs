@@ -1,4 +1,4 @@
-//! What became of the mutants, for the terminal and as Markdown.
+//! The results, for the terminal and as Markdown.
 
 use std::fmt::Write;
 use std::fs;
@@ -9,7 +9,7 @@ use super::list::{Mutant, TABLES};
 use crate::Outcome;
 use crate::run::root;
 
-/// A mutant and what became of it.
+/// A mutant and its outcome.
 pub struct Row {
     pub mutant: &'static Mutant,
     pub verdict: Verdict,
@@ -35,23 +35,23 @@ pub fn summary(rows: &[Row], time: Duration) {
 pub fn markdown(rows: &[Row], file: &str) -> Outcome {
     let caught = rows.iter().filter(|row| row.verdict.is_caught()).count();
     let mut page = String::from(
-        "# Deliberate faults\n\n\
-         What the tests are worth shows when the code is wrong. `cargo xtask mutants` puts one fault \
-         at a time into a copy of the sources and runs the tests that should notice, on the CPU and \
-         on the virtual CUDA device. A fault that does not compile, or that only makes the tests \
-         hang, does not count as caught. `--list` shows the faults, `--only NAME` tries one, and the \
-         exact changes are the tables in `xtask/src/mutants`; a unit test of `xtask` fails when the \
-         sources have moved away from them.\n\n",
+        "# Mutation testing\n\n\
+         A test suite is worth what it catches. `cargo xtask mutants` applies one mutant at a time to a \
+         copy of the sources and runs the tests that should fail, on the CPU and on the virtual CUDA \
+         device. A mutant that does not compile, or that only makes the tests hang, does not count as \
+         caught. `--list` lists the mutants, `--only NAME` runs one, `--resume` continues an interrupted \
+         run. The exact changes are the tables in `xtask/src/mutants`; a unit test of `xtask` fails if \
+         one of them no longer applies to the sources.\n\n",
     );
     writeln!(
         page,
-        "This page is the command's own output (`--markdown`): {caught} of {} faults are caught.",
+        "This page is written by `cargo xtask mutants --markdown FILE`: {caught} of {} mutants are caught.",
         rows.len()
     )?;
     for (what, mutants) in TABLES {
         write!(
             page,
-            "\n## {what}\n\n| Fault | Where | What goes wrong | First test to fail |\n|---|---|---|---|\n"
+            "\n## {what}\n\n| Mutant | File | What goes wrong | First test to fail |\n|---|---|---|---|\n"
         )?;
         for row in rows.iter().filter(|row| mutants.iter().any(|m| m.name == row.mutant.name)) {
             let Mutant { name, file, breaks, tests, .. } = row.mutant;

@@ -1,4 +1,4 @@
-//! The copy of the sources in which mutants live.
+//! The copy of the sources to which mutants are applied.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,17 +9,17 @@ use super::list::Mutant;
 use crate::run::root;
 use crate::{Failure, Outcome};
 
-/// A copy of every file that git knows or would take.
+/// A copy of every file that git tracks or does not ignore.
 pub struct Tree {
     root: PathBuf,
 }
 
 impl Tree {
-    /// Brings the copy up to date. Files that are as they should be are not touched, so that cargo
-    /// builds again only what has changed since the last time.
+    /// Brings the copy up to date. Unchanged files are not touched, so that cargo rebuilds only what has changed since
+    /// the last run.
     pub fn copy() -> Result<Tree, Failure> {
         let tree = Tree { root: root().join("target/mutants/tree") };
-        // New files too, or manifests and modules would name what is not there.
+        // Include untracked files, which manifests and modules may refer to.
         let listed = Command::new("git")
             .current_dir(root())
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -32,7 +32,7 @@ impl Tree {
         let mut known = HashSet::new();
         for name in names.split_terminator('\0') {
             let from = root().join(name);
-            // Deleted, and git has not been told yet.
+            // Deleted, but still in git's index.
             if !from.is_file() {
                 continue;
             }
@@ -52,7 +52,7 @@ impl Tree {
         &self.root
     }
 
-    /// Puts a fault in, and gives the file's text without it.
+    /// Applies a mutant and returns the original text of the file.
     pub fn apply(&self, mutant: &Mutant) -> Result<String, Failure> {
         let path = self.root.join(mutant.file);
         let source = fs::read_to_string(&path)?;
@@ -60,14 +60,14 @@ impl Tree {
         Ok(source)
     }
 
-    /// Takes the fault out again. The file gets a new time, by which cargo sees that what was built
-    /// last is not what is there now.
+    /// Restores the original text. This updates the modification time of the file, by which cargo sees that it has
+    /// changed.
     pub fn restore(&self, mutant: &Mutant, source: &str) -> Outcome {
         Ok(fs::write(self.root.join(mutant.file), source)?)
     }
 }
 
-/// Removes what is in the copy but not in the original: cargo takes every file in `tests` for a test.
+/// Removes files that are in the copy but not in the original, because cargo takes every file in `tests` for a test.
 fn remove_others(folder: &Path, known: &HashSet<PathBuf>) -> Outcome {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

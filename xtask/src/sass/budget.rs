@@ -1,9 +1,11 @@
-//! What the machine code may cost. At these figures every shape and dtype is bound by memory on paper, on A100, H100 and
-//! B200; PyTorch's own kernels, disassembled for sm_80, stand beside them.
+//! The budgets for machine code. At these instruction counts, kernels of every shape and dtype are estimated to be
+//! memory-bound on A100, H100 and B200. The figures of PyTorch's own kernels, disassembled for sm_80, are given for
+//! comparison.
 
 use super::measure::Figures;
 
-/// One line of the goals: numbers by element size, 8, 16, 32 and 64 bits. `None`: no such kernel, or no figure.
+/// A budget, with figures by element size: 8, 16, 32 and 64 bits. `None` means that there is no such kernel or no
+/// figure.
 pub struct Goal {
     pub title: &'static str,
     pub shape: &'static str,
@@ -64,7 +66,7 @@ pub const GOALS: &[Goal] = &[
         instructions: floats(13.5, 17.0, 28.0), alu: UNKNOWN, multiplications: GATHER },
 ];
 
-/// A kernel's name, taken apart: `{shape}_{op}_{dtype}`.
+/// The parts of a kernel's name, `{shape}_{op}_{dtype}`.
 pub struct Name<'a> {
     pub shape: &'a str,
     pub op: &'a str,
@@ -78,7 +80,7 @@ impl Name<'_> {
         Some(Name { shape, op, dtype })
     }
 
-    /// Which of the four columns the dtype belongs to.
+    /// Returns the index of the dtype's element size among the four.
     pub fn column(&self) -> Option<usize> {
         let bits = self.dtype.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
         ["8", "16", "32", "64"].iter().position(|&column| column == bits)
@@ -86,7 +88,8 @@ impl Name<'_> {
 }
 
 impl Goal {
-    /// Copysign of integers, which negates, is another operation than that of floats.
+    /// Returns whether the budget applies to a kernel. Copysign of integers, which negates, is not covered by that of
+    /// floats.
     pub fn covers(&self, name: &Name) -> bool {
         let is_float = name.dtype.starts_with(['f', 'b']);
         self.shape == name.shape
@@ -95,11 +98,11 @@ impl Goal {
     }
 }
 
-/// A kernel that keeps one register in local memory, on sm_100 alone: ptxas does so around its own routine for the
-/// division of doubles. The routine takes far longer than the access.
+/// A kernel that keeps one register in local memory, on sm_100 only: ptxas does so around its own routine for the
+/// division of doubles, which takes far longer than the access.
 const SAVES_A_REGISTER: &str = "row_divide_f64";
 
-/// Everything in which a kernel misses its budget, as text. Kernels without a goal must still not spill.
+/// Returns a text for each way in which a kernel exceeds its budget. Kernels without a budget must not spill either.
 pub fn violations(figures: &Figures) -> Vec<String> {
     let mut missed = Vec::new();
     let mut at_most = |what: &str, found: f64, limit: f64| {
@@ -132,7 +135,7 @@ pub fn violations(figures: &Figures) -> Vec<String> {
         f64::from(figures.registers),
         if matches!(name.shape, "row" | "col") { 48.0 } else { 40.0 },
     );
-    // ptxas loads only those halves of an f64 that carry a sign; a gather loads elements.
+    // ptxas loads only those halves of an f64 that carry a sign; a gather loads single elements.
     let half_loads = name.op == "copysign" && name.dtype == "f64";
     if name.shape != "gath4" {
         let wide = if half_loads {

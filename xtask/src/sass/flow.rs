@@ -1,15 +1,15 @@
 //! The control flow of a kernel, and the hot path through it.
 //!
-//! The code is cut into basic blocks. The hot path is found without being told where the fast case is: first the path from
-//! entry to exit with the fewest instructions per byte loaded (a bounds-checked tail needs more of them than the vector
-//! path, so it loses), then, through the loads so fixed, the path with the fewest instructions per byte stored. If it runs
-//! through a loop that stores, one turn of that loop is what counts.
+//! The code is split into basic blocks. The hot path is found without knowing which case is the fast one: first, the
+//! path from entry to exit with the fewest instructions per byte loaded is searched (a bounds-checked tail needs more
+//! than the vector path, so it loses); then, among the paths through these loads, the one with the fewest instructions
+//! per byte stored. If that runs through a loop that stores, the hot path is one iteration of that loop.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::listing::Instruction;
 
-/// Where a block can go.
+/// A successor of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Next {
     Block(usize),
@@ -21,11 +21,11 @@ struct Flow<'a> {
     code: &'a [Instruction],
     blocks: Vec<(usize, usize)>,
     next: Vec<Vec<Next>>,
-    /// Edges that close a loop: their target dominates their source.
+    /// Back edges, whose target dominates their source.
     back: HashSet<(usize, usize)>,
 }
 
-/// A path: what it moves, how long it is, and its blocks in order.
+/// A path: the bytes it moves, its length in instructions, and its blocks in order.
 #[derive(Clone, Debug)]
 struct Path {
     value: u32,
@@ -33,14 +33,14 @@ struct Path {
     blocks: Vec<usize>,
 }
 
-/// A region in which to look for a path.
+/// A region in which a path is searched.
 struct Region<'a> {
     start: usize,
     ends: &'a HashSet<Next>,
     inside: &'a HashSet<usize>,
 }
 
-/// The instructions of the hot path, in order.
+/// Returns the instructions of the hot path, in order.
 pub fn hot_path(code: &[Instruction]) -> Vec<&Instruction> {
     let flow = Flow::new(code);
     let everything: HashSet<usize> = (0..flow.blocks.len()).collect();
@@ -134,7 +134,7 @@ impl<'a> Flow<'a> {
         all
     }
 
-    /// For every block, those that every path to it runs through.
+    /// Returns the dominators of every block.
     fn dominators(&self) -> Vec<HashSet<usize>> {
         let count = self.blocks.len();
         let predecessors = self.predecessors();
@@ -161,7 +161,8 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The blocks from which a latch is reached without passing the header.
+    /// Returns the natural loop: the header, and the blocks from which a latch can be reached without passing the
+    /// header.
     fn natural_loop(&self, header: usize, latches: &[usize]) -> HashSet<usize> {
         let predecessors = self.predecessors();
         let mut inside = HashSet::from([header]);
@@ -186,7 +187,7 @@ impl<'a> Flow<'a> {
             .sum()
     }
 
-    /// The hot path through a region; its value is the bytes it stores.
+    /// Returns the hot path through a region; its value is the bytes stored.
     fn best(&self, region: &Region) -> Option<Path> {
         let loads = region.inside.iter().any(|&block| self.loaded(block) > 0);
         let none = HashSet::new();
@@ -202,8 +203,8 @@ impl<'a> Flow<'a> {
         Some(path)
     }
 
-    /// The path with the fewest instructions per unit of value (Dinkelbach's method), through as many blocks of `through`
-    /// as possible.
+    /// Finds the path with the fewest instructions per unit of value (Dinkelbach's method), through as many blocks of
+    /// `through` as possible.
     fn fewest(
         &self,
         region: &Region,
@@ -226,7 +227,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The acyclic path with the least `length - price * value`.
+    /// Finds the acyclic path with the least `length - price * value`.
     fn cheapest(
         &self,
         region: &Region,
@@ -251,7 +252,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// The best way on from a block.
+/// The best continuation from a block.
 #[derive(Clone, Copy)]
 struct Way {
     passed: usize,
@@ -266,7 +267,7 @@ struct Search<'a, 'b, V> {
     through: &'a HashSet<usize>,
     price: f64,
     value: &'a V,
-    /// `None` while a block is being looked at, and where no end can be reached.
+    /// `None` while a block is being visited, and if no end can be reached from it.
     known: HashMap<usize, Option<Way>>,
 }
 

@@ -1,15 +1,15 @@
-//! What the machine code of generated kernels may cost.
+//! The budgets for the machine code of generated kernels.
 
 use std::fmt::Write;
 
 use super::Measured;
 use super::measure::Figures;
 
-/// A bound on the sample of this title.
+/// The bounds on the sample with this title.
 struct Bound {
     title: &'static str,
     instructions: f64,
-    /// The least share of bytes that move 16 at a time.
+    /// The least share of bytes that are moved by 16-byte accesses.
     wide_share: f64,
 }
 
@@ -17,8 +17,8 @@ const fn bound(title: &'static str, instructions: f64, wide_share: f64) -> Bound
     Bound { title, instructions, wide_share }
 }
 
-/// In machine instructions per element of the result. A row, a column and a stride cost what the hand-written kernel of
-/// that shape may cost, and one more for the multiplication.
+/// The bounds, in machine instructions per element of the result. A row, a column and a stride may cost as much as the
+/// hand-written kernel of that shape, and one more for the multiplication.
 #[rustfmt::skip]
 const BOUNDS: &[Bound] = &[
     bound("f16 + f32", 6.0, 1.0),
@@ -33,8 +33,8 @@ const BOUNDS: &[Bound] = &[
     bound("masked f32 + f32", 8.0, 0.9),
     bound("(x >> y) & m, i32", 5.25, 1.0),
     bound("int4 to f16 times a number", 8.0, 0.8),
-    // The assembler copies a number into the registers of each of several stores, in turn: words of 4 bytes and more cost
-    // more than the one instruction that was hoped for.
+    // The assembler copies the number into the registers of each store, one store after the other, so elements of 4
+    // bytes and more cost more than one instruction each.
     bound("fill of u8", 1.0, 1.0),
     bound("fill of bool", 1.0, 1.0),
     bound("fill of f16", 1.125, 1.0),
@@ -45,10 +45,10 @@ const BOUNDS: &[Bound] = &[
     bound("every second f32 + number", 17.0, 0.0),
 ];
 
-/// The most registers of a kernel with a bound.
+/// The largest number of registers of a kernel with a bound.
 const REGISTERS: u32 = 64;
 
-/// Everything in which a kernel misses its bound, as text. None may spill, whatever it computes.
+/// Returns a text for each way in which a kernel exceeds its bound. No kernel may spill, bound or not.
 pub fn violations(title: &str, figures: &Figures) -> Vec<String> {
     let mut missed = Vec::new();
     if figures.local != 0 || figures.stack != 0 {
@@ -72,7 +72,7 @@ pub fn violations(title: &str, figures: &Figures) -> Vec<String> {
     missed
 }
 
-/// One row per sample with a bound.
+/// Returns a table with one row per sample with a bound.
 pub fn table(measured: &[Measured]) -> String {
     let mut text = String::from("| generated | at most |");
     for measured in measured {

@@ -1,24 +1,24 @@
-//! What cuobjdump prints, as instructions.
+//! Parses the output of cuobjdump to instructions.
 
-/// One machine instruction.
+/// A machine instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     pub address: u64,
     /// The guard, such as `@!P0`; empty if there is none.
     pub guard: String,
-    /// With all suffixes: `IMAD.WIDE.U32`.
+    /// The opcode with all suffixes: `IMAD.WIDE.U32`.
     pub opcode: String,
     pub operands: String,
 }
 
-/// One function of a cubin.
+/// A function of a cubin.
 #[derive(Clone, Debug)]
 pub struct Function {
     pub name: String,
     pub code: Vec<Instruction>,
 }
 
-/// The execution unit that an instruction keeps busy.
+/// The execution unit that an instruction uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pipe {
     Memory,
@@ -30,7 +30,7 @@ pub enum Pipe {
 }
 
 impl Instruction {
-    /// The opcode without suffixes.
+    /// Returns the opcode without suffixes.
     pub fn base(&self) -> &str {
         self.opcode.split('.').next().unwrap_or_default()
     }
@@ -47,7 +47,7 @@ impl Instruction {
         self.opcode.starts_with("LDL") || self.opcode.starts_with("STL")
     }
 
-    /// Bytes moved by a memory access.
+    /// Returns the bytes moved by a memory access.
     pub fn width(&self) -> u32 {
         const SUFFIXES: [(&str, u32); 7] = [
             (".256", 32),
@@ -81,8 +81,8 @@ impl Instruction {
         }
     }
 
-    /// Whether this really multiplies integers: moves, additions and shifts by powers of two are written as IMAD too.
-    /// Widening multiplications, which make addresses, do not count.
+    /// Returns whether this is a true integer multiplication: moves, additions and shifts are written as IMAD too.
+    /// Widening multiplications, which compute addresses, do not count.
     pub fn is_index_multiplication(&self) -> bool {
         if !matches!(self.base(), "IMAD" | "XMAD" | "UIMAD") {
             return false;
@@ -105,7 +105,7 @@ impl Instruction {
         })
     }
 
-    /// Whether control may also fall through: a guard, or a predicate among a branch's operands.
+    /// Returns whether control may also fall through, because of a guard or a predicate among a branch's operands.
     pub fn is_conditional(&self) -> bool {
         let guarded = !matches!(self.guard.as_str(), "" | "@PT");
         let first = self.operands.trim_start_matches('!');
@@ -115,7 +115,7 @@ impl Instruction {
                 && first[1..].starts_with(|digit: char| digit.is_ascii_digit()))
     }
 
-    /// Where a branch goes.
+    /// Returns the target address of a branch.
     pub fn target(&self) -> Option<u64> {
         let place = self.operands.rfind("0x")?;
         u64::from_str_radix(self.operands[place + 2..].trim_end_matches(')'), 16).ok()
@@ -135,7 +135,7 @@ fn is_power_of_two(operand: &str) -> bool {
         .is_some_and(|value| value.count_ones() <= 1)
 }
 
-/// Reads the output of `cuobjdump -sass`.
+/// Parses the output of `cuobjdump -sass`.
 pub fn parse(text: &str) -> Vec<Function> {
     let mut functions: Vec<Function> = Vec::new();
     for line in text.lines() {
@@ -150,7 +150,7 @@ pub fn parse(text: &str) -> Vec<Function> {
     functions
 }
 
-/// `/*0070*/  @P0 BRA 0x2d0 ;  /* encoding */`
+/// Parses a line such as `/*0070*/  @P0 BRA 0x2d0 ;  /* encoding */`.
 fn parse_instruction(line: &str) -> Option<Instruction> {
     let (address, rest) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
     if !(4..=6).contains(&address.len()) {

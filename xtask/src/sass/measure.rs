@@ -1,4 +1,4 @@
-//! The figures of one kernel: from PTX to machine code to numbers.
+//! Assembles and disassembles kernels, and computes their figures.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,31 +12,31 @@ use crate::{Failure, wheels};
 pub struct Tools {
     ptxas: PathBuf,
     cuobjdump: PathBuf,
-    /// cuobjdump finds nvdisasm on its path.
+    /// The `PATH` on which cuobjdump finds nvdisasm.
     search_path: std::ffi::OsString,
 }
 
-/// What is measured, per element where a name ends in `_per_element`.
+/// The figures of a kernel.
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub kernel: String,
-    /// What it is a sample of, if it is generated.
+    /// If it is generated: what it is a sample of.
     pub title: Option<String>,
     pub registers: u32,
     pub stack: u32,
-    /// Accesses to local memory: spills, or arrays that did not fit registers.
+    /// Accesses to local memory: spills, or arrays that did not fit into registers.
     pub local: usize,
     pub instructions_per_element: f64,
     pub alu_per_element: f64,
     pub multiplications_per_element: f64,
-    /// Share of the bytes on the hot path that move in accesses of 16 bytes.
+    /// The share of the bytes on the hot path that are moved by 16-byte accesses.
     pub wide_share: f64,
-    /// Bytes that one thread has asked for before it first stores.
+    /// The bytes that a thread has loaded before its first store.
     pub in_flight: u32,
 }
 
 impl Tools {
-    /// Fetches what is missing. The assembler is as old as the NVRTC that wrote the PTX.
+    /// Fetches the tools if necessary. The assembler has the version of the NVRTC that wrote the PTX.
     pub fn new(nvrtc_major: i32) -> Result<Tools, Failure> {
         let cuobjdump = wheels::CUOBJDUMP.path()?;
         let nvdisasm = wheels::NVDISASM.path()?;
@@ -49,7 +49,7 @@ impl Tools {
         Ok(Tools { ptxas, cuobjdump, search_path: std::env::join_paths(folders)? })
     }
 
-    /// Assembles a file of PTX for `arch` and measures every kernel in it that stores.
+    /// Assembles a PTX file for `arch` and measures every kernel in it that stores.
     pub fn measure(&self, ptx: &Path, arch: &str) -> Result<Vec<Figures>, Failure> {
         let cubin = ptx.with_extension("cubin");
         run(Command::new(&self.ptxas)
@@ -69,7 +69,7 @@ impl Tools {
     }
 }
 
-/// Runs a tool; gives what it prints.
+/// Runs a tool and returns its output.
 fn run(command: &mut Command) -> Result<String, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let done = command.output().map_err(|error| format!("cannot run {name}: {error}"))?;
@@ -78,7 +78,7 @@ fn run(command: &mut Command) -> Result<String, Failure> {
     if done.status.success() { Ok(said) } else { Err(format!("{name} failed: {said}").into()) }
 }
 
-/// Registers and stack by kernel, from lines `Function name:` and `REG:32 STACK:0 …`.
+/// Parses the registers and stack of each kernel from lines `Function name:` and `REG:32 STACK:0 …`.
 fn usage(text: &str) -> HashMap<&str, (u32, u32)> {
     let mut all = HashMap::new();
     let mut name = "";
@@ -97,7 +97,7 @@ fn usage(text: &str) -> HashMap<&str, (u32, u32)> {
     all
 }
 
-/// The size of one element, from the dtype at the end of a kernel's name.
+/// Returns the size of an element, from the dtype at the end of a kernel's name.
 fn element_bytes(kernel: &str) -> Result<f64, Failure> {
     let dtype = kernel.rsplit('_').next().unwrap_or_default();
     match dtype {
@@ -123,7 +123,7 @@ fn figures(function: &Function, usage: &HashMap<&str, (u32, u32)>) -> Result<Fig
     let bytes = |accesses: &[u32]| f64::from(accesses.iter().sum::<u32>());
     let wide =
         |accesses: &[u32]| f64::from(accesses.iter().filter(|&&width| width >= 16).sum::<u32>());
-    // A path that stores nothing is a kernel whose stores hide behind a call or a switch: it counts as one element.
+    // If the path stores nothing, the stores are behind a call or a switch: count it as one element.
     let elements = match bytes(&stores) / element_bytes(&function.name)? {
         0.0 => 1.0,
         some => some,

@@ -1,7 +1,7 @@
-//! `cargo xtask sass`: what the kernels cost in machine code, checked on a machine without a GPU.
+//! `cargo xtask sass`: checks the cost of the kernels in machine instructions, on a machine without a GPU.
 //!
-//! Each module is compiled to the PTX that a device of the given architecture would get, assembled for it, disassembled,
-//! and measured on its hot path. This counts instructions; it says nothing about time.
+//! Each module is compiled to the PTX that a device of the given architecture would get, assembled for it and
+//! disassembled, and the instructions on the hot path of each kernel are counted. This says nothing about time.
 
 mod budget;
 mod flow;
@@ -21,8 +21,8 @@ use measure::{Figures, Tools};
 pub const COMMAND: Command = Command {
     name: "sass",
     usage: "[--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--all] [--verbose] [--markdown FILE]",
-    about: "Disassembles what the kernels become, counts instructions, registers and spills on their hot \
-             paths, and checks them against a budget.",
+    about: "Disassembles the compiled kernels, counts instructions, registers and spills on their hot paths, and \
+            checks them against a budget.",
     run,
 };
 

@@ -1,4 +1,4 @@
-//! The figures as tables.
+//! Tables of the figures.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::Measured;
 use super::budget::{GOALS, Goal, Name};
 use super::measure::Figures;
 
-/// Four numbers as `4.2 / 4.3 / 3.3 / 8.5`, a dash where there is none.
+/// Formats four numbers as `4.2 / 4.3 / 3.3 / 8.5`, with a dash for `None`.
 fn numbers(values: [Option<f64>; 4]) -> String {
     let texts = values.map(|value| match value {
         None => "–".to_owned(),
@@ -18,7 +18,7 @@ fn numbers(values: [Option<f64>; 4]) -> String {
     texts.join(" / ")
 }
 
-/// The worst of all kernels under a goal, by element size.
+/// Returns the worst figure of all kernels that a budget applies to, by element size.
 fn worst(goal: &Goal, measured: &Measured, figure: impl Fn(&Figures) -> f64) -> [Option<f64>; 4] {
     let mut found = [None; 4];
     for figures in measured.kernels.iter().filter(|figures| figures.title.is_none()) {
@@ -33,7 +33,7 @@ fn worst(goal: &Goal, measured: &Measured, figure: impl Fn(&Figures) -> f64) -> 
     found
 }
 
-/// One row per goal: PyTorch's figure, the limit, and the worst kernel on each architecture.
+/// Returns a table with one row per budget: PyTorch's figure, the limit, and the worst kernel on each architecture.
 pub fn table(measured: &[Measured]) -> String {
     let mut text =
         String::from("| instructions per element (8 / 16 / 32 / 64 bit) | PyTorch | at most |");
@@ -63,7 +63,7 @@ pub fn table(measured: &[Measured]) -> String {
     text
 }
 
-/// One line per kernel.
+/// Returns one line per kernel.
 pub fn kernels(measured: &[Measured]) -> String {
     let mut text = String::new();
     for Measured { arch, kernels } in measured {
@@ -90,14 +90,14 @@ pub fn kernels(measured: &[Measured]) -> String {
     text
 }
 
-/// A page for the documentation.
+/// Returns a page for the documentation.
 pub fn page(measured: &[Measured], (major, minor): (i32, i32)) -> String {
     let mut text = String::from(
-        "# What the kernels cost in machine code\n\nWritten by `cargo xtask sass --markdown docs/sass.md`, which fails if a limit is missed. \
-         Every kernel is compiled to the PTX that a device of\nthe architecture would get, assembled and disassembled; \
-         the instructions on its hot path are counted, the prologue included.\nFigures are the worst over all dtypes of a size and all \
-         ops of a row. PyTorch's column is its own 2.15 kernels, disassembled for sm_80 and counted the\nsame way. No GPU took part: \
-         this says how much work there is, not how long it takes.\n\n",
+        "# What the kernels cost in machine code\n\nWritten by `cargo xtask sass --markdown docs/sass.md`, which fails if a limit is exceeded. \
+         Every kernel is compiled to the PTX that a device of\nthe architecture would get, assembled and disassembled, \
+         and the instructions on its hot path are counted, including the prologue.\nFigures are the worst over all dtypes of a \
+         size and all operations of a row. The PyTorch column shows the kernels of PyTorch 2.15, disassembled for sm_80 and\n\
+         counted in the same way. No GPU is involved: the figures say how much work there is, not how long it takes.\n\n",
     );
     let _ = writeln!(text, "NVRTC {major}.{minor}.\n");
     text += &table(measured);

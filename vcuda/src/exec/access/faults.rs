@@ -1,4 +1,4 @@
-//! What is wrong with an access, in words.
+//! The slow path of an access, and the reports of faults.
 
 use super::{Fault, Job, NEARBY, Way};
 use crate::exec::block::BlockState;
@@ -10,8 +10,9 @@ use crate::memory::{NONE, Neighbour, RAW};
 use crate::sanitizer::{Kind, describe, lock};
 
 impl Warp {
-    /// The slow way for an access that the first look did not allow: other memory, untouched pieces of sparse
-    /// allocations, or a fault. `None` is host memory without a shadow.
+    /// The slow path of an access that the first check did not allow: to other memory than the device's own, to a piece
+    /// of a sparse allocation that has not been touched yet, or invalid. `None` stands for host memory without a
+    /// shadow.
     #[cold]
     pub(super) fn allow<'r>(
         &self,
@@ -53,7 +54,7 @@ impl Warp {
         if fine {
             return Ok(Some(region));
         }
-        // The first byte that is not there at all, or else that was never written.
+        // Find the first byte that is not allocated, or else the first that was never written.
         let states = region.arena.shadow_of(addr, size);
         let first = |state| states.iter().position(|&s| s == state);
         let missing = first(NONE);
@@ -70,7 +71,7 @@ impl Warp {
                 let text = format!("{}, {near}, where nothing was written yet", job.words(addr));
                 let found = self.fault(block, job.inst, lane, Kind::Uninitialised, text);
                 launch.tolerance.judge(found)?;
-                // An atomic writes as well.
+                // An atomic also writes.
                 let _ = job.way == Way::Both && region.arena.claim(addr, size);
                 Ok(Some(region))
             }
@@ -96,7 +97,7 @@ impl Warp {
         self.fault(block, job.inst, lane, Kind::OutOfBounds, text)
     }
 
-    /// A conflict over a byte of global memory.
+    /// Reports a race on a byte of global memory.
     #[cold]
     pub(super) fn conflict(
         &self,
@@ -111,7 +112,7 @@ impl Warp {
         self.conflict_at(block, job, lane, &format!("{addr:#x}, {near}"), conflict)
     }
 
-    /// A conflict over a byte of shared memory.
+    /// Reports a race on a byte of shared memory.
     #[cold]
     pub(super) fn conflict_in_shared(
         &self,

@@ -1,4 +1,4 @@
-//! Global memory: checked against the shadow, tracked byte by byte.
+//! Accesses to global memory, checked against the shadow and for races, byte by byte.
 
 use super::{Fault, Job, Way};
 use crate::exec::block::BlockState;
@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Rel
 /// Reads `bytes` at a checked address of device memory.
 #[inline(always)]
 fn get(addr: u64, bytes: u8) -> u64 {
-    // SAFETY: the caller found all bytes allocated in an arena and the address aligned; arenas stay mapped
-    // during a launch, and kernels access them with atomics only.
+    // SAFETY: the caller has checked that all bytes are allocated in an arena and that the address is aligned; arenas
+    // stay mapped during a launch, and kernels access them with atomics only.
     unsafe {
         match bytes {
             1 => AtomicU8::from_ptr(addr as *mut u8).load(Relaxed).into(),
@@ -37,7 +37,7 @@ fn set(addr: u64, bytes: u8, value: u64) {
     }
 }
 
-/// Changes `bytes` at a checked address of device memory in one step and gives the old value.
+/// Atomically updates `bytes` at a checked address of device memory and returns the old value.
 fn exchange(addr: u64, bytes: u8, f: impl Fn(u64) -> u64) -> u64 {
     macro_rules! update {
         ($atomic:ident, $t:ty) => {{
@@ -60,7 +60,8 @@ fn exchange(addr: u64, bytes: u8, f: impl Fn(u64) -> u64) -> u64 {
 }
 
 impl Warp {
-    /// Checks the bytes of a lane, and notes who touches them. `way` is that of the job, as a constant.
+    /// Checks the bytes that a lane accesses, and records the access. `way` is that of the job, passed so that it is a
+    /// constant after inlining.
     #[inline(always)]
     fn check(
         &self,
@@ -88,7 +89,7 @@ impl Warp {
         }
     }
 
-    /// Notes in the cells who touches the bytes of a lane.
+    /// Records in the race cells that a lane accesses these bytes.
     #[inline(always)]
     fn note(
         &self,

@@ -1,4 +1,4 @@
-//! Loads, stores and atomics of a warp, each byte checked on the way.
+//! Loads, stores and atomics of a warp, with every byte checked.
 
 mod faults;
 mod global;
@@ -13,13 +13,13 @@ use crate::memory::RAW;
 use crate::ptx::ast::{Class, Space};
 use crate::sanitizer::{Finding, Kind};
 
-/// Bytes on either side of an access in which padding like that in it is looked for.
+/// Bytes on either side of an access that are searched for more padding like that within it.
 const NEARBY: u64 = 128;
 
-/// What went wrong in which lane.
+/// The finding that stops a launch.
 pub type Fault = Box<Finding>;
 
-/// What an access does.
+/// Whether an access reads, writes or does both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Read,
@@ -43,21 +43,22 @@ struct Job<'i> {
     inst: &'i Inst,
     a: &'i Access,
     way: Way,
-    /// What an atomic does.
+    /// The update of an atomic; `None` for loads and stores.
     change: Option<Change>,
-    /// Bytes of a lane.
+    /// Bytes per lane.
     size: u64,
 }
 
 impl Job<'_> {
-    /// The access as the race check sees it; what is known where it is called is a constant there.
+    /// Returns the access as the race check sees it. The arguments are constants at the call sites.
     #[inline(always)]
     fn touch(&self, way: Way, strong: bool, shared: bool) -> Touch {
         Touch { way, strong, readonly: self.a.readonly, shared }
     }
 
-    /// Whether bytes that nobody wrote are the padding of structures that are moved: the program looks at none
-    /// of them, and they are small holes with more of their kind nearby. The access is `at` in the states.
+    /// Returns whether the unwritten bytes of an access are padding of structures that are merely copied: the program
+    /// uses the values of none of them, and they are small holes with more such holes nearby. `at` is the index of the
+    /// access in `states`.
     #[cold]
     fn moves_padding(&self, states: &[u8], at: usize) -> bool {
         let raw = |k: &usize| states[*k] == RAW;
@@ -72,7 +73,7 @@ impl Job<'_> {
         self.way == Way::Read && (at..at + self.size as usize).filter(raw).all(is_padding)
     }
 
-    /// The access in words.
+    /// Describes the access for a report.
     fn words(&self, addr: u64) -> String {
         format!("{} of {} bytes at {addr:#x}", self.way.word(), self.size)
     }
@@ -102,7 +103,7 @@ impl Warp {
         }
     }
 
-    /// Runs a load or store, or an atomic if there is a change to make.
+    /// Runs a load or a store, or an atomic if `change` is given.
     pub fn access(
         &mut self,
         block: &mut BlockState<'_>,
@@ -118,7 +119,7 @@ impl Warp {
             self.synchronise(block, &job, mask);
         }
         let base = self.regs.wide[inst.o.s[0] as usize];
-        // Inside a block's memory an address has 32 bits: a negative index held in a word wraps around.
+        // Addresses in shared, local and parameter space have 32 bits: a negative index held in a word wraps around.
         let narrow = matches!(a.space, Space::Shared | Space::Local | Space::Param);
         let bits = if narrow { u64::from(u32::MAX) } else { u64::MAX };
         let addresses: [u64; LANES] =
@@ -126,7 +127,7 @@ impl Warp {
         if a.space != Space::Generic {
             return self.in_space(a.space, block, &job, mask, &addresses);
         }
-        // Generic: the window tells the space, lane by lane.
+        // Generic addresses: the window gives the space, per lane.
         let mut rest = mask;
         while rest != 0 {
             let window = addresses[rest.trailing_zeros() as usize] >> 32;
@@ -148,13 +149,13 @@ impl Warp {
         Ok(())
     }
 
-    /// In a kernel with fences: what an access does to the order of the others.
+    /// Applies the ordering that an access establishes between threads, in a kernel with fences.
     fn synchronise(&self, block: &mut BlockState<'_>, job: &Job<'_>, mask: u32) {
         if job.a.fence {
             block.order(|track| track.publish(self.index, mask));
         }
         if job.way == Way::Both || job.a.strong && job.way == Way::Read {
-            block.order(|track| track.take_over(self.index, mask, track.now()));
+            block.order(|track| track.acquire(self.index, mask, track.now()));
         }
     }
 

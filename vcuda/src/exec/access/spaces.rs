@@ -1,4 +1,4 @@
-//! Shared memory, local memory and kernel parameters: plain bytes of the block or the warp.
+//! Accesses to shared memory, local memory and kernel parameters, which are plain bytes of the block or the warp.
 
 use super::{Fault, Job, Way};
 use crate::exec::block::BlockState;
@@ -84,8 +84,8 @@ impl Warp {
                 return Err(self.fault(block, job.inst, lane, Kind::OutOfBounds, text));
             }
             let at = (lane as u64 * frame + offset) as usize;
-            // Copies of structures move their padding, so one written byte is enough, and none is needed for
-            // what is only stored again: code that was not optimised sets bit fields this way.
+            // Copies of structures include their padding, so one written byte is enough. No written byte is needed for
+            // a value that is only stored again: unoptimised code sets bit fields this way.
             let looked_at = job.a.moved.count_ones() < u32::from(job.a.count);
             if job.way != Way::Write && looked_at && memory.holds[at..at + size].iter().all(|h| !h)
             {
@@ -103,7 +103,7 @@ impl Warp {
         Ok(())
     }
 
-    /// The access itself, in checked bytes.
+    /// Performs the access, on bytes already checked.
     fn plain(&mut self, memory: &mut [u8], at: usize, job: &Job<'_>, lane: usize) {
         let (a, o) = (job.a, &job.inst.o);
         for k in 0..usize::from(a.count) {

@@ -1,7 +1,7 @@
-//! Calls, which are expanded in place, and the functions that every device has.
+//! Calls, which are expanded inline, and the functions that the device runtime provides.
 //!
-//! A parameter in memory that is given as a variable is that variable, so nothing is copied. Everything else is: a
-//! register or a number given for a parameter in memory, and whatever is given for a parameter in a register.
+//! An argument that is a variable is aliased by a parameter in memory, so nothing is copied. All other arguments are
+//! copied: a register or a constant passed for a parameter in memory, and any argument for a parameter in a register.
 
 use super::names::{Resize, Symbol};
 use super::{Decoded, Decoder};
@@ -10,17 +10,17 @@ use crate::exec::program::{ALWAYS, Access, Op};
 use crate::isa::lane::Operands;
 use crate::ptx::ast::{Arg, Class, Instruction, Space, Variable};
 
-/// What a result still needs after the body of a function.
+/// How a result is copied to the caller after the body of a function.
 enum After {
-    /// It goes from a register to another one.
+    /// From a register to another one.
     Move { class: Class, from: u32, to: u32, resize: Option<Resize> },
-    /// It goes from memory to a register.
+    /// From memory to a register.
     Load { access: Access, from: u64, to: u32, resize: Option<Resize> },
-    /// It goes from a register to memory.
+    /// From a register to memory.
     Store { access: Access, from: u32, to: u64 },
 }
 
-/// The access to a parameter of so many bytes.
+/// Returns the access to a parameter of this many bytes.
 fn access(size: u64) -> Decoded<Access> {
     let bytes = u8::try_from(size).ok().filter(|bytes| matches!(bytes, 1 | 2 | 4 | 8));
     let bytes = bytes.ok_or("a structure is given as a variable only")?;
@@ -55,7 +55,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Puts the body of a function here.
+    /// Expands the body of a function inline.
     fn expand(&mut self, name: &str, results: &[Arg], given: &[Arg]) -> Decoded<()> {
         if self.calls.iter().any(|open| open == name) {
             return Err(format!("{name} calls itself, which is not supported"));
@@ -69,7 +69,7 @@ impl Decoder<'_> {
         if function.results.len() != results.len() || function.params.len() != given.len() {
             return Err(format!("{name} takes other parameters"));
         }
-        // A guarded call jumps over the body.
+        // The inverted guard branches over the body.
         let (guard, negated) = self.guard;
         self.guard = (guard, !negated);
         let skip = self.emit(Op::Nothing, Operands::default());
@@ -98,7 +98,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Where a function finds a parameter.
+    /// Passes an argument and returns the symbol under which the function finds it.
     fn pass(&mut self, formal: &Variable, actual: &Arg) -> Decoded<Symbol> {
         match (formal.register, self.variable(actual)) {
             (None, Some(address)) => Ok(Symbol::Memory(Space::Local, address)),
@@ -122,7 +122,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Where a function leaves a result, and what is to be done with it afterwards.
+    /// Returns the symbol under which the function leaves a result, and how it is copied to the caller afterwards.
     fn result_of(&mut self, formal: &Variable, actual: &Arg) -> Decoded<(Symbol, Option<After>)> {
         match (formal.register, self.variable(actual)) {
             (None, Some(address)) => Ok((Symbol::Memory(Space::Local, address), None)),
@@ -161,7 +161,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The address of a parameter variable that is given by name.
+    /// Returns the address of an argument that is a parameter variable.
     fn variable(&self, actual: &Arg) -> Option<u64> {
         match actual {
             Arg::Name(name) => match self.scopes.find(name) {
@@ -195,7 +195,7 @@ impl Decoder<'_> {
         self.emit(Op::Store(access), o);
     }
 
-    /// `vprintf(format, arguments)`: the arguments lie one after the other in memory.
+    /// `vprintf(format, arguments)`: the arguments are stored consecutively in memory.
     fn print(&mut self, results: &[Arg], given: &[Arg]) -> Decoded<()> {
         let [format, arguments] = given else { return Err("vprintf takes two parameters".into()) };
         let mut o = Operands::default();

@@ -1,4 +1,4 @@
-//! Branches, barriers and the ends of threads.
+//! Branches, barriers and the exits of threads.
 
 use super::{Decoded, Decoder, Jump};
 use crate::error::ERROR_LAUNCH_FAILED;
@@ -37,7 +37,7 @@ impl Decoder<'_> {
             "bar" | "barrier" => return self.barrier(parts, i),
             "membar" | "fence" => {
                 self.program.fences = true;
-                self.program.fenced |= !parts.contains(&"cta");
+                self.program.fences_between_blocks |= !parts.contains(&"cta");
                 self.emit(Op::Fence, Operands::default());
             }
             _ => {

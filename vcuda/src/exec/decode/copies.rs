@@ -1,16 +1,16 @@
-//! Registers whose contents are only moved.
+//! Finds registers whose values are only copied.
 
 use crate::ptx::ast::{Arg, Function, Instruction, Statement};
 use std::collections::{HashMap, HashSet};
 
-/// Instructions that put bits together without looking at them.
+/// Instructions that rearrange bits without depending on their values.
 const MOVES: [&str; 10] = ["mov", "and", "or", "xor", "lop3", "shl", "shr", "bfi", "prmt", "cvt"];
 
-/// The registers of a function that anything but a store depends on: a sum, a comparison, an address, a branch.
-/// One that is never used is among them, unless it is an element of a vector.
+/// Returns the registers of a function that anything but a store depends on, such as a sum, a comparison, an address or
+/// a branch. A register that is never used is among them, unless it is an element of a vector.
 pub(super) fn looked_at(function: &Function) -> HashSet<String> {
     let (mut results, mut moved, mut left) = (HashSet::new(), HashSet::new(), Vec::new());
-    // By register, those its contents come from.
+    // For each register, those from which its value is moved.
     let mut sources: HashMap<String, Vec<String>> = HashMap::new();
     for statement in &function.body {
         let Statement::Instruction(i) = statement else { continue };
@@ -34,14 +34,14 @@ pub(super) fn looked_at(function: &Function) -> HashSet<String> {
     looked_at
 }
 
-/// What an instruction does with registers.
+/// How an instruction uses registers.
 #[derive(Default)]
 struct Uses {
     results: Vec<String>,
-    /// Those whose bits it puts into its results.
+    /// Registers whose bits it moves to its results.
     moved: Vec<String>,
     stored: Vec<String>,
-    /// Those it does anything else with.
+    /// Registers that it uses in any other way.
     looked: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ fn uses(i: &Instruction) -> Uses {
     for (k, arg) in i.args.iter().enumerate() {
         let kind = match parts[0] {
             "ld" if k == 0 => {
-                // An element that nobody needs came along with the others.
+                // An unused element of a vector load is there only because of the others.
                 if matches!(arg, Arg::Vector(_)) {
                     names(arg, &mut uses.stored);
                 }

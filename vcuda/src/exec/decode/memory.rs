@@ -21,11 +21,11 @@ impl Decoder<'_> {
     pub(super) fn memory(&mut self, parts: &[&str], i: &Instruction) -> Decoded<()> {
         let mut args = i.args.clone();
         if parts.contains(&"L2::cache_hint") {
-            // A hint about caches comes last, and there are none.
+            // The cache policy is the last operand; it has no effect here.
             args.pop();
         }
         let entry = self.frames.last().is_some_and(|f| f.entry);
-        // Until a type is seen there are no bytes.
+        // `bytes` stays zero until a type is seen.
         let mut access = Access { bytes: 0, ..Access::word(Space::Generic) };
         let atomic = matches!(parts[0], "atom" | "red");
         let mut operation = Vec::new();
@@ -43,8 +43,8 @@ impl Decoder<'_> {
                     access.strong = true;
                     access.fence |= matches!(part, "acquire" | "release" | "acq_rel");
                     self.program.fences |= access.fence;
-                    self.program.fenced |= access.fence && !parts.contains(&"cta");
-                    // Another warp may be waiting for it in a loop.
+                    self.program.fences_between_blocks |= access.fence && !parts.contains(&"cta");
+                    // Another warp may be spinning on it.
                     self.program.takes_turns = true;
                 }
                 "v2" => access.count = 2,
@@ -75,7 +75,7 @@ impl Decoder<'_> {
     fn addressed(&mut self, access: &mut Access, arg: &Arg, o: &mut Operands) -> Decoded<()> {
         let (slot, offset, space) = self.address(arg)?;
         (o.s[0], o.imm) = (slot, offset);
-        // A parameter of a call lies in local memory; the symbol knows.
+        // Parameters of a call are in local memory; the symbol says so.
         if let (Space::Param, Some(Space::Local)) = (access.space, space) {
             access.space = Space::Local;
         }
@@ -115,14 +115,14 @@ impl Decoder<'_> {
         resizes.into_iter().try_for_each(|resize| self.resize(resize))
     }
 
-    /// Loads only what the program looks at: nobody may have written the rest, or somebody may be writing it.
+    /// Loads only the bytes that the program uses: the others may be unwritten, or be written concurrently.
     fn load_used(&mut self, access: Access, o: Operands, used: u64) {
         let all = (1u64 << access.bytes) - 1;
         for k in 0..access.count {
             let at = u64::from(k * access.bytes);
             let bytes = match used >> at & all {
                 0 => continue,
-                // The lower bytes alone, if they are as many as a load may have.
+                // Load only the lower bytes, if their number is one that a load may have.
                 part => match part.trailing_ones() {
                     n if n == part.count_ones() && n.is_power_of_two() => n as u8,
                     _ => access.bytes,
@@ -187,7 +187,7 @@ impl Decoder<'_> {
         self.resize(resize)
     }
 
-    /// A vector of atomics: each element is one by itself.
+    /// Decodes a vector of atomics to one atomic per element.
     fn atomics(
         &mut self,
         access: Access,

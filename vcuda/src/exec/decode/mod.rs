@@ -1,4 +1,4 @@
-//! The tree of a kernel to its [`Program`]: names become slots, labels become positions, calls are expanded.
+//! Decodes the syntax tree of a kernel to a [`Program`]: names become slots, labels become indices, calls are inlined.
 
 mod calls;
 mod control;
@@ -14,12 +14,12 @@ use names::{Scopes, Symbol};
 use std::collections::{HashMap, HashSet};
 pub use table::row_name;
 
-/// Programs larger than this are refused: expanding calls in place has a price.
+/// Programs with more instructions are refused; inlining calls can make them large.
 const MAX_CODE: usize = 4_000_000;
 
 type Decoded<T> = Result<T, String>;
 
-/// Decodes a kernel of a module whose variables lie at the given addresses.
+/// Decodes a kernel of a module whose variables are at the given addresses.
 pub fn decode(
     module: &Module,
     kernel: &Function,
@@ -77,13 +77,13 @@ pub(super) struct Decoder<'m> {
     specials: HashMap<Special, u32>,
     /// The functions being expanded.
     calls: Vec<String>,
-    /// Shared variables of functions, which all calls of one have in common: by function, braces and name.
+    /// Shared variables of functions, one for all calls of a function: by function, scope and name.
     statics: HashMap<(String, u32, String), u64>,
-    /// Labels and open jumps of the functions being expanded.
+    /// Labels and unresolved jumps of the functions being expanded.
     frames: Vec<Frame>,
     guard: (u32, bool),
     line: u32,
-    /// Nothing has been emitted for the current instruction yet.
+    /// Whether nothing has been emitted for the current instruction yet.
     first: bool,
 }
 
@@ -91,12 +91,12 @@ pub(super) struct Decoder<'m> {
 struct Frame {
     entry: bool,
     looked_at: HashSet<String>,
-    /// By the number of the braces they stand in: a label is known inside them only.
+    /// Labels, by scope and name: a label is visible only inside its braces.
     labels: HashMap<(u32, String), u32>,
     tables: HashMap<(u32, String), Vec<String>>,
-    /// Instructions that jump, where to, and the braces they stand in.
+    /// Branch instructions, with their targets and the scopes they are in.
     jumps: Vec<(usize, Jump, Vec<u32>)>,
-    /// The braces that are open, by number, outermost first.
+    /// The open scopes, by number, outermost first.
     open: Vec<u32>,
     braces: u32,
 }
@@ -107,7 +107,7 @@ impl Frame {
     }
 }
 
-/// What a name means within these braces: the innermost meaning.
+/// Resolves a name in the open scopes, innermost first.
 fn named<'a, T>(of: &'a HashMap<(u32, String), T>, name: &str, open: &[u32]) -> Option<&'a T> {
     open.iter().rev().chain(&[0]).find_map(|&brace| of.get(&(brace, name.to_string())))
 }
@@ -131,8 +131,8 @@ impl Decoder<'_> {
     }
 
     fn shared_variable(&mut self, variable: &Variable) -> u64 {
-        // Dynamic shared memory begins where the static part ends: known only at the end, hence a fixed place
-        // far above what static memory may use.
+        // Dynamic shared memory starts where the static part ends, which is not known yet; hence a fixed address far
+        // above what static memory may use.
         if variable.unsized_array {
             return super::block::DYNAMIC_SHARED;
         }
@@ -280,7 +280,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Takes fresh registers of a class and gives the first one's slot.
+    /// Allocates registers of a class and returns the slot of the first one.
     fn slots(&mut self, class: Class, count: u32) -> u32 {
         let next = &mut self.program.registers[class as usize];
         let first = *next;
@@ -295,7 +295,7 @@ impl Decoder<'_> {
         self.program.code.len() - 1
     }
 
-    /// Writes the vectors among the operands of an instruction as their lanes.
+    /// Replaces the vector registers among the operands of an instruction by lists of their elements.
     fn in_lanes(&self, i: &Instruction) -> Option<Instruction> {
         if !self.scopes.vectors {
             return None;

@@ -1,4 +1,4 @@
-//! Names and operands: what a name stands for, and the slot that holds an operand.
+//! Names and operands: resolves names, and finds the slots that hold operands.
 
 use super::{Decoded, Decoder};
 use crate::exec::program::Special;
@@ -9,9 +9,9 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Symbol {
     Register(Class, u32),
-    /// A register of several lanes: the class, the slot of the first lane, and how many there are.
+    /// A vector register: the class, the slot of its first element, and the number of elements.
     Vector(Class, u32, u32),
-    /// A variable's space and its address there.
+    /// A variable: its space and its address there.
     Memory(Space, u64),
 }
 
@@ -19,14 +19,14 @@ pub(super) enum Symbol {
 #[derive(Default)]
 pub(super) struct Scopes {
     levels: Vec<Level>,
-    /// A register of several lanes was declared, which is rare.
+    /// Whether a vector register was declared, which is rare.
     pub vectors: bool,
 }
 
 #[derive(Default)]
 struct Level {
     names: HashMap<String, Symbol>,
-    /// `%r<5>`: by prefix the class, the first slot and the count.
+    /// Ranges such as `%r<5>`: by prefix, the class, the first slot and the count.
     ranges: HashMap<String, (Class, u32, u32)>,
 }
 
@@ -52,7 +52,7 @@ impl Scopes {
         }
     }
 
-    /// What a name means: the innermost meaning. `v.y` is a lane of the vector `v`.
+    /// Resolves a name, innermost scope first. `v.y` is an element of the vector `v`.
     pub fn find(&self, name: &str) -> Option<Symbol> {
         self.whole(name).or_else(|| {
             let (vector, lane) = name.rsplit_once('.')?;
@@ -114,7 +114,7 @@ fn special(name: &str) -> Option<Special> {
 }
 
 impl Decoder<'_> {
-    /// The slot of a constant.
+    /// Returns the slot of a constant.
     pub(super) fn constant(&mut self, class: Class, value: u64) -> u32 {
         let value = if class == Class::Word { u64::from(value as u32) } else { value };
         if let Some(&slot) = self.constants.get(&(class, value)) {
@@ -136,7 +136,7 @@ impl Decoder<'_> {
         slot
     }
 
-    /// The class and slot of a register, or of a special register.
+    /// Returns the class and slot of a register or special register.
     pub(super) fn register(&mut self, name: &str) -> Option<(Class, u32)> {
         match self.scopes.find(name) {
             Some(Symbol::Register(class, slot)) => Some((class, slot)),
@@ -144,7 +144,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The slot of an operand that is read as the given class.
+    /// Returns the slot of an operand that is read as the given class.
     pub(super) fn source(&mut self, arg: &Arg, class: Class) -> Decoded<u32> {
         Ok(match arg {
             Arg::Int(value) => self.constant(
@@ -175,7 +175,7 @@ impl Decoder<'_> {
                 _ => return Err("an address where a value is expected".into()),
             },
             Arg::Name(name) if name == "WARP_SZ" => self.constant(class, 32),
-            // Memory that a device keeps for itself: outside of what there is here.
+            // Shared memory reserved by the system: an address outside of what exists here.
             Arg::Name(name) if name.starts_with("%reserved_smem_offset") => {
                 self.constant(class, 0xffff_0000)
             }
@@ -205,15 +205,15 @@ impl Decoder<'_> {
         })
     }
 
-    /// A 64-bit copy of a word.
+    /// Emits the extension of a word to 64 bits and returns its slot.
     fn widened(&mut self, slot: u32, signed: bool) -> Decoded<u32> {
         let to = self.slots(Class::Wide, 1);
         self.row(if signed { "cvt.s64.s32" } else { "cvt.u64.u32" }, &[to], &[slot], 0)?;
         Ok(to)
     }
 
-    /// The slot to write a result of a class to, and what must follow: a result narrower or wider than its
-    /// register goes through another one.
+    /// Returns the slot for a result of a class, and the conversion that must follow: a result narrower or wider than
+    /// its register goes through a temporary one.
     pub(super) fn result(
         &mut self,
         arg: &Arg,
@@ -247,7 +247,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The slot of an address's base and the offset to add.
+    /// Returns the slot of an address's base, the offset to add and, if known, the space.
     pub(super) fn address(&mut self, arg: &Arg) -> Decoded<(u32, u64, Option<Space>)> {
         let Arg::Memory(base, offset) = arg else {
             return Err("expected an address in brackets".into());

@@ -1,4 +1,4 @@
-//! Instructions that are rows of the table: finding the row, and what becomes several of them.
+//! Instructions that are rows of the table: finding the row, and instructions that expand to several rows.
 
 use super::{Decoded, Decoder};
 use crate::exec::program::{LOCAL_WINDOW, Op, PARAM_WINDOW, SHARED_WINDOW};
@@ -8,7 +8,7 @@ use crate::isa::warp::RELU;
 use crate::isa::{self, Row};
 use crate::ptx::ast::{Arg, Class, Instruction};
 
-/// What an opcode says beyond the name of its row.
+/// Properties of an opcode beyond the name of its row.
 #[derive(Default)]
 struct Form {
     name: String,
@@ -19,7 +19,7 @@ struct Form {
     row: Option<&'static Row>,
 }
 
-/// The row that an opcode as written is decoded to.
+/// Returns the name of the row to which an opcode, as written, is decoded.
 pub fn row_name(opcode: &str) -> Option<&'static str> {
     let parts: Vec<&str> = opcode.split('.').collect();
     form(&parts).row.map(|row| row.name)
@@ -75,7 +75,7 @@ fn form(parts: &[&str]) -> Form {
             _ => kept.push(part),
         }
     }
-    // The carry does not care for signs.
+    // Carry arithmetic is the same for signed and unsigned types.
     if kept.contains(&"carry") || matches!(parts[0], "addc" | "subc" | "madc") {
         for part in &mut kept {
             match *part {
@@ -91,13 +91,13 @@ fn form(parts: &[&str]) -> Form {
         ["isspacep", space] => {
             kept = vec!["isspacep", space.split("::").next().unwrap_or(space), "u64"]
         }
-        // `min.s32.relu`, as headers write it.
+        // `min.s32.relu`, the order that CUDA's headers use.
         [name, kind, "relu"] => kept = vec![name, "relu", kind],
         _ => {}
     }
     form.name = kept.join(".");
     form.row = isa::find(&form.name);
-    // Saturation of an integer belongs to the row.
+    // The saturation of an integer is part of the row.
     if form.saturate
         && let Some(kind) = kept.last()
         && !kind.starts_with(['f', 'b'])
@@ -115,7 +115,7 @@ fn form(parts: &[&str]) -> Form {
 }
 
 impl Decoder<'_> {
-    /// Emits a row by name with given slots.
+    /// Emits a row, by name, with the given slots.
     pub(super) fn row(&mut self, name: &str, d: &[u32], s: &[u32], imm: u64) -> Decoded<()> {
         let row = isa::find(name).ok_or_else(|| format!("no row {name}"))?;
         let mut o = Operands { imm, ..Operands::default() };
@@ -123,7 +123,7 @@ impl Decoder<'_> {
         o.s[..s.len()].copy_from_slice(s);
         let was_first = self.first;
         self.emit(Op::Row(row.body), o);
-        // A conversion before the instruction itself is the extra one, not the instruction.
+        // A conversion before the instruction is the uncounted extra, not the instruction itself.
         if was_first {
             self.first = true;
             if let Some(last) = self.program.code.last_mut() {
@@ -152,7 +152,7 @@ impl Decoder<'_> {
         let form = form(parts);
         let row = form.row.ok_or("unknown instruction")?;
         if let ("min" | "max", [to, a, b, c]) = (parts[0], &i.args[..]) {
-            // The least of three is that of the lesser of two and the third.
+            // The minimum of three operands is the minimum of the third and that of the first two.
             let slot = self.slots(row.d[0], 1);
             let name = "%of.two";
             self.scopes.insert(name, super::names::Symbol::Register(row.d[0], slot));
@@ -173,7 +173,7 @@ impl Decoder<'_> {
         let mut o = Operands { imm: form.imm, ..Operands::default() };
         let kind = *parts.last().unwrap_or(&"");
         let mut args = args.to_vec();
-        // Results: `p|q` fills two, a single name leaves the second unused.
+        // Results: `p|q` gives two; with a single name the second is unused.
         let first = if args.is_empty() { return Err("no operands".into()) } else { args.remove(0) };
         let results = match &first {
             Arg::Pair(a, b) if row.d.len() == 2 => vec![Arg::Name(a.clone()), Arg::Name(b.clone())],
@@ -233,10 +233,10 @@ impl Decoder<'_> {
         resizes.into_iter().try_for_each(|resize| self.resize(resize))
     }
 
-    /// Whether `.ftz` speaks of this operand.
+    /// Returns whether `.ftz` applies to this operand.
     fn flushes(&self, parts: &[&str], operand: usize) -> bool {
         match parts[0] {
-            // A conversion flushes singles only.
+            // A conversion flushes only `f32`.
             "cvt" => parts.last() == Some(&"f32"),
             "slct" => operand == 2,
             // The third operand of a comparison is a predicate.
@@ -254,7 +254,7 @@ impl Decoder<'_> {
         Ok(to)
     }
 
-    /// `set`: a comparison as a number.
+    /// `set`: a comparison whose result is a number.
     fn set(&mut self, parts: &[&str], i: &Instruction) -> Decoded<()> {
         if parts.len() < 4 || i.args.len() < 3 {
             return Err("unknown instruction".into());
@@ -324,7 +324,7 @@ impl Decoder<'_> {
             _ => return Err("unknown instruction: this unpacking".into()),
         };
         let source = self.source(from, class)?;
-        // Through fresh slots, as a result may be the source itself.
+        // Go through temporary slots, since a result may also be the source.
         let mut moves = Vec::new();
         for (k, arg) in to.iter().enumerate() {
             if matches!(arg, Arg::Name(name) if name == "_") {
@@ -345,7 +345,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// The instruction emitted last is the one that counts.
+    /// Makes the instruction emitted last the one that is counted.
     fn count_last(&mut self) {
         self.first = false;
         if let Some(last) = self.program.code.last_mut() {
@@ -366,7 +366,7 @@ impl Decoder<'_> {
         self.resize(resize)
     }
 
-    /// `cvta`: between an address in its space and a generic one, which is an offset.
+    /// `cvta`: converts between an address in its space and a generic one, which differ by an offset.
     fn convert_address(&mut self, parts: &[&str], i: &Instruction) -> Decoded<()> {
         let to_space = parts.get(1) == Some(&"to");
         let space = parts.get(if to_space { 2 } else { 1 }).copied().unwrap_or("");
