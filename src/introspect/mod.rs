@@ -56,14 +56,14 @@ impl Module {
     }
 }
 
-/// Returns the NVRTC options for PTX of an architecture such as 80.
-pub fn ptx_options(architecture: u32, defines: &[String]) -> Vec<String> {
-    cuda::options(cuda::Target::Ptx(architecture), defines)
+/// Returns the options for PTX of an architecture such as 80, for NVRTC of this version.
+pub fn ptx_options(architecture: u32, version: (i32, i32), defines: &[String]) -> Vec<String> {
+    cuda::options(cuda::Target::Ptx(architecture), version, defines)
 }
 
-/// Returns the NVRTC options for machine code of an architecture such as 80.
-pub fn cubin_options(architecture: u32, defines: &[String]) -> Vec<String> {
-    cuda::options(cuda::Target::Cubin(architecture), defines)
+/// Returns the options for machine code of an architecture such as 80, for NVRTC of this version.
+pub fn cubin_options(architecture: u32, version: (i32, i32), defines: &[String]) -> Vec<String> {
+    cuda::options(cuda::Target::Cubin(architecture), version, defines)
 }
 
 /// A kernel: its name and, if it is generated, its source. Both sources are empty for a hand-written kernel.
@@ -140,7 +140,8 @@ pub fn keep(
     version: (i32, i32),
     ptx: &str,
 ) -> std::io::Result<()> {
-    cuda::keep(source, &ptx_options(architecture, defines), architecture, version, ptx)
+    let options = ptx_options(architecture, version, defines);
+    cuda::keep(source, &options, architecture, version, ptx)
 }
 
 /// Overrides kernel selection for all later calls, on every thread.

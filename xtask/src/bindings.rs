@@ -1,57 +1,98 @@
-//! `cargo xtask bindings`: generates the Rust declarations of `cuda/params.h` with bindgen. They are checked in, so
-//! that users need no libclang; `--check` fails if they do not match the header.
+//! `cargo xtask bindings`: the Rust twin of `cuda/params.h`, made by bindgen. It is checked in, so that users need no
+//! libclang; `--check` fails if it is no longer what the header says.
+//!
+//! Bindgen takes a minute to build, so the twin begins with a digest of the header and of itself, which says as much as
+//! generating it again: neither can have changed without the other. `--check --generate` does not rely on it.
 
+use std::fs;
+use std::path::PathBuf;
+
+#[cfg(feature = "bindings")]
+use crate::Failure;
 use crate::arguments::Arguments;
+use crate::run::root;
 use crate::{Command, Outcome};
 
 pub const COMMAND: Command = Command {
     name: "bindings",
-    usage: "[--check]",
-    about: "Generates the Rust declarations of cuda/params.h with bindgen; --check only reports whether they are \
-            up to date.",
+    usage: "[--check [--generate]]",
+    about: "Writes the Rust twin of cuda/params.h with bindgen. --check only says whether it is up to date, by a digest; \
+            with --generate, by making it again.",
     run,
 };
 
-/// Runs the command again with the feature `bindings`, which is optional because bindgen takes long to build.
-#[cfg(not(feature = "bindings"))]
+const OUTDATED: &str =
+    "src/backend/cuda/params.rs is not what cuda/params.h says: run `cargo xtask bindings`";
+
 fn run(mut arguments: Arguments) -> Outcome {
-    use crate::run::{cargo, finish};
-    let check = if arguments.flag("--check") { " --check" } else { "" };
+    let (check, again) = (arguments.flag("--check"), arguments.flag("--generate"));
     arguments.finish()?;
-    finish(&mut cargo(&format!(
-        "run --quiet --release --package xtask --features bindings -- bindings{check}"
-    )))
+    match (check, again) {
+        (true, false) => check_digest(),
+        (false, true) => Err("--generate goes with --check".into()),
+        _ => generate(check),
+    }
 }
 
-#[cfg(feature = "bindings")]
-fn run(mut arguments: Arguments) -> Outcome {
-    let check = arguments.flag("--check");
-    arguments.finish()?;
-    let file = crate::run::root().join("src/backend/cuda/params.rs");
-    let made = generate()?;
-    if !check {
-        return Ok(std::fs::write(file, made)?);
+fn header() -> PathBuf {
+    root().join("cuda/params.h")
+}
+
+fn twin() -> PathBuf {
+    root().join("src/backend/cuda/params.rs")
+}
+
+/// Returns the first line of the twin: a digest of the header and of all that follows the line.
+fn seal(header: &str, declarations: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in [header, declarations] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
     }
-    if std::fs::read_to_string(&file)? != made {
-        return Err(
-            "src/backend/cuda/params.rs is not what cuda/params.h says: run `cargo xtask bindings`"
-                .into(),
-        );
+    format!("// Generated from cuda/params.h by `cargo xtask bindings`: {}\n", hasher.finalize())
+}
+
+fn check_digest() -> Outcome {
+    let twin = fs::read_to_string(twin())?;
+    let (line, declarations) = twin.split_at(twin.find('\n').map_or(0, |end| end + 1));
+    if line != seal(&fs::read_to_string(header())?, declarations) {
+        return Err(OUTDATED.into());
     }
     println!("src/backend/cuda/params.rs is what cuda/params.h says");
     Ok(())
 }
 
+/// Starts the command again with bindgen, which is a feature because the other commands need not wait for it.
+#[cfg(not(feature = "bindings"))]
+fn generate(check: bool) -> Outcome {
+    let words = if check { " --check --generate" } else { "" };
+    crate::run::finish(&mut crate::run::cargo(&format!(
+        "run --quiet --release --package xtask --features bindings -- bindings{words}"
+    )))
+}
+
 #[cfg(feature = "bindings")]
-fn generate() -> Result<String, crate::Failure> {
+fn generate(check: bool) -> Outcome {
+    let declarations = declarations()?;
+    let made = seal(&fs::read_to_string(header())?, &declarations) + &declarations;
+    if !check {
+        return Ok(fs::write(twin(), made)?);
+    }
+    if fs::read_to_string(twin())? != made {
+        return Err(OUTDATED.into());
+    }
+    println!("src/backend/cuda/params.rs is what bindgen makes of cuda/params.h");
+    Ok(())
+}
+
+/// Returns what bindgen makes of the header.
+#[cfg(feature = "bindings")]
+fn declarations() -> Result<String, Failure> {
     let library = crate::wheels::LIBCLANG.path()?;
-    // SAFETY: this program has started no other thread yet.
+    // SAFETY: no other thread of this program runs yet.
     unsafe { std::env::set_var("LIBCLANG_PATH", library) };
-    let header = crate::run::root().join("cuda/params.h");
     let bindings = bindgen::builder()
-        .header(header.to_string_lossy())
+        .header(header().to_string_lossy())
         .disable_header_comment()
-        .raw_line("// Made from cuda/params.h by `cargo xtask bindings`, which also checks that it still is; not to be edited.")
         .allowlist_type("(Bl|bl_).*")
         .allowlist_var("BL_.*")
         .prepend_enum_name(false)
@@ -59,4 +100,18 @@ fn generate() -> Result<String, crate::Failure> {
         .use_core()
         .generate()?;
     Ok(bindings.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_tells_header_and_twin_apart() {
+        let line = seal("ab", "c");
+        assert_eq!(line, seal("ab", "c"));
+        assert!(
+            [seal("a", "bc"), seal("ab", "d"), seal("x", "c")].iter().all(|other| *other != line)
+        );
+    }
 }

@@ -101,7 +101,7 @@ impl Unit {
     /// Compiles to the PTX that a device of the given architecture gets, and checks that it has exactly the expected
     /// kernels.
     pub fn ptx(&self, nvrtc: &Nvrtc, architecture: u32) -> Result<String, Failure> {
-        let options = introspect::ptx_options(architecture, &self.defines);
+        let options = introspect::ptx_options(architecture, nvrtc.version(), &self.defines);
         let text = String::from_utf8(nvrtc.compile(&self.source, &options)?)?;
         let text = text.trim_end_matches('\0').to_owned();
         for kernel in &self.kernels {
@@ -124,6 +124,7 @@ impl Unit {
 
     /// Compiles to machine code for the given architecture.
     pub fn cubin(&self, nvrtc: &Nvrtc, architecture: u32) -> Result<Vec<u8>, Failure> {
-        nvrtc.compile(&self.source, &introspect::cubin_options(architecture, &self.defines))
+        let options = introspect::cubin_options(architecture, nvrtc.version(), &self.defines);
+        nvrtc.compile(&self.source, &options)
     }
 }

@@ -178,6 +178,7 @@ fn everything(steps: &mut Steps, cuda: &VirtualCuda) -> Outcome {
         let words = format!("--nvrtc {nvrtc} --arch sm_86 --out {}", out.display());
         steps.task(&kernels::COMMAND, &words)?;
     }
+    steps.task(&bindings::COMMAND, "--check --generate")?;
     steps.task(&sass::COMMAND, "--all")?;
     steps.task(&cost::COMMAND, "")?;
     steps.task(&sanitize::COMMAND, "")?;

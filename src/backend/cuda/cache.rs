@@ -387,7 +387,7 @@ mod tests {
     fn every_input_changes_the_key() {
         let key_of = |source, define: &str, target, version| {
             // The options are always those of one target, so that the key itself must distinguish targets.
-            let options = super::super::nvrtc::options(Target::Ptx(80), &[define.into()]);
+            let options = super::super::nvrtc::options(Target::Ptx(80), (12, 9), &[define.into()]);
             key(source, &options, target, version)
         };
         let keys = [

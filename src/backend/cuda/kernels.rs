@@ -241,7 +241,7 @@ impl Source<'_> {
     fn load(&self, context: &Context, cubin: bool) -> Result<sys::CUmodule> {
         let compiler = nvrtc::library()?;
         let target = compiler.target(context.capability(), cubin)?;
-        let options = nvrtc::options(target, self.defines);
+        let options = nvrtc::options(target, compiler.version, self.defines);
         let cache = cache::cache();
         let key = cache::key(self.text, &options, target, compiler.version);
         if let Some(code) = cache.and_then(|cache| cache.load(&key)) {

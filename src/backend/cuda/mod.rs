@@ -78,7 +78,9 @@ pub(crate) fn ptx(
     architecture: u32,
 ) -> Result<String> {
     let target = Target::Ptx(architecture);
-    let code = nvrtc::library()?.compile(name, source, &options(target, defines), target)?;
+    let compiler = nvrtc::library()?;
+    let options = options(target, compiler.version, defines);
+    let code = compiler.compile(name, source, &options, target)?;
     Ok(String::from_utf8_lossy(&code).trim_end_matches('\0').to_owned())
 }
 

@@ -37,9 +37,13 @@ impl fmt::Display for Target {
     }
 }
 
-/// Returns the options for compiling a source. Those that affect results are explicit, so that no default can change
-/// them.
-pub(crate) fn options(target: Target, defines: &[String]) -> Vec<String> {
+/// The first version that can leave out what these kernels never use: textures, launches from device code, and the types
+/// of the runtime API. That saves 8 of some 60 ms and changes no PTX.
+const MINIMAL: (i32, i32) = (12, 4);
+
+/// Returns the options for compiling a source with this version of NVRTC. Those that affect results are explicit, so that
+/// no default can change them.
+pub(crate) fn options(target: Target, version: (i32, i32), defines: &[String]) -> Vec<String> {
     let mut options = vec![
         format!("--gpu-architecture={target}"),
         "--std=c++17".into(),
@@ -51,6 +55,9 @@ pub(crate) fn options(target: Target, defines: &[String]) -> Vec<String> {
         "--device-as-default-execution-space".into(),
         "-default-device".into(),
     ];
+    if version >= MINIMAL {
+        options.push("--minimal".into());
+    }
     options.extend_from_slice(defines);
     options
 }

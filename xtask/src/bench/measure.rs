@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 use super::cases::Case;
 use super::load::Load;
 use super::peers::{self, Library, Worker};
-use crate::Failure;
+use crate::{Failure, Outcome};
+
+/// From this ratio on two libraries count as equally fast: runs are noisy.
+pub const EQUAL: f64 = 0.95;
 
 /// The times of all cases.
 pub struct Measured {
@@ -40,9 +43,19 @@ impl Times {
     pub fn ratio(&self) -> Option<f64> {
         Some(self.fastest_peer()?.1 / self.ours()?)
     }
+
+    /// Whether the fastest of the others is faster by more than noise explains.
+    pub fn is_slower(&self) -> bool {
+        self.ratio().is_some_and(|ratio| ratio < EQUAL)
+    }
 }
 
-/// Measures every case and the triad in several rounds; in each round, every library has one turn.
+/// How many times as many turns a case gets that came out slower: among hundreds of cases in which two libraries are
+/// equally fast, noise puts some below the line.
+const AGAIN: usize = 3;
+
+/// Measures every case and the triad in several rounds; in each round, every library has one turn. Cases that come out
+/// slower than the fastest of the others are measured again, and all their turns count.
 pub fn take_turns(
     cases: &[Case],
     libraries: &[Library],
@@ -57,30 +70,60 @@ pub fn take_turns(
     // Measure the triad amid the cases it is compared with, under the same conditions.
     let mut queue: Vec<Case> = cases.to_vec();
     queue.insert(cases.len() / 2, Case::triad());
-    let progress = Progress::new(queue.len());
     let processes: Vec<u32> = workers.iter().map(Worker::id).collect();
     let before = Load::now(&processes);
-    let mut all = Vec::new();
-    for (done, case) in queue.into_iter().enumerate() {
-        progress.show(done, &case);
-        let id = case.id();
-        let mut turns = vec![Vec::new(); workers.len()];
-        for round in 0..rounds {
-            for (worker, times) in workers.iter_mut().zip(&mut turns) {
-                // Do not ask a library again that does not support the case.
-                if times.len() == round
-                    && let Some(time) = worker.ask(&id)?
-                {
-                    times.push(time);
+    let mut all: Vec<Turns> = queue.into_iter().map(|case| Turns::new(case, libraries)).collect();
+    run(all.iter_mut().collect(), &mut workers, rounds)?;
+    let slower = all.iter_mut().filter(|turns| turns.times().is_slower()).collect();
+    run(slower, &mut workers, AGAIN * rounds)?;
+    let after = Load::now(&processes);
+    let others = before.zip(after).map(|(before, after)| after.others_since(&before));
+    Ok(Measured { times: all.iter().map(Turns::times).collect(), others })
+}
+
+/// Gives every library so many turns on each case.
+fn run(cases: Vec<&mut Turns>, workers: &mut [Worker], rounds: usize) -> Outcome {
+    let progress = Progress::new(cases.len());
+    for (done, turns) in cases.into_iter().enumerate() {
+        progress.show(done, &turns.case);
+        for _ in 0..rounds {
+            turns.round(workers)?;
+        }
+    }
+    progress.end();
+    Ok(())
+}
+
+/// The turns that the libraries have had on one case.
+struct Turns {
+    case: Case,
+    /// The microseconds by library; `None` for a library that does not have the case.
+    taken: Vec<Option<Vec<f64>>>,
+}
+
+impl Turns {
+    fn new(case: Case, libraries: &[Library]) -> Turns {
+        Turns { case, taken: vec![Some(Vec::new()); libraries.len()] }
+    }
+
+    fn round(&mut self, workers: &mut [Worker]) -> Outcome {
+        let id = self.case.id();
+        for (worker, taken) in workers.iter_mut().zip(&mut self.taken) {
+            // A library that does not have the case is asked once.
+            if let Some(times) = taken {
+                match worker.ask(&id)? {
+                    Some(time) => times.push(time),
+                    None => *taken = None,
                 }
             }
         }
-        all.push(Times { case, medians: turns.into_iter().map(median).collect() });
+        Ok(())
     }
-    progress.end();
-    let after = Load::now(&processes);
-    let others = before.zip(after).map(|(before, after)| after.others_since(&before));
-    Ok(Measured { times: all, others })
+
+    fn times(&self) -> Times {
+        let medians = self.taken.iter().map(|times| median(times.clone()?)).collect();
+        Times { case: self.case.clone(), medians }
+    }
 }
 
 /// Returns the median; for an even count, the mean of the two middle values.

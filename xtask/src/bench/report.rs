@@ -3,11 +3,8 @@
 use std::fmt::Write;
 
 use super::cases::{Case, Grid};
-use super::measure::Times;
+use super::measure::{EQUAL, Times};
 use super::peers::{self, Library};
-
-/// A case counts as slower if its ratio is below this. It is less than 1 because runs are noisy.
-const EQUAL: f64 = 0.95;
 
 /// If other programs keep more cores busy than this, on average, ratios are meaningless: when two threads spin on each
 /// other, as those of PyTorch do, and one of them has no core, 20 µs become 20 ms, and the fastest of the other
@@ -148,12 +145,10 @@ impl Report<'_> {
 
     /// Returns the cases that are slower, the slowest first.
     fn slower(&self) -> Vec<&Times> {
-        let mut slower: Vec<(&Times, f64)> = cases(self.times)
-            .filter_map(|times| Some((times, times.ratio()?)))
-            .filter(|&(_, ratio)| ratio < EQUAL)
-            .collect();
-        slower.sort_by(|(_, one), (_, other)| one.total_cmp(other));
-        slower.into_iter().map(|(times, _)| times).collect()
+        let mut slower: Vec<&Times> = cases(self.times).filter(|times| times.is_slower()).collect();
+        let ratio = |times: &Times| times.ratio().unwrap_or(f64::INFINITY);
+        slower.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
+        slower
     }
 
     /// Returns the microseconds of every library for every case, in Markdown.
