@@ -11,7 +11,8 @@
 //!   memory, in `vectors` where it can, and `repeat` fills blocks with what repeats itself;
 //! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`,
 //!   `bytes` one of `i8`, `words` shifts of 16-bit integers;
-//! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`;
+//! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`,
+//!   which `placement` keeps on cores of their own;
 //! - `memory` is where elements live, and `pool` keeps what was freed.
 
 mod blocks;
@@ -25,6 +26,7 @@ mod kernels;
 mod loops;
 mod memory;
 mod nest;
+mod placement;
 pub(crate) mod pool;
 mod repeat;
 mod script;

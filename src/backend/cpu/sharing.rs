@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use smallvec::SmallVec;
 
+use super::placement::{current_core, leave};
 use super::settings::Settings;
 use super::threads::{Crew, PATIENCE, are_awake, count, crew};
 
@@ -77,6 +78,8 @@ impl Team {
 /// Work that others may help with until it is closed.
 pub(super) struct Job {
     work: *const (dyn Fn(usize) + Sync),
+    /// The core on which the caller began it.
+    core: Option<usize>,
     lanes: SmallVec<[Lane; 4]>,
     /// How many help, and [`CLOSED`].
     helpers: AtomicUsize,
@@ -112,6 +115,7 @@ impl Job {
         let lane = |lane: usize| Lane { next: AtomicUsize::new(start(lane)), end: start(lane + 1) };
         Job {
             work,
+            core: current_core(),
             lanes: (0..threads).map(lane).collect(),
             helpers: AtomicUsize::new(0),
             panic: Mutex::new(None),
@@ -141,6 +145,8 @@ impl Job {
 
     /// What another thread does: it comes too late if the job is closed.
     pub(super) fn help(&self, index: usize) {
+        // Before anybody waits for this thread.
+        leave(self.core);
         if self.helpers.fetch_add(1, Ordering::Acquire) < CLOSED {
             // The first lane is the owner's.
             let lane = 1 + index % (self.lanes.len() - 1).max(1);
