@@ -1,13 +1,13 @@
-//! The shortest way: a request that is one loop over memory, with nothing to bring into blocks and nobody to
-//! share it with.
+//! The fastest path: a request that is one loop over contiguous memory, with nothing to bring into blocks.
 //!
-//! `walk` would come to the same loop; small calls are spared the detour.
+//! `walk` would run the same loop; small calls, and those that two threads finish in microseconds, are spared the detour.
 
 use super::convert::{Hop, hop};
 use super::kernels::recipe;
 use super::loops::{Kernel, Kernels, Versions};
 use super::settings::Settings;
-use super::sharing;
+use super::sharing::Team;
+use super::transfer::LINE;
 use super::{address, start};
 use crate::DType;
 use crate::backend::Memory;
@@ -28,7 +28,7 @@ pub(super) fn single(step: &Step) -> Option<(&'static Kernels, bool)> {
     }
 }
 
-/// Runs a request if it is so simple, and says whether it was.
+/// Runs a request of one loop over contiguous memory, and returns whether it was one. If not, nothing has been written.
 pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Settings) -> bool {
     let plan = request.plan;
     let [step] = request.program.steps() else { return false };
@@ -41,24 +41,27 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Setting
     }
     let Some((kernels, swap)) = single(step) else { return false };
     let mut bytes = request.out.size();
-    let mut args = [std::ptr::null::<u8>(); 3];
+    let mut args = [(std::ptr::null::<u8>(), 0); 3];
     let mut still = [false; 3];
     for (place, value) in step.arguments().iter().enumerate() {
         let Value::Input(index) = value else { return false };
         (args[place], still[place]) = match &request.program.inputs()[usize::from(*index)] {
-            Input::Number(_, number) => (number.0.as_ptr(), !is_one),
+            Input::Number(_, number) => ((number.0.as_ptr(), 0), !is_one),
             Input::Memory(dtype, slot) => {
                 let stride = plan.slots[*slot].strides[0];
                 if access.is_written(*slot) || !(is_one || matches!(stride, 0 | 1)) {
                     return false;
                 }
                 bytes += dtype.size();
-                let offset = plan.slots[*slot].offset * dtype.size();
-                (address(access, *slot, offset).cast_const(), !is_one && stride == 0)
+                let size = dtype.size();
+                let first = address(access, *slot, plan.slots[*slot].offset * size);
+                let is_still = !is_one && stride == 0;
+                ((first.cast_const(), if is_still { 0 } else { size }), is_still)
             }
         };
     }
-    if bytes.saturating_mul(plan.len) >= sharing::line(settings) {
+    let bytes = bytes.saturating_mul(plan.len);
+    if waits_for_memory(bytes, settings) {
         return false;
     }
     if swap {
@@ -69,13 +72,21 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Setting
     if swap {
         args.swap(0, 1);
     }
-    let out = address(access, OUT, plan.slots[OUT].offset * request.out.size());
+    let size = request.out.size();
+    let out = (address(access, OUT, plan.slots[OUT].offset * size), size);
+    let span = Span { kernel: versions[settings.level as usize], args, out };
     // SAFETY: the plan was made from layouts that lie inside their storages, whose locks are held; these hold
     // elements of the dtypes that the program names, and were written in full before they were shared.
-    // Arguments lie side by side, or stand still where the loop expects it, and are apart from the
-    // destination, which is dense.
-    unsafe { versions[settings.level as usize](&args, out, plan.len) };
+    // Arguments are contiguous, or constant where the loop expects it, and are apart from the
+    // destination, which is contiguous.
+    unsafe { span.share(plan.len, Team::new(bytes, settings)) };
     true
+}
+
+/// Whether an operation reads and writes so much that memory and not its loop decides how long it takes: `walk` has the
+/// means against that.
+fn waits_for_memory(bytes: usize, settings: &Settings) -> bool {
+    bytes >= settings.stream_bytes / 2
 }
 
 /// The loop for the arguments that stand still, and whether the two have to change places.
@@ -94,7 +105,7 @@ pub(super) fn version(
     }
 }
 
-/// A loop over elements that lie side by side, for calls that make no request.
+/// A loop over contiguous elements, for calls that make no request.
 #[derive(Clone, Copy)]
 pub(crate) struct Dense {
     kernel: Kernel,
@@ -103,24 +114,26 @@ pub(crate) struct Dense {
     /// The sizes of an operand's element and of a result.
     sizes: [usize; 2],
     len: usize,
+    team: Team,
 }
 
 impl Dense {
-    /// The loop of a function of two, whose right operand may be a number; none if it takes more than one loop, there
-    /// is nothing to do, or so much that it is shared.
+    /// Returns the loop of a binary function, whose right operand may be a number. Returns `None` if the function takes
+    /// more than one loop, or if there is nothing to do, or too much.
     #[inline]
     pub(crate) fn find(op: ElementOp, dtype: DType, is_number: bool, len: usize) -> Option<Dense> {
         let settings = Settings::get();
         let sizes = [dtype.size(), op.result(dtype).size()];
         let bytes = len.saturating_mul(2 * sizes[0] + sizes[1]);
-        if len == 0 || op.arity() != 2 || bytes >= sharing::line(&settings) {
+        if len == 0 || op.arity() != 2 || waits_for_memory(bytes, &settings) {
             return None;
         }
         let (kernels, swapped) = recipe(op, dtype)?.single()?;
         let still = [swapped && is_number, !swapped && is_number, false];
         let (versions, again) = version(kernels, still, 2)?;
         let kernel = versions[settings.level as usize];
-        Some(Dense { kernel, swapped: swapped != again, sizes, len })
+        let team = Team::new(bytes, &settings);
+        Some(Dense { kernel, swapped: swapped != again, sizes, len, team })
     }
 
     /// Runs the loop from elements of two blocks, or of one and a number, to those of a third, all from an offset on. They
@@ -137,12 +150,58 @@ impl Dense {
         let place = |(memory, offset): (&Memory, usize), size: usize| {
             start(memory).wrapping_add(offset * size)
         };
-        let x = place(x, self.sizes[0]).cast_const();
-        let y = number.map_or_else(|| place(y, self.sizes[0]).cast_const(), |it| it.0.as_ptr());
+        let [size, result] = self.sizes;
+        let x = (place(x, size).cast_const(), size);
+        let y = match number {
+            None => (place(y, size).cast_const(), size),
+            Some(number) => (number.0.as_ptr(), 0),
+        };
         let args = if self.swapped { [y, x, x] } else { [x, y, x] };
-        let out = place(out, self.sizes[1]);
+        let span = Span { kernel: self.kernel, args, out: (place(out, result), result) };
         // SAFETY: tensors lie inside their storages, and were written in full before they were shared. The caller
-        // vouches for the rest, and the loop was found for which arguments stand still.
-        unsafe { (self.kernel)(&args, out, self.len) };
+        // vouches for the rest, and the loop was found for which arguments are constant.
+        unsafe { span.share(self.len, self.team) };
+    }
+}
+
+/// A loop with its arguments and its destination, each a first element and the bytes from one to the next.
+struct Span {
+    kernel: Kernel,
+    args: [(*const u8, usize); 3],
+    out: (*mut u8, usize),
+}
+
+// SAFETY: the pointers are followed by `share` alone, whose caller vouches for them until it returns.
+unsafe impl Sync for Span {}
+
+impl Span {
+    /// Runs the loop over so many elements, on as many threads as the team has.
+    ///
+    /// # Safety
+    ///
+    /// As for a [`Kernel`].
+    unsafe fn share(&self, len: usize, team: Team) {
+        if team.parts == 1 {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run(0, len) };
+        }
+        let share = len.div_ceil(team.parts).next_multiple_of(LINE);
+        team.share(team.parts, &|part| {
+            let first = part * share;
+            // SAFETY: the caller's promise; parts write disjoint elements.
+            unsafe { self.run(first, share.min(len.saturating_sub(first))) };
+        });
+    }
+
+    /// Runs the loop over some of the elements.
+    ///
+    /// # Safety
+    ///
+    /// As for a [`Kernel`], for these elements.
+    unsafe fn run(&self, first: usize, len: usize) {
+        let args = self.args.map(|(start, step)| start.wrapping_add(first * step));
+        let out = self.out.0.wrapping_add(first * self.out.1);
+        // SAFETY: the caller's promise.
+        unsafe { (self.kernel)(&args, out, len) };
     }
 }

@@ -27,12 +27,13 @@ pub(super) fn line(settings: &Settings) -> usize {
 const AWAKE: usize = 2;
 
 /// How an operation is shared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Team {
     /// How many threads there are, the calling one included.
     threads: usize,
     /// Into how many parts the operation is best cut; 1 if nobody else is asked.
     pub(super) parts: usize,
+    crew: Option<&'static Crew>,
 }
 
 impl Team {
@@ -45,10 +46,12 @@ impl Team {
             // Each has at least half of what is shared at all.
             None => count().min(bytes / (line / 2).max(1)),
         };
-        if threads == 1 || (settings.threads.is_none() && crew().is_none()) {
-            return Team { threads: 1, parts: 1 };
+        // Looking for the crew is a system call.
+        let crew = if threads > 1 { crew() } else { None };
+        if threads == 1 || (settings.threads.is_none() && crew.is_none()) {
+            return Team { threads: 1, parts: 1, crew: None };
         }
-        Team { threads, parts: threads * PARTS_PER_THREAD }
+        Team { threads, parts: threads * PARTS_PER_THREAD, crew }
     }
 
     /// Does all parts of some work, which may be other ones than the best, on this thread and on others.
@@ -58,8 +61,7 @@ impl Team {
     /// to do a part.
     pub(super) fn share(self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
         let threads = self.threads.min(count()).min(parts);
-        let crew = if threads > 1 { crew() } else { None };
-        let Some(crew) = crew else {
+        let Some(crew) = self.crew.filter(|_| threads > 1) else {
             return (0..parts).for_each(work);
         };
         let job = Arc::new(Job::new(parts, threads, work));
@@ -200,7 +202,7 @@ mod tests {
     use super::*;
 
     fn share(parts: usize, work: &(dyn Fn(usize) + Sync)) {
-        Team { threads: 4, parts }.share(parts, work);
+        Team { threads: 4, parts, crew: crew() }.share(parts, work);
     }
 
     #[test]
