@@ -102,6 +102,12 @@ fn sizes_that_are_shared_among_threads() {
             let pair = Pair::new(dtype, len, [1, 0], 7, &device);
             pair.check(op, "large");
             let [x, y] = &pair.tensors;
+            let first = y.narrow(0, 0, 1).unwrap();
+            pair.expect(op, &binary(op, x, &first).run().unwrap(), |_| 0, "large, one element");
+            let three = download(&Tensor::full((), 3, dtype, &device).unwrap());
+            let elements = [pair.elements[0].clone(), three];
+            let numbered = Pair { dtype, elements, tensors: pair.tensors.clone() };
+            numbered.expect(op, &binary(op, x, 3).run().unwrap(), |_| 0, "large, a number");
             // In place with a reversed operand: threads write between the reads of other threads.
             let mut place = x.narrow(0, 0, len).unwrap();
             let backwards = y.flip(0).unwrap();

@@ -219,4 +219,20 @@ pub const MUTANTS: &[Mutant] = &[
         breaks: "a destination is written under a read lock",
         tests: "--test concurrency",
     },
+    Mutant {
+        name: "shared-loop-skips-an-element",
+        file: "src/backend/cpu/direct.rs",
+        find: "let first = part * share;",
+        put: "let first = part * share + usize::from(part == 3);",
+        breaks: "a thread that shares a single loop begins one element too late",
+        tests: "--test sizes sizes_that_are_shared",
+    },
+    Mutant {
+        name: "constant-operand-moves",
+        file: "src/backend/cpu/direct.rs",
+        find: "if is_still { 0 } else { size }",
+        put: "size",
+        breaks: "the parts of a shared loop read a constant operand from different places",
+        tests: "--test sizes sizes_that_are_shared",
+    },
 ];
