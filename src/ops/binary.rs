@@ -102,8 +102,8 @@ impl<'a> Binary<'a> {
     /// destination is then as it was.
     pub fn run(self) -> Result<Tensor> {
         let Binary { op, lhs, rhs, rules, target } = self;
-        if let Some(result) = short::run(op, &lhs, &rhs, rules, target) {
-            return result;
+        if let Some(done) = short::run(op, &lhs, &rhs, rules, target) {
+            return Ok(done?.tensor());
         }
         let mut call = Call::new();
         let (lhs, rhs) = (call.operand(&lhs), call.operand(&rhs));

@@ -68,6 +68,7 @@ pub struct Tensor {
 
 impl Tensor {
     /// A tensor over all of a storage that holds elements of `dtype` in row-major order.
+    #[inline]
     pub(crate) fn row_major(storage: Storage, shape: &[usize], dtype: DType) -> Tensor {
         let device = storage.device().clone();
         Tensor { storage: Arc::new(storage), layout: Layout::row_major(shape), dtype, device }
@@ -96,6 +97,12 @@ impl Tensor {
 
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Whether another tensor has the same shape and is on the same device.
+    #[inline]
+    pub(crate) fn has_shape_and_device_of(&self, other: &Tensor) -> bool {
+        self.layout.has_shape_of(&other.layout) && self.device == other.device
     }
 
     pub(crate) fn storage(&self) -> &Arc<Storage> {

@@ -113,7 +113,7 @@ impl Dense {
         let settings = Settings::get();
         let sizes = [dtype.size(), op.result(dtype).size()];
         let bytes = len.saturating_mul(2 * sizes[0] + sizes[1]);
-        if len == 0 || op.arity() != 2 || bytes >= sharing::line(&settings) {
+        if len == 0 || op.arity() != 2 || bytes >= sharing::line(settings) {
             return None;
         }
         let (kernels, swapped) = recipe(op, dtype)?.single()?;
