@@ -47,12 +47,13 @@ pub(crate) fn checked_len(op: &'static str, shape: &[usize], element_size: usize
 
 impl Layout {
     /// Creates a row-major layout without gaps. The shape must have passed [`checked_len`].
+    #[inline]
     pub(crate) fn row_major(shape: &[usize]) -> Layout {
         let mut layout =
             Layout { rank: shape.len(), shape: [1; MAX_RANK], strides: [0; MAX_RANK], offset: 0 };
-        layout.shape[..shape.len()].copy_from_slice(shape);
         let mut stride = 1isize;
         for axis in (0..shape.len()).rev() {
+            layout.shape[axis] = shape[axis];
             layout.strides[axis] = stride;
             stride *= shape[axis].max(1) as isize;
         }
@@ -142,20 +143,25 @@ impl Layout {
     }
 
     /// Returns `true` if the elements are in row-major order without gaps.
+    #[inline]
     pub(crate) fn is_contiguous(&self) -> bool {
-        if self.is_empty() {
-            return true;
-        }
         let mut expected = 1;
         for axis in (0..self.rank).rev() {
             if self.shape[axis] != 1 {
                 if self.strides[axis] != expected {
-                    return false;
+                    return self.is_empty();
                 }
                 expected *= self.shape[axis] as isize;
             }
         }
         true
+    }
+
+    /// Returns `true` if both layouts have the same shape.
+    #[inline]
+    pub(crate) fn has_shape_of(&self, other: &Layout) -> bool {
+        // A loop, since a call to compare so few sizes would take longer.
+        self.rank == other.rank && self.shape().iter().zip(&other.shape).all(|(x, y)| x == y)
     }
 
     /// Returns `true` if both layouts have the same shape and the same positions: they are equal except for the strides

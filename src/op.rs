@@ -277,7 +277,6 @@ macro_rules! define_ops {
 
         impl ElementOp {
             /// Every function, in the order of the table.
-            #[cfg(any(feature = "cuda", test))]
             pub(crate) const ALL: &'static [ElementOp] = &[
                 $(ElementOp::$shift,)*
                 $(ElementOp::$variant,)*

@@ -45,11 +45,12 @@ pub(crate) enum Source<'a> {
 
 impl<'a> Operand<'a> {
     /// Returns the elements of the operand, or `Err` with the number if it is one.
-    pub(crate) fn source(&self) -> std::result::Result<Source<'_>, Scalar> {
+    #[inline]
+    pub(crate) fn source(&self) -> std::result::Result<Source<'_>, &Scalar> {
         match &self.0 {
             Inner::Borrowed(tensor) => Ok(Source::Tensor(tensor)),
             Inner::Owned(tensor) => Ok(Source::Tensor(tensor)),
-            Inner::Scalar(scalar) => Err(*scalar),
+            Inner::Scalar(scalar) => Err(scalar),
             #[cfg(feature = "ndarray")]
             Inner::Array(array) => Ok(Source::Array(array)),
         }

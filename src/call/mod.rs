@@ -138,7 +138,7 @@ impl<'a> Call<'a> {
     pub(crate) fn operand(&mut self, operand: &'a Operand<'_>) -> Term<'a> {
         match operand.source() {
             Ok(source) => Term::Elements(self.source(source)),
-            Err(scalar) => Term::Number(scalar),
+            Err(scalar) => Term::Number(*scalar),
         }
     }
 
@@ -234,7 +234,10 @@ impl<'a> Call<'a> {
     ) -> Result<Value> {
         match term {
             Term::Elements(elements) => Ok(self.program.cast(elements.value, dtype)),
-            Term::Number(scalar) => Ok(self.number(dtype, element(op, *scalar, side, dtype)?)),
+            Term::Number(scalar) => match Meaning::of(op, side).element(*scalar, dtype) {
+                Some(bytes) => Ok(self.number(dtype, bytes)),
+                None => Err(Error::ScalarOverflow { op: op.name(), scalar: *scalar, dtype }),
+            },
         }
     }
 
@@ -315,15 +318,39 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A number as an operand of a binary operation. A shift amount is never wrapped, copysign takes the sign that a number
-/// has before it is converted, and the bitwise operations take a number for its bits.
-fn element(op: BinaryOp, scalar: Scalar, side: Side, dtype: DType) -> Result<ElementBytes> {
-    Ok(match (op.family(), side) {
-        (Family::Shift, Side::Right) => scalar.to_shift_amount(dtype),
-        (Family::Copysign, Side::Right) => scalar.to_sign(dtype),
-        (Family::Bitwise, _) => scalar.to_bits(op.name(), dtype)?,
-        _ => scalar.to_element(op.name(), dtype)?,
-    })
+/// How an operation reads a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    /// As a value, which has to fit.
+    Value,
+    /// As bits, signed or unsigned, which have to fit.
+    Bits,
+    /// As a shift amount, which is never wrapped.
+    Amount,
+    /// As the sign that the number has before it is converted.
+    Sign,
+}
+
+impl Meaning {
+    /// Returns how a binary operation reads a number on this side.
+    fn of(op: BinaryOp, side: Side) -> Meaning {
+        match (op.family(), side) {
+            (Family::Shift, Side::Right) => Meaning::Amount,
+            (Family::Copysign, Side::Right) => Meaning::Sign,
+            (Family::Bitwise, _) => Meaning::Bits,
+            _ => Meaning::Value,
+        }
+    }
+
+    /// Converts a number to an element; returns `None` for an integer that does not fit.
+    fn element(self, number: Scalar, dtype: DType) -> Option<ElementBytes> {
+        match self {
+            Meaning::Value => number.checked_to_element(dtype),
+            Meaning::Bits => number.checked_to_bits(dtype),
+            Meaning::Amount => Some(number.to_shift_amount(dtype)),
+            Meaning::Sign => Some(number.to_sign(dtype)),
+        }
+    }
 }
 
 /// The device of the first operand that has one; all others must be there too.

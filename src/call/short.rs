@@ -1,24 +1,45 @@
-//! The short way: operations on tensors that lie alike, side by side, and are computed by one loop or a few.
+//! The fast path: one operation on contiguous tensors of one shape, dtype and device, computed by one loop.
 //!
-//! Such calls are so common, and on few elements so short, that to put a request together would take most of their time.
-//! Nothing is decided here in another way: promotion, numbers, the table of loops and the order of the locks are those of
-//! the long way, which takes everything that is not so simple, what has to be refused included.
+//! Such calls are common, and on few elements putting a request together would take most of their time. Nothing is decided
+//! here in another way: promotion, the conversion of numbers, the table of loops and the order of the locks are those of
+//! the general path, which takes everything else, including errors.
 
-use super::{Side, Target, element};
+use super::{Meaning, Side, Target};
 use crate::backend::{self, Memory};
 use crate::operand::{Operand, Source};
-use crate::promote::{Compute, Kind, Rules, resolve};
+use crate::promote::{Compute, Kind, Rules, decide};
 use crate::storage::{self, Storage};
-use crate::{BinaryOp, Result, Tensor};
+use crate::{BinaryOp, DType, Result, Tensor};
 
-/// Runs an operation if it is so simple, and one loop.
-pub(crate) fn run(
+/// A result that is not a tensor yet. A tensor is large, and is therefore made where the caller wants it.
+pub(crate) enum Done<'a> {
+    /// The result was written to this destination.
+    Given(&'a Tensor),
+    /// The result is in new memory, and has the shape and the device of another tensor.
+    New { memory: Memory, dtype: DType, like: &'a Tensor },
+}
+
+impl Done<'_> {
+    #[inline]
+    pub(crate) fn tensor(self) -> Tensor {
+        match self {
+            Done::Given(out) => out.clone(),
+            Done::New { memory, dtype, like } => {
+                let storage = Storage::new(like.device(), like.len() * dtype.size(), memory);
+                Tensor::row_major(storage, like.shape(), dtype)
+            }
+        }
+    }
+}
+
+/// Runs a binary operation, or returns `None` if the general path has to.
+pub(crate) fn run<'a>(
     op: BinaryOp,
-    lhs: &Operand<'_>,
-    rhs: &Operand<'_>,
+    lhs: &'a Operand<'_>,
+    rhs: &'a Operand<'_>,
     rules: Rules,
-    target: Target<'_>,
-) -> Option<Result<Tensor>> {
+    target: Target<'a>,
+) -> Option<Result<Done<'a>>> {
     let Ok(Source::Tensor(x)) = lhs.source() else { return None };
     let (y, number) = match rhs.source() {
         Ok(Source::Tensor(y)) => (y, None),
@@ -26,14 +47,12 @@ pub(crate) fn run(
         Ok(Source::Array(_)) => return None,
         Err(number) => (x, Some(number)),
     };
-    let is_alike = |other: &Tensor| {
-        other.shape() == x.shape() && other.device() == x.device() && other.is_contiguous()
-    };
+    let is_alike = |other: &Tensor| x.has_shape_and_device_of(other) && other.is_contiguous();
     if target.mask.is_some() || !x.is_contiguous() || !(number.is_some() || is_alike(y)) {
         return None;
     }
-    let right = number.as_ref().map_or_else(|| Kind::from(y), Kind::scalar);
-    let resolved = resolve(op.into(), Kind::from(x), right, rules).ok()?;
+    let right = number.map_or_else(|| Kind::from(y), Kind::scalar);
+    let resolved = decide(op.into(), Kind::from(x), right, rules).ok()?;
     let (dtype, function) = (x.dtype(), op.element());
     let is_converted = resolved.compute != Compute::In(dtype)
         || (number.is_none() && y.dtype() != dtype)
@@ -42,7 +61,7 @@ pub(crate) fn run(
         return None;
     }
     let number = match number {
-        Some(number) => Some(element(op, number, Side::Right, dtype).ok()?),
+        Some(number) => Some(Meaning::of(op, Side::Right).element(*number, dtype)?),
         None => None,
     };
     let dense = backend::dense(x.device(), function, dtype, number.is_some(), x.len())?;
@@ -58,15 +77,14 @@ pub(crate) fn run(
         storage::with_written(out.storage(), x.storage(), y.storage(), |to, x, y| {
             compute(x, y, to, out.layout().offset());
         });
-        return Some(Ok(out.clone()));
+        return Some(Ok(Done::Given(out)));
     }
-    let bytes = x.len() * resolved.result.size();
-    let memory = match x.device().allocate(bytes) {
+    let dtype = resolved.result;
+    let memory = match x.device().allocate(x.len() * dtype.size()) {
         Ok(memory) => memory,
         Err(error) => return Some(Err(error)),
     };
-    // Nobody else has seen the new memory yet.
+    // The new memory needs no lock: no other thread can reach it yet.
     storage::with_read(x.storage(), y.storage(), |x, y| compute(x, y, &memory, 0));
-    let storage = Storage::new(x.device(), bytes, memory);
-    Some(Ok(Tensor::row_major(storage, x.shape(), resolved.result)))
+    Some(Ok(Done::New { memory, dtype, like: x }))
 }

@@ -1,8 +1,8 @@
 //! The operations of an expression, in the order in which they are computed.
 //!
-//! An operation on an expression that nobody else holds is added to the end of its graph, so that a chain of operations
-//! allocates once. A graph that somebody else holds too stays as it is, and becomes a part of a new one: so a
-//! node that is used twice is the same node.
+//! An operation on an expression that has not been cloned is added to the end of its graph, so that a chain of operations
+//! allocates once. A graph that is shared with a clone stays as it is and becomes a part of a new graph, so that a node that
+//! is used twice remains one node.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::op::ElementOp;
 use crate::ops::Reduce;
-use crate::{BinaryOp, DType, Operand, Scalar};
+use crate::{BinaryOp, DType, Operand};
 
 /// The most operations of a graph; a longer expression is made of several.
 const MAX_LEN: usize = 256;
@@ -30,60 +30,27 @@ pub(super) enum Root<'a> {
 #[derive(Clone, Default)]
 pub(super) struct Graph<'a> {
     pub(super) nodes: SmallVec<[Node; 8]>,
-    inputs: Inputs<'a>,
-    /// Graphs that are used elsewhere too, or are too large to be copied.
+    /// The first inputs, that is tensors, arrays and numbers. (A `SmallVec` would be invariant, and an expression could not
+    /// be used for a shorter lifetime than its own.)
+    few: [Option<Operand<'a>>; 8],
+    /// How many inputs there are, in `few` and in `rest`.
+    inputs: usize,
+    /// What most graphs do not have, and need not set up and drop.
+    rest: Option<Box<Rest<'a>>>,
+}
+
+#[derive(Clone, Default)]
+struct Rest<'a> {
+    /// The inputs that `few` has no room for.
+    inputs: Vec<Operand<'a>>,
+    /// Graphs that are shared with other expressions, or too large to be copied.
     parts: Vec<Arc<Graph<'a>>>,
     /// The axes of reductions.
     axes: Vec<Box<[usize]>>,
 }
 
-/// Operands in memory and numbers. (A `SmallVec` would not let an expression be used for a shorter lifetime than its own.)
-#[derive(Clone)]
-struct Inputs<'a> {
-    few: [Operand<'a>; FEW],
-    more: Vec<Operand<'a>>,
-    len: usize,
-}
-
-/// How many inputs need no allocation of their own.
-const FEW: usize = 4;
-
-impl Default for Inputs<'_> {
-    fn default() -> Self {
-        // Numbers stand where there is no input yet.
-        let nothing = || Operand::from(Scalar::Int(0));
-        Inputs { few: std::array::from_fn(|_| nothing()), more: Vec::new(), len: 0 }
-    }
-}
-
-impl<'a> Inputs<'a> {
-    /// Adds an input, and gives its place.
-    #[inline]
-    fn push(&mut self, operand: Operand<'a>) -> u16 {
-        match self.few.get_mut(self.len) {
-            Some(free) => *free = operand,
-            None => self.more.push(operand),
-        }
-        self.len += 1;
-        self.len as u16 - 1
-    }
-
-    #[inline]
-    fn get(&self, place: u16) -> &Operand<'a> {
-        let place = usize::from(place);
-        self.few.get(place).unwrap_or_else(|| &self.more[place - FEW])
-    }
-
-    /// Moves the inputs of others to the end.
-    fn append(&mut self, others: Inputs<'a>) {
-        for operand in others.few.into_iter().chain(others.more).take(others.len) {
-            self.push(operand);
-        }
-    }
-}
-
 /// What a node does with its operands.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     Unary(ElementOp),
     Cast(DType),
@@ -115,19 +82,74 @@ impl Operation {
 }
 
 /// One operation.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) operation: Operation,
-    /// Those beyond the arity mean nothing.
-    places: [Place; 3],
+    /// Three places of 16 bits in one word, which is compared at once. Those beyond the arity repeat the last.
+    places: u64,
 }
 
-/// Where an operand is.
-#[derive(Clone, Copy)]
-enum Place {
-    Input(u16),
-    Node(u16),
-    Part(u16),
+impl Node {
+    #[inline]
+    fn new(operation: Operation, [x, y, z]: [Place; 3]) -> Node {
+        let word = |place: Place| u64::from(place.0);
+        Node { operation, places: word(x) | word(y) << 16 | word(z) << 32 }
+    }
+
+    /// Where an operand is.
+    #[inline]
+    pub(super) fn place(&self, index: usize) -> Place {
+        Place((self.places >> (16 * index)) as u16)
+    }
+
+    /// The same operation on other operands; `None` if there is none for one of them.
+    #[cfg(feature = "cpu")]
+    pub(super) fn on(self, mut place: impl FnMut(usize) -> Option<Place>) -> Option<Node> {
+        let mut places = [place(0)?; 3];
+        for index in 1..self.operation.arity() {
+            places[index..].fill(place(index)?);
+        }
+        Some(Node::new(self.operation, places))
+    }
+}
+
+/// Where an operand is: the index of an input, a node or a part, with its kind in the lowest two bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place(u16);
+
+/// A [`Place`], unpacked.
+pub(super) enum Located {
+    Input(usize),
+    Node(usize),
+    Part(usize),
+}
+
+impl Place {
+    const BITS: u32 = 2;
+
+    #[inline]
+    pub(super) fn input(index: usize) -> Place {
+        Place((index << Place::BITS) as u16)
+    }
+
+    #[inline]
+    pub(super) fn node(index: usize) -> Place {
+        Place((index << Place::BITS) as u16 | 1)
+    }
+
+    fn part(index: usize) -> Place {
+        Place((index << Place::BITS) as u16 | 2)
+    }
+
+    #[inline]
+    pub(super) fn located(self) -> Located {
+        let index = usize::from(self.0 >> Place::BITS);
+        match self.0 & 3 {
+            0 => Located::Input(index),
+            1 => Located::Node(index),
+            _ => Located::Part(index),
+        }
+    }
 }
 
 /// An operand of an operation.
@@ -143,83 +165,62 @@ pub(super) enum Argument<'b, 'a> {
 impl<'a> Root<'a> {
     /// An operation on one expression.
     pub(super) fn unary(operation: Operation, x: Root<'a>) -> Root<'a> {
-        let (mut graph, x, _) = x.open();
-        Arc::make_mut(&mut graph).push(operation, [x; 3]);
-        Root::Graph(graph)
+        x.then(move |graph, x, _| graph.push(operation, [x; 3]))
     }
 
     /// An operation on two expressions.
     #[inline]
     pub(super) fn binary(operation: Operation, x: Root<'a>, y: Root<'a>) -> Root<'a> {
-        match (x, y) {
-            (Root::Input(x), Root::Input(y)) => Root::Graph(Graph::of_inputs(operation, x, y)),
-            // An input is read when it is used, so the operations on the right come first.
-            (Root::Input(x), Root::Graph(mut graph)) if graph.can_grow() => {
-                let it = Arc::make_mut(&mut graph);
-                let (x, y) = (Place::Input(it.inputs.push(x)), it.result());
-                it.push(operation, [x, y, y]);
-                Root::Graph(graph)
-            }
-            (x, y) => {
-                let (mut graph, x, can_copy) = x.open();
-                let it = Arc::make_mut(&mut graph);
-                let (y, _) = it.operand(y, can_copy);
-                it.push(operation, [x, y, y]);
-                Root::Graph(graph)
-            }
-        }
+        // An input is read where it is used, so operations that are on the right alone come first.
+        let is_right_first = matches!((&x, &y), (Root::Input(_), Root::Graph(_)));
+        let (first, second) = if is_right_first { (y, x) } else { (x, y) };
+        first.then(move |graph, first, can_copy| {
+            let (second, _) = graph.operand(second, can_copy);
+            let (x, y) = if is_right_first { (second, first) } else { (first, second) };
+            graph.push(operation, [x, y, y]);
+        })
     }
 
     /// An operation on three expressions.
     pub(super) fn ternary(operation: Operation, [x, y, z]: [Root<'a>; 3]) -> Root<'a> {
-        let (mut graph, x, can_copy) = x.open();
-        let it = Arc::make_mut(&mut graph);
-        let (y, can_copy) = it.operand(y, can_copy);
-        let (z, _) = it.operand(z, can_copy);
-        it.push(operation, [x, y, z]);
-        Root::Graph(graph)
+        x.then(move |graph, x, can_copy| {
+            let (y, can_copy) = graph.operand(y, can_copy);
+            let (z, _) = graph.operand(z, can_copy);
+            graph.push(operation, [x, y, z]);
+        })
     }
 
     /// A reduction of an expression.
     pub(super) fn reduction(reduce: Reduce, axes: &[usize], terms: Root<'a>) -> Root<'a> {
-        let (mut graph, terms, _) = terms.open();
-        let it = Arc::make_mut(&mut graph);
-        it.axes.push(axes.into());
-        it.push(Operation::Reduce(reduce, it.axes.len() as u16 - 1), [terms; 3]);
-        Root::Graph(graph)
+        terms.then(|graph, terms, _| {
+            let own = &mut graph.rest().axes;
+            own.push(axes.into());
+            let place = own.len() as u16 - 1;
+            graph.push(Operation::Reduce(reduce, place), [terms; 3]);
+        })
     }
 
-    /// A graph that nobody else holds, to which an operation with this first operand can be added; the place of the operand,
-    /// and whether operations of the next one may be copied.
+    /// Adds an operation to the graph of its first operand, or to a new graph if that one is shared. `add` is given the
+    /// place of the operand, and whether operations of the next operand may be copied.
     #[inline]
-    fn open(self) -> (Arc<Graph<'a>>, Place, bool) {
-        match self {
-            Root::Graph(graph) if graph.can_grow() => {
-                let place = graph.result();
-                (graph, place, true)
-            }
-            other => {
-                let mut graph = Graph::default();
-                let (place, can_copy) = graph.operand(other, true);
-                (Arc::new(graph), place, can_copy)
-            }
-        }
+    fn then(self, add: impl FnOnce(&mut Graph<'a>, Place, bool)) -> Root<'a> {
+        let (mut graph, first) = match self {
+            Root::Graph(graph) if graph.can_grow() => (graph, None),
+            // `default` builds the graph in place; `Arc::new` would copy it there.
+            first => (Arc::default(), Some(first)),
+        };
+        let it = Arc::make_mut(&mut graph);
+        let (x, can_copy) = match first {
+            None => (it.result(), true),
+            Some(first) => it.operand(first, true),
+        };
+        add(it, x, can_copy);
+        Root::Graph(graph)
     }
 }
 
 impl<'a> Graph<'a> {
-    /// A new graph of one operation.
-    fn of_inputs(operation: Operation, x: Operand<'a>, y: Operand<'a>) -> Arc<Graph<'a>> {
-        let nothing = || Operand::from(Scalar::Int(0));
-        let places = [Place::Input(0), Place::Input(1), Place::Input(1)];
-        let mut nodes = SmallVec::new();
-        nodes.push(Node { operation, places });
-        let few = [x, y, nothing(), nothing()];
-        let inputs = Inputs { few, more: Vec::new(), len: 2 };
-        Arc::new(Graph { nodes, inputs, parts: Vec::new(), axes: Vec::new() })
-    }
-
-    /// Whether an operation may be added: nobody else holds the graph.
+    /// Whether an operation may be added: the graph is not shared, and not too long.
     #[inline]
     fn can_grow(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) == 1 && self.nodes.len() < MAX_LEN
@@ -228,12 +229,30 @@ impl<'a> Graph<'a> {
     /// The place of the last result.
     #[inline]
     fn result(&self) -> Place {
-        Place::Node((self.nodes.len() as u16).saturating_sub(1))
+        Place::node(self.nodes.len().saturating_sub(1))
     }
 
     #[inline]
     fn push(&mut self, operation: Operation, places: [Place; 3]) {
-        self.nodes.push(Node { operation, places });
+        self.nodes.push(Node::new(operation, places));
+    }
+
+    /// Adds an input.
+    #[inline(always)]
+    fn input(&mut self, operand: Operand<'a>) -> Place {
+        let index = self.inputs;
+        self.inputs += 1;
+        match self.few.get_mut(index) {
+            // The place is free: nothing has to be dropped.
+            Some(free) => std::mem::forget(free.replace(operand)),
+            None => self.rest().inputs.push(operand),
+        }
+        Place::input(index)
+    }
+
+    #[cold]
+    fn rest(&mut self) -> &mut Rest<'a> {
+        self.rest.get_or_insert_default()
     }
 
     /// Finds a place for an operand of the operation that will be added next. Operations must not be copied before a part that
@@ -241,7 +260,7 @@ impl<'a> Graph<'a> {
     #[inline]
     fn operand(&mut self, operand: Root<'a>, can_copy: bool) -> (Place, bool) {
         match operand {
-            Root::Input(operand) => (Place::Input(self.inputs.push(operand)), can_copy),
+            Root::Input(operand) => (self.input(operand), can_copy),
             Root::Graph(graph) => self.graph(graph, can_copy),
         }
     }
@@ -259,34 +278,42 @@ impl<'a> Graph<'a> {
     }
 
     fn part(&mut self, graph: Arc<Graph<'a>>) -> Place {
-        let known = self.parts.iter().position(|part| Arc::ptr_eq(part, &graph));
-        Place::Part(known.unwrap_or_else(|| {
-            self.parts.push(graph);
-            self.parts.len() - 1
-        }) as u16)
+        let parts = &mut self.rest().parts;
+        let known = parts.iter().position(|part| Arc::ptr_eq(part, &graph));
+        Place::part(known.unwrap_or_else(|| {
+            parts.push(graph);
+            parts.len() - 1
+        }))
     }
 
     /// Moves the operations of another graph to the end of this one.
     fn append(&mut self, mut other: Graph<'a>) -> Place {
-        let [nodes, inputs, parts, axes] =
-            [self.nodes.len(), self.inputs.len, self.parts.len(), self.axes.len()]
-                .map(|len| len as u16);
-        let moved = |place: Place| match place {
-            Place::Input(index) => Place::Input(index + inputs),
-            Place::Node(index) => Place::Node(index + nodes),
-            Place::Part(index) => Place::Part(index + parts),
+        let (nodes, inputs) = (self.nodes.len(), self.inputs);
+        let (parts, axes) = self.rest.as_ref().map_or((0, 0), |it| (it.parts.len(), it.axes.len()));
+        let moved = |place: Place| match place.located() {
+            Located::Input(index) => Place::input(index + inputs),
+            Located::Node(index) => Place::node(index + nodes),
+            Located::Part(index) => Place::part(index + parts),
         };
-        let node = |node: &Node| Node {
-            operation: match node.operation {
-                Operation::Reduce(reduce, own) => Operation::Reduce(reduce, own + axes),
+        let node = |node: &Node| {
+            let operation = match node.operation {
+                Operation::Reduce(reduce, own) => Operation::Reduce(reduce, own + axes as u16),
                 other => other,
-            },
-            places: node.places.map(moved),
+            };
+            Node::new(operation, [0, 1, 2].map(|index| moved(node.place(index))))
         };
         self.nodes.extend(other.nodes.iter().map(node));
-        self.inputs.append(std::mem::take(&mut other.inputs));
-        self.parts.append(&mut other.parts);
-        self.axes.append(&mut other.axes);
+        for operand in std::mem::take(&mut other.few).into_iter().flatten() {
+            self.input(operand);
+        }
+        if let Some(mut rest) = other.rest.take() {
+            for operand in rest.inputs {
+                self.input(operand);
+            }
+            let own = self.rest();
+            own.parts.append(&mut rest.parts);
+            own.axes.append(&mut rest.axes);
+        }
         self.result()
     }
 
@@ -301,31 +328,55 @@ impl<'a> Graph<'a> {
     /// An operand of an operation.
     #[inline]
     pub(super) fn argument(&self, node: &Node, index: usize) -> Argument<'_, 'a> {
-        match node.places[index] {
-            Place::Input(index) => Argument::Input(self.inputs.get(index)),
-            Place::Node(index) => Argument::Node(usize::from(index)),
-            Place::Part(index) => Argument::Part(&self.parts[usize::from(index)]),
+        match node.place(index).located() {
+            Located::Input(index) => Argument::Input(self.input_at(index)),
+            Located::Node(index) => Argument::Node(index),
+            Located::Part(index) => Argument::Part(&self.parts()[index]),
         }
     }
 
+    fn input_at(&self, index: usize) -> &Operand<'a> {
+        let more = |index: usize| &self.more()[index - self.few.len()];
+        self.few.get(index).and_then(Option::as_ref).unwrap_or_else(|| more(index))
+    }
+
+    /// The inputs after the first few.
+    #[inline]
+    fn more(&self) -> &[Operand<'a>] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.inputs)
+    }
+
+    /// The operands in memory and the numbers.
+    #[cfg(feature = "cpu")]
+    #[inline]
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &Operand<'a>> {
+        let few = self.inputs.min(self.few.len());
+        self.few[..few].iter().flatten().chain(self.more())
+    }
+
     /// Graphs that are operands of the operations.
+    #[inline]
     pub(super) fn parts(&self) -> &[Arc<Graph<'a>>] {
-        &self.parts
+        self.rest.as_ref().map_or(&[], |rest| &rest.parts)
     }
 
     /// The axes of a reduction.
     pub(super) fn axes(&self, place: u16) -> &[usize] {
-        self.axes.get(usize::from(place)).map_or(&[], |axes| axes)
+        let axes = self.rest.as_ref().and_then(|rest| rest.axes.get(usize::from(place)));
+        axes.map_or(&[], |axes| axes)
     }
 }
 
 /// Takes a graph apart part by part, since a long chain of parts would overflow the stack if each dropped the next.
 impl Drop for Graph<'_> {
+    #[inline]
     fn drop(&mut self) {
-        let mut waiting = std::mem::take(&mut self.parts);
-        while let Some(part) = waiting.pop() {
-            if let Some(mut graph) = Arc::into_inner(part) {
-                waiting.append(&mut graph.parts);
+        let Some(rest) = &mut self.rest else { return };
+        while let Some(part) = rest.parts.pop() {
+            if let Some(mut graph) = Arc::into_inner(part)
+                && let Some(other) = &mut graph.rest
+            {
+                rest.parts.append(&mut other.parts);
             }
         }
     }

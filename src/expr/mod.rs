@@ -119,10 +119,11 @@ impl<'a> Expr<'a> {
         self.run_into(Target::default())
     }
 
+    #[inline]
     fn run_into(&self, target: Target<'_>) -> Result<Tensor> {
         #[cfg(feature = "cpu")]
-        if let Some(result) = self.run_short(target) {
-            return result;
+        if let Some(done) = self.run_short(target) {
+            return Ok(done?.tensor());
         }
         self.run_long(target)
     }

@@ -32,9 +32,14 @@ macro_rules! define_domain {
         }
 
         impl Domain {
-            pub(crate) fn contains(self, dtype: DType) -> bool {
+            pub(crate) const fn contains(self, dtype: DType) -> bool {
+                self.bits() >> dtype as u32 & 1 != 0
+            }
+
+            /// The set with one bit per dtype, so that asking for one takes no branch.
+            const fn bits(self) -> u16 {
                 match self {
-                    $(Domain::$domain => crate::dtype::for_each_dtype!(domain_contains $domain dtype),)*
+                    $(Domain::$domain => crate::dtype::for_each_dtype!(domain_bits $domain),)*
                 }
             }
 
@@ -48,11 +53,9 @@ macro_rules! define_domain {
     };
 }
 
-macro_rules! domain_contains {
-    ($domain:ident $dtype:ident $($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
-        match $dtype {
-            $(DType::$variant => Option::<()>::is_some(&in_domain!($domain $class ())),)*
-        }
+macro_rules! domain_bits {
+    ($domain:ident $($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
+        $((Option::<()>::is_some(&in_domain!($domain $class ())) as u16) << DType::$variant as u32)|*
     };
 }
 

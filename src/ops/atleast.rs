@@ -119,7 +119,7 @@ fn each(operands: Vec<Operand<'_>>, view: fn(&Tensor) -> Tensor) -> Result<Vec<T
                     views.push(view(&array?));
                 }
             }
-            Err(scalar) => views.push(view(&Tensor::full((), scalar, scalar.dtype(), device)?)),
+            Err(scalar) => views.push(view(&Tensor::full((), *scalar, scalar.dtype(), device)?)),
         }
     }
     Ok(views)

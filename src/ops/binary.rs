@@ -158,8 +158,8 @@ impl<'a> Binary<'a> {
     /// On error the destination is unchanged.
     pub fn run(self) -> Result<Tensor> {
         let Binary { op, lhs, rhs, rules, target } = self;
-        if let Some(result) = short::run(op, &lhs, &rhs, rules, target) {
-            return result;
+        if let Some(done) = short::run(op, &lhs, &rhs, rules, target) {
+            return Ok(done?.tensor());
         }
         let mut call = Call::new();
         let (lhs, rhs) = (call.operand(&lhs), call.operand(&rhs));

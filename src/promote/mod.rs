@@ -232,14 +232,38 @@ pub(crate) enum Compute {
     ExactIntegers,
 }
 
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Both operands are numbers.
+    Numbers,
+    /// An operand of a loss is a number.
+    NumberInLoss,
+    /// The rules give the operands no common dtype.
+    NoCommonDtype,
+    /// The operation is not defined in the common dtype.
+    Unsupported(DType),
+}
+
 /// Determines the dtypes of `op`, for [`result_type`] and for every operation.
 pub(crate) fn resolve(op: Op, lhs: Kind, rhs: Kind, rules: Rules) -> Result<Resolved> {
+    decide(op, lhs, rhs, rules).map_err(|refusal| refused(refusal, op, lhs, rhs, rules))
+}
+
+/// [`resolve`] for callers that do not report the error: what it returns fits into a register.
+pub(crate) fn decide(
+    op: Op,
+    lhs: Kind,
+    rhs: Kind,
+    rules: Rules,
+) -> std::result::Result<Resolved, Refusal> {
     let family = op.family();
-    if matches!((lhs, rhs), (Kind::Scalar(_), Kind::Scalar(_))) {
-        return refuse_scalar(op, "at least one operand must be a tensor");
+    let scalars = [lhs, rhs].map(|kind| matches!(kind, Kind::Scalar(_)));
+    if scalars == [true, true] {
+        return Err(Refusal::Numbers);
     }
-    if family.is_loss() && matches!((lhs, rhs), (Kind::Scalar(_), _) | (_, Kind::Scalar(_))) {
-        return refuse_scalar(op, "both operands of a loss must be tensors");
+    if family.is_loss() && scalars != [false, false] {
+        return Err(Refusal::NumberInLoss);
     }
     let common = match rules {
         Rules::Paddle => paddle::compute(family, lhs, rhs),
@@ -247,12 +271,9 @@ pub(crate) fn resolve(op: Op, lhs: Kind, rhs: Kind, rules: Rules) -> Result<Reso
         Rules::NumPy => numpy::compute(family, lhs, rhs),
         Rules::Jax => jax::compute(family, lhs, rhs),
     };
-    let Some(common) = common else {
-        return Err(Error::Promotion { op: op.name(), lhs, rhs, rules });
-    };
+    let Some(common) = common else { return Err(Refusal::NoCommonDtype) };
     if !op.domain().contains(common) {
-        let allowed = op.domain().words();
-        return Err(Error::UnsupportedDType { op: op.name(), dtype: common, allowed });
+        return Err(Refusal::Unsupported(common));
     }
     let compute = match (lhs, rhs) {
         (Kind::Tensor(l) | Kind::ZeroD(l), Kind::Tensor(r) | Kind::ZeroD(r))
@@ -272,8 +293,17 @@ pub(crate) fn resolve(op: Op, lhs: Kind, rhs: Kind, rules: Rules) -> Result<Reso
 }
 
 #[cold]
-fn refuse_scalar(op: Op, reason: &str) -> Result<Resolved> {
-    Err(Error::InvalidArgument { op: op.name(), reason: reason.into() })
+fn refused(refusal: Refusal, op: Op, lhs: Kind, rhs: Kind, rules: Rules) -> Error {
+    let op_name = op.name();
+    let invalid = |reason: &str| Error::InvalidArgument { op: op_name, reason: reason.into() };
+    match refusal {
+        Refusal::Numbers => invalid("at least one operand must be a tensor"),
+        Refusal::NumberInLoss => invalid("both operands of a loss must be tensors"),
+        Refusal::NoCommonDtype => Error::Promotion { op: op_name, lhs, rhs, rules },
+        Refusal::Unsupported(dtype) => {
+            Error::UnsupportedDType { op: op_name, dtype, allowed: op.domain().words() }
+        }
+    }
 }
 
 /// The common dtype of each pair of dtypes, if any. Rows and columns are in the order of [`DType::ALL`].

@@ -72,6 +72,7 @@ pub struct Tensor {
 
 impl Tensor {
     /// Wraps a storage that holds exactly the elements of `shape`, of this dtype and in row-major order.
+    #[inline]
     pub(crate) fn row_major(storage: Storage, shape: &[usize], dtype: DType) -> Tensor {
         let device = storage.device().clone();
         Tensor { storage: Arc::new(storage), layout: Layout::row_major(shape), dtype, device }
@@ -100,6 +101,12 @@ impl Tensor {
 
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Whether another tensor has the same shape and is on the same device.
+    #[inline]
+    pub(crate) fn has_shape_and_device_of(&self, other: &Tensor) -> bool {
+        self.layout.has_shape_of(&other.layout) && self.device == other.device
     }
 
     pub(crate) fn storage(&self) -> &Arc<Storage> {

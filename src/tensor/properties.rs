@@ -88,6 +88,7 @@ impl Tensor {
     /// assert_eq!(x.len(), 6);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    #[inline]
     pub fn len(&self) -> usize {
         self.layout.len()
     }
@@ -116,6 +117,7 @@ impl Tensor {
     /// assert!(x.is_contiguous() && !x.transpose(0, 1)?.is_contiguous());
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    #[inline]
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_contiguous()
     }

@@ -15,7 +15,7 @@ use std::env;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bitlane::{DType, Device, ErrorKind, Expr, Rules, Slice, Tensor};
+use bitlane::{BinaryOp, DType, Device, ErrorKind, Expr, Rules, Slice, Tensor, binary};
 use devices::devices;
 use model::random::Random;
 
@@ -74,6 +74,60 @@ fn a_node_that_is_used_twice_is_the_same_node() {
                 .fold(h, |h, (shift, factor)| (h ^ (h >> shift)).wrapping_mul(factor))
         };
         assert_eq!(h.run().unwrap().to_vec::<i64>().unwrap(), [eager(3), eager(-5)]);
+    }
+}
+
+/// The CPU remembers the loops of expressions, so those that differ in one respect alone take turns here: what has been
+/// found out about one must not be used for another.
+#[test]
+fn expressions_that_are_nearly_alike_are_told_apart() {
+    for device in devices() {
+        let tensor = |elements: [i32; 2]| Tensor::from_slice(&elements, [2], &device).unwrap();
+        let (x, y) = (tensor([1000, -7]), tensor([3, 2]));
+        let [bytes, floats] = [DType::I8, DType::F32].map(|dtype| x.cast(dtype).unwrap());
+        let first = |tensor: &Tensor| tensor.index_axis(0, 0).unwrap();
+        let (element, float) = (first(&x), first(&floats));
+        let shared = x.expr() & 15;
+        let ratio = |rules| binary(BinaryOp::Divide, &x, &y).rules(rules).run();
+        let cases = [
+            ((x.expr() & 15) ^ &y, (&x & 15).unwrap() ^ &y),
+            ((x.expr() & 7) ^ &y, (&x & 7).unwrap() ^ &y),
+            ((y.expr() & 15) ^ &x, (&y & 15).unwrap() ^ &x),
+            ((x.expr() & 15) ^ &x, (&x & 15).unwrap() ^ &x),
+            ((x.expr() & 15) | &y, (&x & 15).unwrap() | &y),
+            (y.expr() ^ (x.expr() & 15), (&x & 15).unwrap() ^ &y),
+            ((bytes.expr() & 15) ^ &bytes, (&bytes & 15).unwrap() ^ &bytes),
+            (shared.clone() ^ shared, (&x & 15).unwrap() ^ (&x & 15).unwrap()),
+            ((x.expr() >> 2) - &y, (&x >> 2).unwrap() - &y),
+            ((2i32 >> x.expr()) - &y, (2i32 >> &x).unwrap() - &y),
+            ((x.expr() >> 40) - &y, (&x >> 40).unwrap() - &y),
+            (x.expr() * 2 - 1, (&x * 2).unwrap() - 1),
+            (x.expr() * 2.5 - 1, (&x * 2.5).unwrap() - 1),
+            (floats.expr() * 2 - 1, (&floats * 2).unwrap() - 1),
+            (x.expr().cast(DType::I8) + 1, &bytes + 1),
+            (x.expr().cast(DType::F32) + 1, &floats + 1),
+            (bytes.expr() + 127, &bytes + 127),
+            (bytes.expr() + 128, &bytes + 128),
+            (x.expr() + &floats, &x + &floats),
+            (element.expr() + &float, &element + &float),
+            (x.expr() / &y, ratio(Rules::Paddle)),
+            ((x.expr() / &y).rules(Rules::NumPy), ratio(Rules::NumPy)),
+        ];
+        for _ in 0..3 {
+            for (expression, expected) in &cases {
+                let context = format!("{expression:?} on {device}");
+                match (expression.run(), expected) {
+                    (Ok(given), Ok(expected)) => {
+                        assert_eq!(given.dtype(), expected.dtype(), "{context}");
+                        assert!(given.bits_equal(expected).unwrap(), "{context}: {given}");
+                    }
+                    (given, expected) => {
+                        let given = given.unwrap_err().to_string();
+                        assert_eq!(given, expected.as_ref().unwrap_err().to_string(), "{context}");
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
-//! A few steps over elements that lie side by side: their loops one after another, from register to register.
+//! Runs a few steps over contiguous elements: their loops one after another, from register to register.
 //!
-//! `walk` would come to the same loops; but on few elements, to translate a program to a script and to cut loops that have
-//! nothing to cut would take longer than the work.
+//! `walk` would run the same loops, but on few elements translating the program to a script and planning the iteration takes
+//! longer than the loops do.
 
 use smallvec::SmallVec;
 
@@ -21,42 +21,81 @@ use crate::program::{Action, Input, Request, Value};
 use crate::scalar::ElementBytes;
 use crate::storage::Access;
 
-/// The most inputs, and the most loops.
+/// The most tensors, numbers and loops of a chain.
 const MAX: usize = 8;
 
-/// What the places of registers are multiples of, for the sake of vectors.
+/// How many values a chain can have: tensors first, then numbers, then the results of loops.
+const VALUES: usize = 3 * MAX;
+
+/// The set of the values that are numbers.
+const NUMBERS: u32 = ((1 << MAX) - 1) << MAX;
+
+/// Registers start at multiples of a cache line, which is also the widest vector.
 const LINE: usize = 64;
 
-/// Room for all registers, each of which may end with a part of a line.
-const ROOM: usize = MAX_BLOCK_BYTES + 2 * MAX * LINE;
+/// Room for all registers, each of which is rounded up to whole lines.
+const ROOM: usize = MAX_BLOCK_BYTES + VALUES * LINE;
 
-/// Loops that are put together one by one, and then run.
+/// A few loops, each over the results of earlier ones, over tensors and over numbers.
+///
+/// The lists are arrays, not vectors: a chain never outgrows them, and reaching an element takes fewer instructions.
+#[derive(Clone)]
 pub(crate) struct Chain {
-    settings: Settings,
-    inputs: SmallVec<[Input; MAX]>,
-    loops: SmallVec<[Loop; MAX]>,
-    /// Which inputs are one element for all.
+    tensors: usize,
+    numbers: usize,
+    steps: usize,
+    constants: [ElementBytes; MAX],
+    loops: [Loop; MAX],
+    /// The size of an element of each value; 0 for a reserved number that has no dtype yet.
+    sizes: [u8; VALUES],
+    /// The set of the values that are one element for the whole loop.
     still: u32,
-    /// Which of these have to be repeated, since a loop wants them side by side.
+    /// The subset of `still` that has to be repeated in a register, because a loop has no version for it.
     spread: u32,
-    /// The bytes of memory that an element takes.
+    /// The bytes of memory read per element.
     bytes: usize,
-    /// The size of the largest element that may have to be in a register.
+    /// The size of the largest element that may be kept in a register.
     widest: usize,
 }
 
-/// A value: an input, or from [`MAX`] on the result of a loop.
+/// A value of a chain: its index among all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link(u8);
 
-struct Loop {
-    kernel: Kernel,
-    arguments: [Link; 3],
-    /// The size of a result.
-    size: usize,
+impl Link {
+    /// The tensor that was added as number `index`, from 0.
+    #[inline]
+    pub(crate) const fn tensor(index: usize) -> Link {
+        Link(index as u8)
+    }
+
+    /// The number that was added or reserved as number `index`, from 0.
+    #[inline]
+    pub(crate) const fn number(index: usize) -> Link {
+        Link((MAX + index) as u8)
+    }
+
+    /// The result of loop `index`.
+    const fn result(index: usize) -> Link {
+        Link((2 * MAX + index) as u8)
+    }
+
+    /// The index among all values. The remainder changes nothing, but spares a bounds check.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize % (4 * MAX)
+    }
 }
 
-/// Runs a request if it is so simple, and says whether it was. If not, nothing has been written.
+#[derive(Clone, Copy)]
+struct Loop {
+    kernel: Kernel,
+    /// Those beyond the arity repeat another.
+    arguments: [Link; 3],
+}
+
+/// Runs a request if it is elementwise, contiguous and short enough, and returns whether it has. If not, nothing has been
+/// written.
 pub(super) fn run(request: &Request<'_>, access: &Access<'_>) -> bool {
     let (plan, program) = (request.plan, request.program);
     let is_one = plan.len == 1;
@@ -78,36 +117,43 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>) -> bool {
         return false;
     }
     let slot = |slot: usize| (access.memory(slot), plan.slots[slot].offset);
-    chain.run(plan.len, slot, slot(OUT));
+    // The tensors of a program are in the slots that follow the destination.
+    chain.run(plan.len, |tensor| slot(tensor + 1), slot(OUT));
     true
 }
 
 impl Chain {
-    #[inline]
-    pub(crate) fn new() -> Chain {
+    /// The most tensors, numbers and loops of a chain.
+    pub(crate) const MAX: usize = MAX;
+
+    pub(crate) const fn new() -> Chain {
         Chain {
-            settings: Settings::get(),
-            inputs: SmallVec::new(),
-            loops: SmallVec::new(),
-            still: 0,
+            tensors: 0,
+            numbers: 0,
+            steps: 0,
+            constants: [ElementBytes([0; 16]); MAX],
+            loops: [Loop { kernel: nothing, arguments: [Link(0); 3] }; MAX],
+            sizes: [0; VALUES],
+            still: NUMBERS,
             spread: 0,
             bytes: 0,
             widest: 0,
         }
     }
 
-    /// Adds all of a program; none if it is too long.
+    /// Adds a whole program; returns `None` if it is too long.
     fn program(&mut self, request: &Request<'_>, is_still: impl Fn(usize) -> bool) -> Option<Link> {
         let program = request.program;
-        let mut links: SmallVec<[Link; 2 * MAX]> = SmallVec::new();
+        let mut links: SmallVec<[Link; VALUES]> = SmallVec::new();
         for input in program.inputs() {
-            let link = self.input(*input)?;
-            if let Input::Memory(_, slot) = input
-                && is_still(*slot)
-            {
-                self.still |= 1 << link.0;
-            }
-            links.push(link);
+            links.push(match input {
+                Input::Number(dtype, number) => self.number(*dtype, *number)?,
+                Input::Memory(dtype, slot) => {
+                    let link = self.tensor(*dtype)?;
+                    self.still |= u32::from(is_still(*slot)) << link.0;
+                    link
+                }
+            });
         }
         let inputs = links.len();
         let link = |value: Value, links: &[Link]| match value {
@@ -115,7 +161,7 @@ impl Chain {
             Value::Step(index) => links[inputs + usize::from(index)],
         };
         for step in program.steps() {
-            let mut arguments = [Link(0); 3];
+            let mut arguments = [link(step.arguments()[0], &links); 3];
             for (argument, value) in arguments.iter_mut().zip(step.arguments()) {
                 *argument = link(*value, &links);
             }
@@ -128,23 +174,48 @@ impl Chain {
         Some(link(program.result(), &links))
     }
 
-    /// Adds an input that lies side by side, or a number; none if there are too many.
-    #[inline]
-    pub(crate) fn input(&mut self, input: Input) -> Option<Link> {
-        let index = self.inputs.len();
+    /// Adds a contiguous tensor; returns `None` if there are too many.
+    pub(crate) fn tensor(&mut self, dtype: DType) -> Option<Link> {
+        let index = self.tensors;
         if index == MAX {
             return None;
         }
-        match input {
-            Input::Number(..) => self.still |= 1 << index,
-            Input::Memory(dtype, _) => self.bytes += dtype.size(),
-        }
-        self.inputs.push(input);
-        Some(Link(index as u8))
+        self.sizes[index] = dtype.size() as u8;
+        self.bytes += dtype.size();
+        self.tensors += 1;
+        Some(Link::tensor(index))
     }
 
-    /// Adds a function of values that have the dtype of the computation already; arguments beyond its arity mean nothing.
+    /// Adds a number; returns `None` if there are too many.
+    fn number(&mut self, dtype: DType, number: ElementBytes) -> Option<Link> {
+        let index = self.numbers;
+        *self.constants.get_mut(index)? = number;
+        self.numbers += 1;
+        self.reserved_number(index, dtype)
+    }
+
+    /// Adds numbers whose dtypes and values are not known yet.
+    pub(crate) fn reserve_numbers(&mut self, count: usize) {
+        self.numbers = count.min(MAX);
+    }
+
+    /// Gives a reserved number its dtype; returns `None` if there is no such number, or it has one.
+    pub(crate) fn reserved_number(&mut self, index: usize, dtype: DType) -> Option<Link> {
+        let link = Link::number(index);
+        if index >= self.numbers || self.sizes[link.index()] != 0 {
+            return None;
+        }
+        self.sizes[link.index()] = dtype.size() as u8;
+        Some(link)
+    }
+
+    /// Sets the value of a reserved number, which must be an element of its dtype.
     #[inline]
+    pub(crate) fn set_number(&mut self, index: usize, number: ElementBytes) {
+        self.constants[index] = number;
+    }
+
+    /// Adds a function of values that have the dtype of the computation; arguments beyond its arity repeat another.
     pub(crate) fn apply(
         &mut self,
         op: ElementOp,
@@ -173,7 +244,7 @@ impl Chain {
                 self.cast(result, wide, op.result(dtype))
             }
             Recipe::First => Some(arguments[0]),
-            Recipe::False => self.input(Input::Number(DType::Bool, ElementBytes([0; 16]))),
+            Recipe::False => self.number(DType::Bool, ElementBytes([0; 16])),
         }
     }
 
@@ -189,6 +260,7 @@ impl Chain {
         }
     }
 
+    /// Adds a loop with results of some size; returns `None` if there are too many.
     fn push(
         &mut self,
         kernels: &'static Kernels,
@@ -196,121 +268,143 @@ impl Chain {
         arity: usize,
         size: usize,
     ) -> Option<Link> {
-        let index = self.loops.len();
-        if index == MAX {
+        let step = self.steps;
+        if step == MAX || !arguments.iter().all(|argument| self.contains(*argument)) {
             return None;
         }
+        let [x, y, z] = arguments.map(|argument| self.still >> argument.0 & 1 != 0);
         let mut versions = &kernels.all;
-        let mut still = [false; 3];
-        for place in 0..arity {
-            still[place] = self.still >> arguments[place].0 & 1 != 0;
-        }
-        if still != [false; 3] {
-            if let Some((constant, swapped)) = version(kernels, still, arity) {
+        if x | y | z {
+            if let Some((constant, swapped)) = version(kernels, [x, y, z], arity) {
                 versions = constant;
                 if swapped {
                     arguments.swap(0, 1);
                 }
             } else {
-                for place in (0..arity).filter(|&place| still[place]) {
-                    let input = arguments[place].0;
-                    self.spread |= 1 << input;
-                    self.widest = self.widest.max(self.inputs[usize::from(input)].dtype().size());
+                for argument in &arguments[..arity] {
+                    self.spread(*argument);
                 }
             }
         }
-        let kernel = versions[self.settings.level as usize];
+        self.loops[step] = Loop { kernel: versions[Settings::get().level as usize], arguments };
+        let result = Link::result(step);
+        self.sizes[result.index()] = size as u8;
         self.widest = self.widest.max(size);
-        self.loops.push(Loop { kernel, arguments, size });
-        Some(Link((MAX + index) as u8))
+        self.steps += 1;
+        Some(result)
     }
 
-    /// Whether the chain can run over so many elements: a value is the result of the last loop, and there is something to
-    /// do, but not so much that it is shared.
+    /// Whether the chain has this value.
+    fn contains(&self, value: Link) -> bool {
+        let index = value.index();
+        match index / MAX {
+            0 => index < self.tensors,
+            1 => index - MAX < self.numbers,
+            _ => index - 2 * MAX < self.steps,
+        }
+    }
+
+    /// Marks a value to be repeated in a register, if it is one element.
+    fn spread(&mut self, value: Link) {
+        let it = self.still & 1 << value.0;
+        if it != 0 {
+            self.spread |= it;
+            self.widest = self.widest.max(self.sizes[value.index()].into());
+        }
+    }
+
+    /// Whether the chain can compute `len` elements of a value: the value must be the result of the last loop, and `len`
+    /// neither 0 nor so large that the work is shared among threads.
+    #[inline]
     pub(crate) fn is_ready(&self, result: Link, len: usize) -> bool {
-        let Some(last) = self.loops.last() else { return false };
-        usize::from(result.0) == MAX + self.loops.len() - 1
-            && len > 0
-            && len.saturating_mul(self.bytes + last.size) < sharing::line(&self.settings)
+        let Some(last) = self.steps.checked_sub(1).map(Link::result) else { return false };
+        let bytes = self.bytes + usize::from(self.sizes[last.index()]);
+        result == last && len > 0 && len.saturating_mul(bytes) < sharing::line(Settings::get())
     }
 
-    /// Runs the chain, which must be ready for so many elements. Those of each input lie side by side in the memory of its
-    /// slot from an offset on, or it stands still there, and they must be of its dtype; so does the result. The
-    /// destination must be another memory than those. The caller holds their locks, or is the only one who knows them.
+    /// Computes `len` elements, for which the chain must be ready, and writes them to `out`.
+    ///
+    /// `tensor` returns the memory of each tensor and the offset of its first element. From there on the memory must hold
+    /// `len` contiguous elements of the tensor's dtype, or one if the tensor is one element for the whole loop; likewise for
+    /// `out`, which must be memory of its own. The caller holds the locks, or is the only one who can reach the memory.
     pub(crate) fn run<'m>(
         &self,
         len: usize,
-        slot: impl Fn(usize) -> (&'m Memory, usize),
+        tensor: impl Fn(usize) -> (&'m Memory, usize),
         out: (&Memory, usize),
     ) {
-        let Some((last, others)) = self.loops.split_last() else { return };
-        let place = |(memory, offset): (&Memory, usize), size: usize| {
+        let size = |value: usize| usize::from(self.sizes[value]);
+        let first = |(memory, offset): (&Memory, usize), size: usize| {
             start(memory).wrapping_add(offset * size)
         };
-        let spread = if len == 1 { 0 } else { self.spread };
-        let (block_len, size) = self.blocks(len, spread);
+        let loops = &self.loops[..self.steps];
+        let last = 2 * MAX + loops.len() - 1;
+        let mut spread = if len == 1 { 0 } else { self.spread };
+        let (block_len, register_bytes) = self.blocks(len, spread);
         let mut scratch = Scratch::<ROOM>::new();
-        let mut next = scratch.start();
-        let mut register = || {
-            let register = next;
-            next = next.wrapping_add(size);
-            register.cast_const()
-        };
-        let mut places = [std::ptr::null::<u8>(); 2 * MAX];
-        for (index, input) in self.inputs.iter().enumerate() {
-            let is_in = |set: u32| set >> index & 1 != 0;
-            let size = input.dtype().size();
-            let first = match input {
-                Input::Number(_, number) => number.0.as_ptr(),
-                Input::Memory(_, input) => place(slot(*input), size).cast_const(),
-            };
-            places[index] = first;
-            if is_in(spread) {
-                places[index] = register();
-                // SAFETY: there is an element at the place, and a register holds as many as are computed at a time.
-                unsafe { splat(size, first, block_len, places[index].cast_mut()) };
-            }
+        let registers = scratch.start();
+        let register = |index: usize| registers.wrapping_add(index * register_bytes);
+        // Unused numbers and registers get a place too: a loop without a condition takes fewer instructions.
+        let mut places = [std::ptr::null_mut::<u8>(); 4 * MAX];
+        for index in 0..MAX {
+            places[MAX + index] = self.constants[index].0.as_ptr().cast_mut();
+            places[2 * MAX + index] = register(index);
         }
-        for place in &mut places[MAX..MAX + others.len()] {
-            *place = register();
+        for (index, place) in places[..self.tensors].iter_mut().enumerate() {
+            *place = first(tensor(index), size(index));
         }
-        let mut target = place(out, last.size);
+        let mut used = loops.len() - 1;
+        while spread != 0 {
+            let index = spread.trailing_zeros() as usize;
+            // SAFETY: there is an element at the place, and a register has room for `block_len` elements.
+            unsafe { splat(size(index), places[index], block_len, register(used)) };
+            places[index] = register(used);
+            used += 1;
+            spread &= spread - 1;
+        }
+        places[last] = first(out, size(last));
         let mut left = len;
         loop {
             let len = left.min(block_len);
-            for (index, it) in self.loops.iter().enumerate() {
-                let arguments = it.arguments.map(|argument| places[usize::from(argument.0)]);
-                let is_last = index == others.len();
-                let to = if is_last { target } else { places[MAX + index].cast_mut() };
-                // SAFETY: tensors lie inside their storages, and were written in full before they were shared; the caller
-                // vouches for the rest of what is read and written. Arguments lie side by side, or stand still where the
-                // loop was chosen for it; loops have the results of earlier ones for arguments, and leave their own
-                // in a register that nobody else has, or at the destination.
-                unsafe { (it.kernel)(&arguments, to, len) };
+            for (it, to) in loops.iter().zip(&places[2 * MAX..]) {
+                let arguments = it.arguments.map(|argument| places[argument.index()].cast_const());
+                // SAFETY: `push` has checked that every argument is a tensor, a number or the result of an earlier loop.
+                // Tensors are inside their storages, which were written in full before they were shared; the caller
+                // vouches for the rest of the memory. Arguments are contiguous, or one element where the loop was chosen
+                // for that. Each loop writes to a register of its own, or the last one to the destination.
+                unsafe { (it.kernel)(&arguments, *to, len) };
             }
             left -= len;
             if left == 0 {
                 return;
             }
-            target = target.wrapping_add(len * last.size);
-            for (index, input) in self.inputs.iter().enumerate() {
-                if self.still >> index & 1 == 0 {
-                    places[index] = places[index].wrapping_add(len * input.dtype().size());
-                }
+            for index in
+                (0..self.tensors).filter(|&index| self.still >> index & 1 == 0).chain([last])
+            {
+                places[index] = places[index].wrapping_add(len * size(index));
             }
         }
     }
 
-    /// How many elements are computed at a time, and how many bytes a register has then.
+    /// Returns how many elements are computed at a time, and the bytes of a register.
+    #[inline]
     fn blocks(&self, len: usize, spread: u32) -> (usize, usize) {
-        let widest = self.widest;
-        let registers = self.loops.len() - 1 + spread.count_ones() as usize;
+        let block_bytes = Settings::get().block_bytes;
+        let repeated = if spread == 0 { 0 } else { spread.count_ones() as usize };
+        let registers = self.steps - 1 + repeated;
+        let bytes = registers * self.widest;
         let mut block_len = len;
-        if len.saturating_mul(registers * widest) > self.settings.block_bytes {
-            block_len = self.settings.block_bytes / (registers * widest);
+        if len.saturating_mul(bytes) > block_bytes {
+            block_len = block_bytes / bytes;
             block_len = if block_len > LINE { block_len / LINE * LINE } else { block_len.max(1) };
         }
-        let bytes = if registers == 0 { 0 } else { block_len * widest };
-        (block_len, bytes.next_multiple_of(LINE))
+        (block_len, (block_len * self.widest).next_multiple_of(LINE))
     }
 }
+
+/// Stands where a chain has no loop.
+///
+/// # Safety
+///
+/// No requirements: it reads and writes nothing.
+unsafe fn nothing(_: &[*const u8; 3], _: *mut u8, _: usize) {}

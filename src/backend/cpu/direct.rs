@@ -125,14 +125,14 @@ impl Dense {
         let settings = Settings::get();
         let sizes = [dtype.size(), op.result(dtype).size()];
         let bytes = len.saturating_mul(2 * sizes[0] + sizes[1]);
-        if len == 0 || op.arity() != 2 || waits_for_memory(bytes, &settings) {
+        if len == 0 || op.arity() != 2 || waits_for_memory(bytes, settings) {
             return None;
         }
         let (kernels, swapped) = recipe(op, dtype)?.single()?;
         let still = [swapped && is_number, !swapped && is_number, false];
         let (versions, again) = version(kernels, still, 2)?;
         let kernel = versions[settings.level as usize];
-        let team = Team::new(bytes, &settings);
+        let team = Team::new(bytes, settings);
         Some(Dense { kernel, swapped: swapped != again, sizes, len, team })
     }
 

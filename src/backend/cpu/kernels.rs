@@ -13,6 +13,7 @@ use crate::DType;
 use crate::op::ElementOp;
 
 /// How an operation is computed.
+#[derive(Clone, Copy)]
 pub(super) enum Recipe {
     /// By a loop over the arguments.
     Loop(&'static Kernels),
@@ -89,7 +90,7 @@ macro_rules! table {
     };
     (@ $d:ident $f:ident $n:ident [$(($($dtype:ident)+: $rust:ty))*]) => {
         match $d {
-            $($(DType::$dtype)|+ => Some(const { &Kernels::$f::<$rust, element::$n>() }),)*
+            $($(DType::$dtype)|+ => Some(Loop(const { &Kernels::$f::<$rust, element::$n>() })),)*
             #[allow(unreachable_patterns, reason = "some groups are everything")]
             _ => None,
         }
@@ -110,126 +111,154 @@ macro_rules! function {
     };
 }
 
-/// How an operation on elements of `dtype` is computed; none if it has no meaning there.
+/// How an operation on elements of `dtype` is computed; `None` if it is not defined there.
+#[inline]
 pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
+    RECIPES[op as usize][dtype as usize]
+}
+
+/// Every recipe, by operation and dtype: a small call has no time to choose between them.
+static RECIPES: [[Option<Recipe>; DType::ALL.len()]; ElementOp::ALL.len()] = {
+    let mut recipes = [[None; DType::ALL.len()]; ElementOp::ALL.len()];
+    let mut op = 0;
+    while op < ElementOp::ALL.len() {
+        let mut dtype = 0;
+        while dtype < DType::ALL.len() {
+            recipes[op][dtype] = defined(ElementOp::ALL[op], DType::ALL[dtype]);
+            dtype += 1;
+        }
+        op += 1;
+    }
+    recipes
+};
+
+/// [`recipe`], worked out.
+const fn defined(op: ElementOp, dtype: DType) -> Option<Recipe> {
+    let is_bool = matches!(dtype, DType::Bool);
+    match chosen(op, dtype) {
+        _ if !op.domain().contains(dtype) => None,
+        // The truth of a bool is itself.
+        Some(Recipe::OfTruths(kernels)) if is_bool => Some(Recipe::Loop(kernels)),
+        Some(Recipe::Swapped(kernels)) if kernels.commutes => Some(Recipe::Loop(kernels)),
+        other => other,
+    }
+}
+
+/// The recipe of an operation in its domain.
+const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
     use ElementOp as Op;
-    use Recipe::{First, Loop, OfTruths, Swapped};
-    let is_bool = dtype == DType::Bool;
+    use Recipe::{First, Loop};
+    let is_bool = matches!(dtype, DType::Bool);
     let is_unsigned = is_bool || dtype.is_unsigned_int();
     let is_int = dtype.is_int();
     let is_word = matches!(dtype, DType::U16 | DType::I16);
-    let is_f16 = dtype == DType::F16;
+    let is_f16 = matches!(dtype, DType::F16);
     let is_half = matches!(dtype, DType::F16 | DType::BF16);
     match op {
         Op::ShiftLeft if is_word => Some(Loop(const { &words::shift_left() })),
-        Op::ShiftLeft => table!(dtype: of_two ShiftLeft not_words).map(Loop),
-        Op::ShiftRight if dtype == DType::I8 => Some(Loop(const { &bytes::shift_right() })),
-        Op::ShiftRight if dtype == DType::I16 => Some(Loop(const { &words::shift_right() })),
+        Op::ShiftLeft => table!(dtype: of_two ShiftLeft not_words),
+        Op::ShiftRight if matches!(dtype, DType::I8) => Some(Loop(const { &bytes::shift_right() })),
+        Op::ShiftRight if matches!(dtype, DType::I16) => {
+            Some(Loop(const { &words::shift_right() }))
+        }
         Op::ShiftRight if dtype.is_signed_int() => {
-            table!(dtype: of_two ShiftRight wide_signed).map(Loop)
+            table!(dtype: of_two ShiftRight wide_signed)
         }
         Op::ShiftRight | Op::ShiftRightLogical if is_word => {
             Some(Loop(const { &words::shift_right_logical() }))
         }
         Op::ShiftRight | Op::ShiftRightLogical => {
-            table!(dtype: of_two ShiftRight not_words).map(Loop)
+            table!(dtype: of_two ShiftRight not_words)
         }
         Op::Copysign if is_unsigned => Some(First),
-        Op::Copysign if is_int => table!(dtype: of_two Copysign signed).map(Loop),
-        Op::Copysign => table!(dtype: of_two CopysignBits float_bits).map(Loop),
-        Op::Add if is_bool => recipe(Op::BitwiseOr, dtype),
+        Op::Copysign if is_int => table!(dtype: of_two Copysign signed),
+        Op::Copysign => table!(dtype: of_two CopysignBits float_bits),
+        Op::Add if is_bool => defined(Op::BitwiseOr, dtype),
         Op::Add if is_f16 => Some(Loop(const { &halves::of_two::<element::Add>(true) })),
-        Op::Add => table!(dtype: symmetric Add wrapping other_floats complex).map(Loop),
+        Op::Add => table!(dtype: symmetric Add wrapping other_floats complex),
         Op::Subtract if is_f16 => Some(Loop(const { &halves::of_two::<element::Subtract>(false) })),
-        Op::Subtract => table!(dtype: of_two Subtract wrapping other_floats complex).map(Loop),
-        Op::Multiply if is_bool => recipe(Op::BitwiseAnd, dtype),
+        Op::Subtract => table!(dtype: of_two Subtract wrapping other_floats complex),
+        Op::Multiply if is_bool => defined(Op::BitwiseAnd, dtype),
         Op::Multiply if is_f16 => Some(Loop(const { &halves::of_two::<element::Multiply>(true) })),
-        Op::Multiply => table!(dtype: symmetric Multiply wrapping other_floats complex).map(Loop),
-        Op::Divide if dtype.is_complex() => table!(dtype: heavy Divide complex).map(Loop),
+        Op::Multiply => table!(dtype: symmetric Multiply wrapping other_floats complex),
+        Op::Divide if dtype.is_complex() => table!(dtype: heavy Divide complex),
         Op::Divide if is_f16 => Some(Loop(const { &halves::of_two::<element::Divide>(false) })),
-        Op::Divide => table!(dtype: of_two Divide other_floats).map(Loop),
-        Op::FloorDivide if is_int => table!(dtype: scalar FloorDivide signed unsigned).map(Loop),
-        Op::FloorDivide if is_half => recipe(op, DType::F32).map(through_f32),
-        Op::FloorDivide => table!(dtype: near FloorDivide wide_floats).map(Loop),
-        Op::Remainder if is_int => table!(dtype: scalar Remainder signed unsigned).map(Loop),
-        Op::Remainder if is_half => recipe(op, DType::F32).map(through_f32),
-        Op::Remainder => table!(dtype: near Remainder wide_floats).map(Loop),
-        Op::Pow if is_int => table!(dtype: heavy Pow signed unsigned).map(Loop),
+        Op::Divide => table!(dtype: of_two Divide other_floats),
+        Op::FloorDivide if is_int => table!(dtype: scalar FloorDivide signed unsigned),
+        Op::FloorDivide if is_half => through_f32(defined(op, DType::F32)),
+        Op::FloorDivide => table!(dtype: near FloorDivide wide_floats),
+        Op::Remainder if is_int => table!(dtype: scalar Remainder signed unsigned),
+        Op::Remainder if is_half => through_f32(defined(op, DType::F32)),
+        Op::Remainder => table!(dtype: near Remainder wide_floats),
+        Op::Pow if is_int => table!(dtype: heavy Pow signed unsigned),
         Op::Pow => function!(dtype: heavy FloatPow NarrowPow),
-        Op::Equal => table!(dtype: symmetric Equal bool wrapping floats complex).map(Loop),
-        Op::NotEqual => table!(dtype: symmetric NotEqual bool wrapping floats complex).map(Loop),
-        Op::LessThan => table!(dtype: of_two LessThan bool unsigned signed floats).map(Loop),
-        Op::LessEqual => table!(dtype: of_two LessEqual bool unsigned signed floats).map(Loop),
-        Op::GreaterThan => swapped(recipe(Op::LessThan, dtype)),
-        Op::GreaterEqual => swapped(recipe(Op::LessEqual, dtype)),
-        Op::LogicalAnd => truths(recipe(Op::BitwiseAnd, DType::Bool)),
-        Op::LogicalOr => truths(recipe(Op::BitwiseOr, DType::Bool)),
-        Op::LogicalXor => truths(recipe(Op::BitwiseXor, DType::Bool)),
-        Op::BitwiseAnd => table!(dtype: symmetric BitwiseAnd bool wrapping).map(Loop),
-        Op::BitwiseOr => table!(dtype: symmetric BitwiseOr bool wrapping).map(Loop),
-        Op::BitwiseXor => table!(dtype: symmetric BitwiseXor bool wrapping).map(Loop),
-        Op::Fmax if is_int || is_bool => recipe(Op::Maximum, dtype),
-        Op::Fmin if is_int || is_bool => recipe(Op::Minimum, dtype),
-        Op::Maximum if is_bool => recipe(Op::BitwiseOr, dtype),
-        Op::Minimum if is_bool => recipe(Op::BitwiseAnd, dtype),
+        Op::Equal => table!(dtype: symmetric Equal bool wrapping floats complex),
+        Op::NotEqual => table!(dtype: symmetric NotEqual bool wrapping floats complex),
+        Op::LessThan => table!(dtype: of_two LessThan bool unsigned signed floats),
+        Op::LessEqual => table!(dtype: of_two LessEqual bool unsigned signed floats),
+        Op::GreaterThan => swapped(defined(Op::LessThan, dtype)),
+        Op::GreaterEqual => swapped(defined(Op::LessEqual, dtype)),
+        Op::LogicalAnd => truths(defined(Op::BitwiseAnd, DType::Bool)),
+        Op::LogicalOr => truths(defined(Op::BitwiseOr, DType::Bool)),
+        Op::LogicalXor => truths(defined(Op::BitwiseXor, DType::Bool)),
+        Op::BitwiseAnd => table!(dtype: symmetric BitwiseAnd bool wrapping),
+        Op::BitwiseOr => table!(dtype: symmetric BitwiseOr bool wrapping),
+        Op::BitwiseXor => table!(dtype: symmetric BitwiseXor bool wrapping),
+        Op::Fmax if is_int || is_bool => defined(Op::Maximum, dtype),
+        Op::Fmin if is_int || is_bool => defined(Op::Minimum, dtype),
+        Op::Maximum if is_bool => defined(Op::BitwiseOr, dtype),
+        Op::Minimum if is_bool => defined(Op::BitwiseAnd, dtype),
         // Not symmetric: of two NaNs the left one is kept.
-        Op::Maximum => table!(dtype: of_two Maximum unsigned signed floats).map(Loop),
-        Op::Minimum => table!(dtype: of_two Minimum unsigned signed floats).map(Loop),
-        Op::Fmax => table!(dtype: of_two Fmax floats).map(Loop),
-        Op::Fmin => table!(dtype: of_two Fmin floats).map(Loop),
+        Op::Maximum => table!(dtype: of_two Maximum unsigned signed floats),
+        Op::Minimum => table!(dtype: of_two Minimum unsigned signed floats),
+        Op::Fmax => table!(dtype: of_two Fmax floats),
+        Op::Fmin => table!(dtype: of_two Fmin floats),
         Op::LogAddExp => function!(dtype: heavy LogAddExp NarrowLogAddExp),
-        Op::NextAfter => table!(dtype: heavy NextAfter floats).map(Loop),
+        Op::NextAfter => table!(dtype: heavy NextAfter floats),
         Op::Atan2 => function!(dtype: heavy Atan2 NarrowAtan2),
         Op::Abs if is_unsigned => Some(First),
-        Op::Abs if is_int => table!(dtype: of_one Abs signed).map(Loop),
-        Op::Abs => table!(dtype: of_one AbsBits float_bits).map(Loop),
-        Op::Negative if is_int => table!(dtype: of_one Negative wrapping).map(Loop),
+        Op::Abs if is_int => table!(dtype: of_one Abs signed),
+        Op::Abs => table!(dtype: of_one AbsBits float_bits),
+        Op::Negative if is_int => table!(dtype: of_one Negative wrapping),
         Op::Negative if dtype.is_complex() => {
-            table!(dtype: of_one NegativeComplex complex).map(Loop)
+            table!(dtype: of_one NegativeComplex complex)
         }
-        Op::Negative => table!(dtype: of_one NegativeBits float_bits).map(Loop),
-        Op::BitwiseNot if is_bool => table!(dtype: of_one NotBool bool).map(Loop),
-        Op::BitwiseNot => table!(dtype: of_one BitwiseNot wrapping).map(Loop),
-        Op::LogicalNot => truths(recipe(Op::BitwiseNot, DType::Bool)),
+        Op::Negative => table!(dtype: of_one NegativeBits float_bits),
+        Op::BitwiseNot if is_bool => table!(dtype: of_one NotBool bool),
+        Op::BitwiseNot => table!(dtype: of_one BitwiseNot wrapping),
+        Op::LogicalNot => truths(defined(Op::BitwiseNot, DType::Bool)),
         Op::Signbit if is_unsigned => Some(Recipe::False),
-        Op::Signbit => table!(dtype: of_one SignOfBits sign_bits).map(Loop),
+        Op::Signbit => table!(dtype: of_one SignOfBits sign_bits),
         Op::Exp => function!(dtype: of_one Exp NarrowExp),
         Op::Log => function!(dtype: of_one Log NarrowLog),
         Op::Select => Some(Loop(select(dtype.size()))),
     }
-    .filter(|_| op.domain().contains(dtype))
-    .map(|recipe| match recipe {
-        // The truth of a bool is itself.
-        OfTruths(kernels) if is_bool => Loop(kernels),
-        Swapped(kernels) if kernels.commutes => Loop(kernels),
-        other => other,
-    })
 }
 
 /// What an `f32` holds exactly is computed there.
-fn through_f32(recipe: Recipe) -> Recipe {
+const fn through_f32(recipe: Option<Recipe>) -> Option<Recipe> {
     match recipe {
-        Recipe::Loop(kernels) => Recipe::Through(DType::F32, kernels),
+        Some(Recipe::Loop(kernels)) => Some(Recipe::Through(DType::F32, kernels)),
         other => other,
     }
 }
 
-fn swapped(recipe: Option<Recipe>) -> Option<Recipe> {
-    match recipe? {
-        Recipe::Loop(kernels) => Some(Recipe::Swapped(kernels)),
-        other => Some(other),
+const fn swapped(recipe: Option<Recipe>) -> Option<Recipe> {
+    match recipe {
+        Some(Recipe::Loop(kernels)) => Some(Recipe::Swapped(kernels)),
+        other => other,
     }
 }
 
-fn truths(recipe: Option<Recipe>) -> Option<Recipe> {
-    match recipe? {
-        Recipe::Loop(kernels) => Some(Recipe::OfTruths(kernels)),
-        other => Some(other),
+const fn truths(recipe: Option<Recipe>) -> Option<Recipe> {
+    match recipe {
+        Some(Recipe::Loop(kernels)) => Some(Recipe::OfTruths(kernels)),
+        other => other,
     }
 }
 
 /// Choices between elements of a size.
-fn select(size: usize) -> &'static Kernels {
+const fn select(size: usize) -> &'static Kernels {
     match size {
         1 => const { &Kernels::select::<u8>() },
         2 => const { &Kernels::select::<u16>() },

@@ -57,13 +57,13 @@ use crate::{Error, Result};
 /// Runs a request on memory that the caller has locked.
 pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
     let settings = Settings::get();
-    if direct::run(request, access, &settings) || chain::run(request, access) {
+    if direct::run(request, access, settings) || chain::run(request, access) {
         return Ok(());
     }
     let call = Call::new(request, access);
     let ready = match &request.reduction {
-        None => walk::run(&call, &settings),
-        Some(reduction) => sum::run(&call, reduction, &settings),
+        None => walk::run(&call, settings),
+        Some(reduction) => sum::run(&call, reduction, settings),
     };
     ready.ok_or_else(|| missing_loop(request))
 }

@@ -139,19 +139,21 @@ impl Settings {
     }
 
     /// The choices for a call by this thread.
-    pub(super) fn get() -> Settings {
+    #[inline]
+    pub(super) fn get() -> &'static Settings {
         #[cfg(test)]
         if let Some(forced) = FORCED.get() {
             return forced;
         }
         static SETTINGS: OnceLock<Settings> = OnceLock::new();
-        *SETTINGS.get_or_init(|| Settings::parse(&std::env::var("BITLANE_CPU").unwrap_or_default()))
+        SETTINGS.get_or_init(|| Settings::parse(&std::env::var("BITLANE_CPU").unwrap_or_default()))
     }
 
     /// Runs something with the choices of a list as in `BITLANE_CPU`.
     #[cfg(test)]
     pub(super) fn forced<R>(list: &str, run: impl FnOnce() -> R) -> R {
-        let before = FORCED.replace(Some(Settings::parse(list)));
+        let forced = Box::leak(Box::new(Settings::parse(list)));
+        let before = FORCED.replace(Some(forced));
         let result = run();
         FORCED.set(before);
         result
@@ -160,7 +162,7 @@ impl Settings {
 
 #[cfg(test)]
 thread_local! {
-    static FORCED: Cell<Option<Settings>> = const { Cell::new(None) };
+    static FORCED: Cell<Option<&'static Settings>> = const { Cell::new(None) };
 }
 
 #[cfg(test)]
