@@ -11,10 +11,10 @@ use super::generate::{self, Job, Operand};
 use super::kernels::Function;
 use super::launch::{Parameters, count, launch};
 use super::memory::CudaMemory;
-use super::shapes::{Pair, Shape};
+use super::shapes::{KernelShape, Pair};
 use super::trace::trace_launch;
 use crate::backend::Memory;
-use crate::introspect::Generated;
+use crate::introspect::Kernel;
 use crate::plan::OUT;
 use crate::program::{Input, Request};
 use crate::storage::Access;
@@ -130,7 +130,7 @@ impl CudaDevice {
 }
 
 /// Returns the kernels that a request would launch if its memory began at aligned addresses.
-pub(crate) fn kernels_for(request: &Request<'_>) -> Result<Vec<Generated>> {
+pub(crate) fn kernels_for(request: &Request<'_>) -> Result<Vec<Kernel>> {
     let operands = imagined(request);
     if let Some(pair) = Pair::of(request, &operands)
         && let Some(shape) = pair.shape(Force::NOTHING)
@@ -141,7 +141,7 @@ pub(crate) fn kernels_for(request: &Request<'_>) -> Result<Vec<Generated>> {
 }
 
 /// Returns the kernels that would be generated for a request whose memory began at aligned addresses.
-pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Generated>> {
+pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Kernel>> {
     let operands = imagined(request);
     let jobs = match &request.reduction {
         None => SmallVec::from_iter([generate::map(request, &operands, Force::NOTHING)?]),
@@ -195,18 +195,18 @@ fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Oper
     Ok(operands)
 }
 
-fn written_by_hand(pair: &Pair<'_>, shape: Shape) -> Generated {
-    Generated { name: pair.module.kernel(shape), source: String::new(), kernel: String::new() }
+fn written_by_hand(pair: &Pair<'_>, shape: KernelShape) -> Kernel {
+    Kernel { name: pair.module.kernel(shape), source: String::new(), kernel: String::new() }
 }
 
-fn generated(job: &Job<'_>) -> Generated {
+fn generated(job: &Job<'_>) -> Kernel {
     let form = &job.form;
-    Generated { name: form.name(), source: generate::source(form), kernel: generate::kernel(form) }
+    Kernel { name: form.name(), source: generate::source(form), kernel: generate::kernel(form) }
 }
 
 thread_local! {
     /// The kernels that this thread has launched or prepared since it called [`record`].
-    static RECORD: RefCell<Option<Vec<Generated>>> = const { RefCell::new(None) };
+    static RECORD: RefCell<Option<Vec<Kernel>>> = const { RefCell::new(None) };
 }
 
 /// The number of threads that record their launches; 0 except in tests and tools.
@@ -220,7 +220,7 @@ pub(crate) fn record() {
 }
 
 /// Stops recording, and returns the recorded kernels.
-pub(crate) fn recorded() -> Vec<Generated> {
+pub(crate) fn recorded() -> Vec<Kernel> {
     let record = RECORD.take();
     if record.is_some() {
         RECORDING.fetch_sub(1, Ordering::Relaxed);
@@ -230,7 +230,7 @@ pub(crate) fn recorded() -> Vec<Generated> {
 
 /// Records a kernel if this thread is recording.
 #[inline]
-fn note(kernel: impl FnOnce() -> Generated) {
+fn note(kernel: impl FnOnce() -> Kernel) {
     if RECORDING.load(Ordering::Relaxed) != 0 {
         RECORD.with_borrow_mut(|record| {
             if let Some(record) = record {

@@ -39,7 +39,7 @@ pub use self::abi::{
     Managed, READ_ONLY, VERSION, device_type,
 };
 use crate::backend::Memory;
-use crate::device::Kind;
+use crate::device::DeviceKind;
 use crate::layout::{Layout, MAX_RANK, checked_len};
 use crate::storage::Storage;
 use crate::{DType, Device, Error, Result, Tensor};
@@ -197,17 +197,17 @@ fn address(tensor: &Tensor) -> Result<(*mut u8, DLDevice)> {
         }
         #[cfg(feature = "cuda")]
         Memory::Cuda(memory) => match tensor.device().kind() {
-            Kind::Cuda(_) if !memory.is_owned() && !tensor.storage().has_owner() => {
+            DeviceKind::Cuda(_) if !memory.is_owned() && !tensor.storage().has_owner() => {
                 Err(invalid("the memory is lent to a function; export a `copy`"))
             }
-            Kind::Cuda(device) => {
+            DeviceKind::Cuda(device) => {
                 let address = crate::backend::cuda::foreign::address_on(memory, device)?;
                 let device_id = i32::try_from(device.ordinal()).unwrap_or(i32::MAX);
                 let device = DLDevice { device_type: device_type::CUDA, device_id };
                 Ok((ptr::without_provenance_mut(address as usize), device))
             }
             #[cfg(feature = "cpu")]
-            Kind::Cpu => Err(invalid("the tensor is on another device than its memory")),
+            DeviceKind::Cpu => Err(invalid("the tensor is on another device than its memory")),
         },
     }
 }
@@ -303,13 +303,13 @@ impl<M: Managed> Drop for Owner<M> {
 unsafe fn borrowed(device: &Device, start: *mut u8, bytes: usize) -> Result<Memory> {
     match device.kind() {
         #[cfg(feature = "cpu")]
-        Kind::Cpu => {
+        DeviceKind::Cpu => {
             let start = NonNull::new(start).ok_or_else(|| invalid("no memory"))?;
             // SAFETY: the caller guarantees this.
             Ok(Memory::Cpu(unsafe { crate::backend::cpu::CpuMemory::borrowed(start, bytes) }))
         }
         #[cfg(feature = "cuda")]
-        Kind::Cuda(device) => {
+        DeviceKind::Cuda(device) => {
             let address = start.addr() as u64;
             // SAFETY: the caller guarantees this.
             Ok(Memory::Cuda(unsafe {

@@ -9,7 +9,7 @@ use crate::program::{Accumulator, Action, Combine, Fold, Input, Program, Value};
 
 /// What a kernel does with the results of its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::backend::cuda) enum Kind {
+pub(in crate::backend::cuda) enum KernelKind {
     /// It stores them elementwise.
     Map,
     /// It reduces them.
@@ -54,7 +54,7 @@ impl From<Fold> for Finish {
 #[derive(Clone, Debug)]
 pub(in crate::backend::cuda) struct Form<'a> {
     pub(super) program: &'a Program,
-    pub(super) kind: Kind,
+    pub(super) kind: KernelKind,
     /// The dtype of the destination.
     pub(super) out: DType,
     /// Whether the last slot is a mask.
@@ -81,8 +81,8 @@ impl Form<'_> {
     /// Returns the form as bytes. Keys are equal if and only if the sources are.
     pub(in crate::backend::cuda) fn key(&self) -> Key {
         let (kind, finish) = match self.kind {
-            Kind::Map => (0, 0),
-            Kind::Sum(adders, combine, finish) => {
+            KernelKind::Map => (0, 0),
+            KernelKind::Sum(adders, combine, finish) => {
                 (1 + adders as u8, finish as u8 | (combine as u8) << 4)
             }
         };
@@ -133,16 +133,16 @@ impl Form<'_> {
     /// Returns the name of the kernel: its kind, its first few operations and the dtype of the destination.
     pub(in crate::backend::cuda) fn name(&self) -> String {
         let mut name = String::from(match self.kind {
-            Kind::Map => match self.walk {
+            KernelKind::Map => match self.walk {
                 Walk::Linear => "linear",
                 Walk::Groups => "groups",
                 Walk::Elements => "elements",
             },
-            Kind::Sum(Adders::Thread, ..) => "thread",
-            Kind::Sum(Adders::Lanes, ..) => "lanes",
-            Kind::Sum(Adders::Block, ..) => "block",
+            KernelKind::Sum(Adders::Thread, ..) => "thread",
+            KernelKind::Sum(Adders::Lanes, ..) => "lanes",
+            KernelKind::Sum(Adders::Block, ..) => "block",
         });
-        if let Kind::Sum(_, combine, _) = self.kind {
+        if let KernelKind::Sum(_, combine, _) = self.kind {
             name.push_str(match combine {
                 Combine::Add => "_sum",
                 Combine::Larger => "_max",

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
-use super::form::{Form, Kind};
+use super::form::{Form, KernelKind};
 use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, is_slow, push_numbers};
 use crate::backend::cuda::force::Force;
 use crate::plan::{OUT, Plan};
@@ -81,7 +81,7 @@ pub(in crate::backend::cuda) fn map<'a>(
     };
     let form = Form {
         program: request.program,
-        kind: Kind::Map,
+        kind: KernelKind::Map,
         out: request.out,
         masked: request.masked,
         classes,

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use smallvec::{SmallVec, smallvec};
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
-use super::form::{Adders, Finish, Form, Kind, total_dtype};
+use super::form::{Adders, Finish, Form, KernelKind, total_dtype};
 use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, is_slow, push_numbers};
 use crate::backend::cuda::force::Force;
 use crate::backend::cuda::params::{BL_SUM_CHUNKS_LOG2, BL_SUM_LEVELS, BL_WARP};
@@ -240,7 +240,7 @@ impl<'p> Stage<'p, '_> {
         let room = if located.is_empty() { 0 } else { rank_bucket(terms.rank - dropped) };
         let form = Form {
             program: self.program,
-            kind: Kind::Sum(choice.adders, self.combine, finish),
+            kind: KernelKind::Sum(choice.adders, self.combine, finish),
             out,
             masked: false,
             classes,
