@@ -87,7 +87,7 @@ impl Form<'_> {
             }
         };
         let (inputs, steps) = (self.program.inputs(), self.program.steps());
-        let mut key = Key::with_capacity(14 + self.classes.len() + inputs.len() + 10 * steps.len());
+        let mut key = Key::with_capacity(15 + self.classes.len() + inputs.len() + 9 * steps.len());
         key.extend_from_slice(&[
             kind,
             finish,
@@ -98,9 +98,11 @@ impl Form<'_> {
             self.group,
             self.depth,
             self.out as u8,
-            self.classes.len() as u8,
-            inputs.len() as u8,
         ]);
+        // The lengths, by which a reader of the key would know where each list ends. Like all indices of a program, they
+        // fit into 16 bits.
+        key.extend_from_slice(&(self.classes.len() as u16).to_le_bytes());
+        key.extend_from_slice(&(inputs.len() as u16).to_le_bytes());
         key.extend(self.classes.iter().map(|&class| class as u8));
         for input in inputs {
             let number = u8::from(matches!(input, Input::Number(..)));
@@ -205,4 +207,56 @@ fn value_bytes(value: Value) -> [u8; 2] {
 pub(in crate::backend::cuda) const fn is_large(op: ElementOp) -> bool {
     use ElementOp::{Atan2, Exp, FloorDivide, Log, LogAddExp, Pow, Remainder};
     matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2 | Exp | Log)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(program: &Program) -> Key {
+        let form = Form {
+            program,
+            kind: KernelKind::Map,
+            out: program.dtype(program.result()),
+            masked: false,
+            classes: SmallVec::from_elem(Class::Constant, program.slots()),
+            walk: Walk::Linear,
+            rank: 0,
+            outer_rank: 0,
+            wide: false,
+            group: 1,
+            depth: 1,
+        };
+        form.key()
+    }
+
+    /// Returns a program of bool inputs in memory whose result is the first of them.
+    fn inputs(count: usize) -> Program {
+        let mut program = Program::new();
+        let first = program.memory(DType::Bool);
+        for _ in 1..count {
+            program.memory(DType::Bool);
+        }
+        program.finish(first);
+        program
+    }
+
+    #[test]
+    fn keys_tell_long_lists_from_steps() {
+        // Apart from the lengths, both keys end in zeros only: the classes, the inputs, and every byte of a step.
+        let many = inputs(1 + 7 * 256);
+        let mut few = inputs(1);
+        let x = few.result();
+        let op = ElementOp::ShiftLeft;
+        assert_eq!(
+            (op as u8, DType::Bool as u8, Class::Constant as u8, value_bytes(x)),
+            (0, 0, 0, [0; 2])
+        );
+        for _ in 0..2 * 256 {
+            few.apply(op, [x, x]);
+        }
+        few.finish(x);
+        assert_eq!(key(&many).len(), key(&few).len());
+        assert_ne!(key(&many), key(&few));
+    }
 }
