@@ -192,18 +192,28 @@ fn dims(
     let mut dims = [BlStridedDim::default(); MAX_RANK];
     let first = levels.start;
     for (dim, level) in dims.iter_mut().zip(levels) {
-        let step = |side: usize| {
-            let inner = match level {
-                _ if level == first => 0,
-                _ => (size_of(level - 1) as isize).wrapping_mul(stride_of(side, level - 1)),
-            };
-            // Steps wrap, as do the kernels' partial sums; the final offsets fit.
-            stride_of(side, level).wrapping_sub(inner) as i32
-        };
+        let step =
+            |side: usize| step(level, first, &size_of, |level| stride_of(side, level)) as i32;
         *dim =
             BlStridedDim { size: divisor(size_of(level))?, lhs_step: step(0), rhs_step: step(1) };
     }
     Ok(dims)
+}
+
+/// Returns the step of an operand along a loop of the kernel, of which `first` is the innermost (see `params.h`).
+/// Steps wrap, as do the kernels' partial sums; the final offsets fit.
+#[inline]
+pub(super) fn step(
+    level: usize,
+    first: usize,
+    size_of: impl Fn(usize) -> usize,
+    stride_of: impl Fn(usize) -> isize,
+) -> isize {
+    if level == first {
+        return stride_of(level);
+    }
+    let inner = (size_of(level - 1) as isize).wrapping_mul(stride_of(level - 1));
+    stride_of(level).wrapping_sub(inner)
 }
 
 /// Queues a kernel whose only parameter is the struct at `parameters`, passed by value.

@@ -209,6 +209,11 @@ pub(in crate::backend::cuda) const fn is_large(op: ElementOp) -> bool {
     matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2 | Exp | Log)
 }
 
+/// Whether a program applies one of the large operations.
+pub(super) fn calls_large(program: &Program) -> bool {
+    program.steps().iter().any(|step| matches!(step.action, Action::Apply(op) if is_large(op)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::class::{Class, Walk};
-use super::form::{Adders, Finish, Form, KernelKind, is_large};
+use super::form::{Adders, Finish, Form, KernelKind, calls_large};
 use crate::DType;
 use crate::op::ElementOp;
 use crate::plan::OUT;
@@ -21,13 +21,9 @@ const REDUCE: &str = include_str!(concat!(env!("OUT_DIR"), "/reduce.cuh"));
 
 /// Returns the complete source that NVRTC compiles.
 pub(in crate::backend::cuda) fn source(form: &Form<'_>) -> String {
-    let functions = if calls_functions(form) { FUNCTIONS } else { "" };
+    let functions = if calls_large(form.program) { FUNCTIONS } else { "" };
     let skeleton = if form.kind == KernelKind::Map { MAP } else { REDUCE };
     [COMMON, functions, skeleton, "#line 1 \"generated\"\n", &kernel(form)].concat()
-}
-
-fn calls_functions(form: &Form<'_>) -> bool {
-    form.program.steps().iter().any(|step| matches!(step.action, Action::Apply(op) if is_large(op)))
 }
 
 /// Returns the part of the source that is specific to this kernel.
@@ -101,11 +97,10 @@ impl Text<'_> {
     /// Iterates over the inputs in memory, as (index, slot, class).
     fn in_memory(&self) -> impl Iterator<Item = (usize, usize, Class)> {
         let inputs = self.form.program.inputs().iter().enumerate();
-        let places = inputs.filter_map(|(index, input)| match input {
+        inputs.filter_map(|(index, input)| match input {
             Input::Memory(_, slot) => Some((index, *slot, self.form.classes[*slot])),
             Input::Number(..) => None,
-        });
-        places.collect::<Vec<_>>().into_iter()
+        })
     }
 
     /// Returns the operands that a group holds, which are all that are not constant, as (name, dtype, slot, class).
