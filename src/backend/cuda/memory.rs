@@ -75,8 +75,9 @@ impl CudaMemory {
     /// `address` must be the start of `bytes` bytes in the stream's context, or `bytes` must be 0. All earlier work on
     /// the block must be ordered before later work on the stream, and its elements must be initialised before they are
     /// read. If the block is owned, it must have been allocated as [`CudaMemory::allocate`] does it, and nothing else
-    /// may use or free it from now on. If it is lent, the latter must hold until [`CudaMemory::return_to_owner`],
-    /// except that others may read a block that is lent for reading.
+    /// may use or free it from now on. If it is lent, then until [`CudaMemory::return_to_owner`] or, without that call,
+    /// until the value is dropped and the work on it is done, nothing else may free it, write it while work of this
+    /// crate uses it, or use it while such work writes it.
     pub(super) unsafe fn from_raw(
         stream: &Arc<Stream>,
         address: CUdeviceptr,
