@@ -195,6 +195,9 @@ pub use expr::{Evaluation, Expr};
 pub use op::{BinaryOp, Shift};
 pub use operand::Operand;
 pub use ops::{Binary, atleast_1d, atleast_2d, atleast_3d, binary, loss, select};
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub use ops::{UNARY, UnaryFn};
 pub use promote::Rules;
 pub use scalar::Scalar;
 pub use slice::Slice;
