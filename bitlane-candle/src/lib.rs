@@ -22,7 +22,8 @@
 //! [`docs/semantics.md`](https://github.com/bitlane/bitlane/blob/main/docs/semantics.md). Dtypes that candle lacks cannot be
 //! results, except that a bool becomes a `u8` of 0 or 1.
 //!
-//! `copysign` has a gradient. Everything else is constant or not differentiable, and says so if it is asked for one.
+//! Only `copysign` of two tensors has a gradient, by its first operand. All other operations, including differentiable
+//! ones such as an addition, return an error in the backward pass.
 //!
 //! Only the CPU is served: a tensor on a GPU is an error. candle's `cuda` feature needs nvcc to build, which this crate is
 //! not tested with.
