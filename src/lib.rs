@@ -165,7 +165,7 @@ mod layout;
 #[allow(
     dead_code,
     unused_imports,
-    reason = "some functions are there for the tests alone, which take the files as they are"
+    reason = "tests include these files as modules of their own and call functions that the crate does not"
 )]
 mod math;
 mod op;
