@@ -49,7 +49,6 @@ pub(crate) fn options(target: Target, defines: &[String]) -> Vec<String> {
         "--prec-sqrt=true".into(),
         // Functions without an execution space specifier are `__device__` functions.
         "--device-as-default-execution-space".into(),
-        "-default-device".into(),
     ];
     options.extend_from_slice(defines);
     options
