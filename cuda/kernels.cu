@@ -1,6 +1,5 @@
 // The entry points of a module: the kernels of one binary op in one compute dtype, in every hand-written shape.
 
-#if BL_DEVICE
 #define BL_NAME_(shape, op, dtype) shape##_##op##_##dtype
 #define BL_NAME(shape, op, dtype) BL_NAME_(shape, op, dtype)
 #define BL_JOIN_(a, b) a##b
@@ -26,4 +25,3 @@ BL_KERNEL(gen8, BlStrided) { bl::gen<bl::Op, bl::Compute, 8>(p); }
 BL_KERNEL(gath2, BlStrided) { bl::gath<bl::Op, bl::Compute, 2>(p); }
 BL_KERNEL(gath4, BlStrided) { bl::gath<bl::Op, bl::Compute, 4>(p); }
 BL_KERNEL(gath8, BlStrided) { bl::gath<bl::Op, bl::Compute, 8>(p); }
-#endif

@@ -33,7 +33,6 @@ enum BlTuning {
     BL_ROW_ROWS = 4,            /* rows per thread of row, lrow */
     BL_COL_VECTORS = 4,         /* vectors per thread of col, lcol */
     BL_GEN_VECTORS = 2,         /* vectors per thread of gen2, gen4, gen8 */
-    BL_GATH_VECTORS = 1,        /* vectors per thread of gath2, gath4, gath8 */
     BL_WARP = 32,
     BL_SUM_CHUNKS_LOG2 = 5,     /* generated sums: chunks of a block's threads that one block adds up */
     BL_SUM_LEVELS = 10          /* generated sums: groups that one thread adds up on its own, as a power of two */

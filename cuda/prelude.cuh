@@ -305,9 +305,6 @@ template <class T> BL_FN void store(u64 address, T x) {
         asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(bits_of(x.re)), "l"(bits_of(x.im)) : "memory");
 }
 #else
-struct Coordinates { u32 x, y; };
-inline thread_local Coordinates threadIdx, blockIdx, gridDim;
-
 template <class T> BL_FN T load(u64 address) {
     T x;
     __builtin_memcpy(&x, reinterpret_cast<const void*>(address), sizeof(T));
@@ -315,17 +312,7 @@ template <class T> BL_FN T load(u64 address) {
 }
 template <class T> BL_FN void store(u64 address, T x) { __builtin_memcpy(reinterpret_cast<void*>(address), &x, sizeof(T)); }
 
-// Vectors must be aligned, as on the device.
-BL_FN Vector load_vector(u64 address) {
-    if (address % sizeof(Vector) != 0) __builtin_trap();
-    return load<Vector>(address);
-}
-template <int BYTES> BL_FN Bundle<BYTES> load_bundle(u64 address) {
-    if (address % BYTES != 0) __builtin_trap();
-    Bundle<BYTES> v = {};
-    __builtin_memcpy(&v, reinterpret_cast<const void*>(address), BYTES);
-    return v;
-}
+// Bundles must be aligned, as on the device.
 template <int BYTES> BL_FN void store_bundle(u64 address, const Bundle<BYTES>& v) {
     if (address % BYTES != 0) __builtin_trap();
     __builtin_memcpy(reinterpret_cast<void*>(address), &v, BYTES);

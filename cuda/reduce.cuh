@@ -155,7 +155,7 @@ template <class K> BL_FN void sum_by_threads(const typename K::Params& p) {
     K::finish(p, places, output, segment, counter.sum());
 }
 
-#if BL_DEVICE  // communication between threads
+// ---- Communication between the threads of a warp ----------------------------------------------------------------
 
 BL_FN u64 exchange(u64 x, u32 distance) {
     const u32 low = __shfl_xor_sync(0xffffffffu, low_half(x), distance), high = __shfl_xor_sync(0xffffffffu, high_half(x), distance);
@@ -219,7 +219,5 @@ template <class K> BL_FN void sum_by_blocks(const typename K::Params& p) {
     }
     if (threadIdx.x == 0) K::finish(p, places, output, segment, sum);
 }
-
-#endif
 
 }  // namespace bl

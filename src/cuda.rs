@@ -33,7 +33,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use crate::backend::Memory;
 pub use crate::backend::cuda::foreign::{ReadableView, WritableView};
 use crate::backend::cuda::{CudaDevice, foreign};
-use crate::device::Kind;
+use crate::device::DeviceKind;
 use crate::layout::checked_len;
 use crate::{Device, Element, Error, IntoShape, Result, Tensor};
 
@@ -84,9 +84,9 @@ pub fn device_on(stream: &Arc<CudaStream>) -> Result<Device> {
 /// `None` if cudarc's own driver calls fail. A stream that outlives its device is never destroyed.
 pub fn stream(device: &Device) -> Option<&Arc<CudaStream>> {
     match device.kind() {
-        Kind::Cuda(device) => device.stream().ok(),
+        DeviceKind::Cuda(device) => device.stream().ok(),
         #[cfg(feature = "cpu")]
-        Kind::Cpu => None,
+        DeviceKind::Cpu => None,
     }
 }
 

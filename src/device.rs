@@ -20,10 +20,10 @@ use crate::{Error, Result};
 /// # Ok::<(), bitlane::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
-pub struct Device(Kind);
+pub struct Device(DeviceKind);
 
 #[derive(Clone, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum DeviceKind {
     #[cfg(feature = "cpu")]
     Cpu,
     #[cfg(feature = "cuda")]
@@ -43,7 +43,7 @@ impl Device {
     /// ```
     #[cfg(feature = "cpu")]
     pub const fn cpu() -> Device {
-        Device(Kind::Cpu)
+        Device(DeviceKind::Cpu)
     }
 
     /// Opens the CUDA device with this ordinal, as the driver numbers the devices.
@@ -64,7 +64,7 @@ impl Device {
     /// error says which. [`Error::Driver`] if the driver fails otherwise.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         #[cfg(feature = "cuda")]
-        return cuda::CudaDevice::new(ordinal).map(|device| Device(Kind::Cuda(device)));
+        return cuda::CudaDevice::new(ordinal).map(|device| Device(DeviceKind::Cuda(device)));
         #[cfg(not(feature = "cuda"))]
         Err(Error::CudaUnavailable {
             reason: format!("cuda:{ordinal} was asked of a build without the feature `cuda`"),
@@ -150,9 +150,9 @@ impl Device {
     pub fn synchronize(&self) -> Result<()> {
         match &self.0 {
             #[cfg(feature = "cpu")]
-            Kind::Cpu => Ok(()),
+            DeviceKind::Cpu => Ok(()),
             #[cfg(feature = "cuda")]
-            Kind::Cuda(device) => device.synchronize(),
+            DeviceKind::Cuda(device) => device.synchronize(),
         }
     }
 
@@ -183,28 +183,28 @@ impl Device {
     pub fn with_new_stream(&self) -> Result<Device> {
         match &self.0 {
             #[cfg(feature = "cpu")]
-            Kind::Cpu => Ok(self.clone()),
+            DeviceKind::Cpu => Ok(self.clone()),
             #[cfg(feature = "cuda")]
-            Kind::Cuda(device) => device.with_new_stream().map(Device::from_cuda),
+            DeviceKind::Cuda(device) => device.with_new_stream().map(Device::from_cuda),
         }
     }
 
-    pub(crate) fn kind(&self) -> &Kind {
+    pub(crate) fn kind(&self) -> &DeviceKind {
         &self.0
     }
 
     #[cfg(feature = "cuda")]
     pub(crate) fn from_cuda(device: cuda::CudaDevice) -> Device {
-        Device(Kind::Cuda(device))
+        Device(DeviceKind::Cuda(device))
     }
 
     /// Allocates memory with undefined contents.
     pub(crate) fn allocate(&self, bytes: usize) -> Result<Memory> {
         match &self.0 {
             #[cfg(feature = "cpu")]
-            Kind::Cpu => crate::backend::cpu::CpuMemory::allocate(bytes).map(Memory::Cpu),
+            DeviceKind::Cpu => crate::backend::cpu::CpuMemory::allocate(bytes).map(Memory::Cpu),
             #[cfg(feature = "cuda")]
-            Kind::Cuda(device) => device.allocate(bytes).map(Memory::Cuda),
+            DeviceKind::Cuda(device) => device.allocate(bytes).map(Memory::Cuda),
         }
     }
 
@@ -221,9 +221,9 @@ impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             #[cfg(feature = "cpu")]
-            Kind::Cpu => f.pad("cpu"),
+            DeviceKind::Cpu => f.pad("cpu"),
             #[cfg(feature = "cuda")]
-            Kind::Cuda(device) => f.pad(&format!("cuda:{}", device.ordinal())),
+            DeviceKind::Cuda(device) => f.pad(&format!("cuda:{}", device.ordinal())),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::layout::aligned_size;
 use crate::promote::{Kind, Op, Rules, result_type};
 use crate::{DType, Scalar};
 
@@ -282,11 +283,8 @@ fn gist(log: &str) -> &str {
 /// Names the first dimension, counted from the left of the longer shape, that does not broadcast.
 fn clash(lhs: &[usize], rhs: &[usize]) -> String {
     let rank = lhs.len().max(rhs.len());
-    let size = |shape: &[usize], axis: usize| {
-        (axis + shape.len()).checked_sub(rank).map_or(1, |own| shape[own])
-    };
     (0..rank)
-        .map(|axis| (axis, size(lhs, axis), size(rhs, axis)))
+        .map(|axis| (axis, aligned_size(lhs, axis, rank), aligned_size(rhs, axis, rank)))
         .find(|&(_, l, r)| l != r && l != 1 && r != 1)
         .map(|(axis, l, r)| format!(" (dimension {axis}: {l} vs {r})"))
         .unwrap_or_else(|| " (the shape to broadcast to must not be smaller)".into())

@@ -45,6 +45,21 @@ pub(crate) fn checked_len(op: &'static str, shape: &[usize], element_size: usize
     }
 }
 
+/// Resolves a number that may be negative, and then counts from the end, to an index below `count`. Returns `None` if it
+/// is out of bounds.
+pub(crate) fn place(number: i128, count: usize) -> Option<usize> {
+    let from_front = if number < 0 { number + count as i128 } else { number };
+    usize::try_from(from_front).ok().filter(|&place| place < count)
+}
+
+/// Resolves an axis, which may be negative, of a tensor of this shape.
+pub(crate) fn checked_axis(op: &'static str, axis: i128, shape: &[usize]) -> Result<usize> {
+    place(axis, shape.len()).ok_or_else(|| {
+        let reason = format!("axis {axis} of a tensor of rank {} ({shape:?})", shape.len());
+        Error::OutOfBounds { op, reason }
+    })
+}
+
 impl Layout {
     /// Creates a row-major layout without gaps. The shape must have passed [`checked_len`].
     #[inline]
@@ -177,11 +192,7 @@ impl Layout {
 
     /// Checks that an axis exists.
     pub(crate) fn axis(&self, op: &'static str, axis: usize) -> Result<usize> {
-        if axis < self.rank {
-            return Ok(axis);
-        }
-        let reason = format!("axis {axis} of a tensor of rank {} ({:?})", self.rank, self.shape());
-        Err(Error::OutOfBounds { op, reason })
+        checked_axis(op, axis as i128, self.shape())
     }
 
     /// Returns a layout of another shape over the same elements in the same order, if strides can express it.
@@ -377,14 +388,18 @@ impl Layout {
     }
 }
 
+/// Returns the size of a shape along an axis of a shape of `rank` dimensions to which it is broadcast: the last axes
+/// correspond, and dimensions that it lacks have size 1.
+pub(crate) fn aligned_size(shape: &[usize], axis: usize, rank: usize) -> usize {
+    (axis + shape.len()).checked_sub(rank).map_or(1, |own| shape[own])
+}
+
 /// Returns the shape to which two shapes broadcast.
 pub(crate) fn broadcast(op: &'static str, lhs: &[usize], rhs: &[usize]) -> Result<Shape> {
     let rank = lhs.len().max(rhs.len());
     let mut shape = [1; MAX_RANK];
-    let size =
-        |of: &[usize], axis: usize| (axis + of.len()).checked_sub(rank).map_or(1, |own| of[own]);
     for (axis, slot) in shape[..rank].iter_mut().enumerate() {
-        *slot = match (size(lhs, axis), size(rhs, axis)) {
+        *slot = match (aligned_size(lhs, axis, rank), aligned_size(rhs, axis, rank)) {
             (l, r) if l == r => l,
             (1, r) => r,
             (l, 1) => l,

@@ -165,7 +165,7 @@ mod layout;
 #[allow(
     dead_code,
     unused_imports,
-    reason = "some functions are there for the tests alone, which take the files as they are"
+    reason = "tests include these files as modules of their own and call functions that the crate does not"
 )]
 mod math;
 mod op;
@@ -195,6 +195,9 @@ pub use expr::{Evaluation, Expr};
 pub use op::{BinaryOp, Shift};
 pub use operand::Operand;
 pub use ops::{Binary, atleast_1d, atleast_2d, atleast_3d, binary, loss, select};
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub use ops::{UNARY, UnaryFn};
 pub use promote::Rules;
 pub use scalar::Scalar;
 pub use slice::Slice;

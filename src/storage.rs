@@ -153,10 +153,16 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns the memory of one of the locked storages.
+    ///
+    /// # Panics
+    ///
+    /// If the storage is not locked: any other memory would be the wrong one.
     pub(crate) fn memory(&self, storage: &Arc<Storage>) -> &Memory {
         let own = address(storage);
-        let place = self.guards.iter().position(|(address, _)| *address == own);
-        &self.guards[place.unwrap_or(0)].1
+        match self.guards.iter().find(|(address, _)| *address == own) {
+            Some((_, memory)) => memory,
+            None => unreachable!("the storage is not among those that were locked"),
+        }
     }
 }
 
@@ -172,7 +178,7 @@ fn address(storage: &Arc<Storage>) -> usize {
 pub(crate) struct Access<'a> {
     guards: SmallVec<[Guard<'a>; 4]>,
     /// The index of the guard of each slot.
-    slots: SmallVec<[u8; 8]>,
+    slots: SmallVec<[usize; 8]>,
 }
 
 enum Guard<'a> {
@@ -194,34 +200,29 @@ pub(crate) enum Part<'a> {
 impl<'a> Access<'a> {
     /// Locks the storages of all slots. The first is the destination.
     pub(crate) fn new(storages: impl IntoIterator<Item = &'a Arc<Storage>>) -> Access<'a> {
-        let mut all: SmallVec<[&'a Arc<Storage>; 4]> = SmallVec::new();
-        // The indices of the distinct storages in `all`, sorted by address. There are few, so insertion sort suffices.
-        let mut order: SmallVec<[u8; 8]> = SmallVec::new();
+        // The distinct storages, sorted by address. There are few, so insertion sort suffices.
+        let mut distinct: SmallVec<[&'a Arc<Storage>; 4]> = SmallVec::new();
+        // The index of each slot's storage in `distinct`, which is also that of its guard.
+        let mut slots: SmallVec<[usize; 8]> = SmallVec::new();
         for storage in storages {
             let own = address(storage);
-            let place = order.iter().position(|&other| address(all[usize::from(other)]) >= own);
-            match place {
-                Some(place) if address(all[usize::from(order[place])]) == own => {}
-                Some(place) => order.insert(place, all.len() as u8),
-                None => order.push(all.len() as u8),
+            let place = distinct.partition_point(|other| address(other) < own);
+            if distinct.get(place).is_none_or(|other| address(other) != own) {
+                distinct.insert(place, storage);
+                // The storages after it have moved by one.
+                slots.iter_mut().filter(|index| **index >= place).for_each(|index| *index += 1);
             }
-            all.push(storage);
+            slots.push(place);
         }
-        let mut access = Access { guards: SmallVec::new(), slots: SmallVec::new() };
-        for &first in &order {
-            let storage = all[usize::from(first)];
-            access.guards.push(if address(storage) == address(all[OUT]) {
+        let mut guards = SmallVec::new();
+        for (index, &storage) in distinct.iter().enumerate() {
+            guards.push(if index == slots[OUT] {
                 Guard::Write(storage.write())
             } else {
                 Guard::Read(storage.read())
             });
         }
-        for storage in &all {
-            let own = address(storage);
-            let guard = order.iter().position(|&other| address(all[usize::from(other)]) == own);
-            access.slots.push(guard.unwrap_or(0) as u8);
-        }
-        access
+        Access { guards, slots }
     }
 
     /// Creates an access for one of several calls that must appear as one to other threads. Its slots are memory that
@@ -233,7 +234,7 @@ impl<'a> Access<'a> {
             Part::Private(storage) => Guard::Read(storage.read()),
         };
         let guards: SmallVec<[Guard<'b>; 4]> = parts.into_iter().enumerate().map(guard).collect();
-        Access { slots: (0..guards.len() as u8).collect(), guards }
+        Access { slots: (0..guards.len()).collect(), guards }
     }
 
     /// The number of slots.
@@ -244,7 +245,7 @@ impl<'a> Access<'a> {
 
     /// The memory of a slot.
     pub(crate) fn memory(&self, slot: usize) -> &Memory {
-        match &self.guards[usize::from(self.slots[slot])] {
+        match &self.guards[self.slots[slot]] {
             Guard::Read(memory) => memory,
             Guard::Write(memory) => memory,
             Guard::Lent(memory) => memory,
@@ -254,5 +255,33 @@ impl<'a> Access<'a> {
     /// Returns `true` if the memory of a slot is that of the destination.
     pub(crate) fn is_written(&self, slot: usize) -> bool {
         std::ptr::eq(self.memory(slot), self.memory(OUT))
+    }
+}
+
+#[cfg(all(test, feature = "cpu"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_slot_has_the_memory_of_its_storage() {
+        let storages: [_; 3] = std::array::from_fn(|index| {
+            Arc::new(Storage::from_bytes(&Device::cpu(), &[index as u8]).unwrap())
+        });
+        // Every list of four slots, in any order of the addresses and with repetitions.
+        for choice in 0..81 {
+            let chosen = [choice % 3, choice / 3 % 3, choice / 9 % 3, choice / 27];
+            let access = Access::new(chosen.iter().map(|&index| &storages[index]));
+            for (slot, &index) in chosen.iter().enumerate() {
+                let byte = access.memory(slot).download::<u8>(0..1).unwrap();
+                assert_eq!(byte, [index as u8], "slot {slot} of {chosen:?}");
+                assert_eq!(access.is_written(slot), index == chosen[OUT], "{chosen:?}");
+            }
+            drop(access);
+            let reading = Reading::new(chosen.iter().map(|&index| &storages[index]));
+            for index in chosen {
+                let memory = reading.memory(&storages[index]);
+                assert_eq!(memory.download::<u8>(0..1).unwrap(), [index as u8], "{chosen:?}");
+            }
+        }
     }
 }

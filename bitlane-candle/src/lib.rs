@@ -22,7 +22,8 @@
 //! [`docs/semantics.md`](https://github.com/bitlane/bitlane/blob/main/docs/semantics.md). A result dtype that candle
 //! lacks is an error, except that a bool becomes a `u8` of 0 or 1.
 //!
-//! `copysign` has a gradient. All other operations return an error in the backward pass.
+//! Only `copysign` of two tensors has a gradient, by its first operand. All other operations, including differentiable
+//! ones such as an addition, return an error in the backward pass.
 //!
 //! Only the CPU is supported: a tensor on a GPU is an error. Building candle's `cuda` feature needs nvcc, with which
 //! this crate is not tested.

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use bytemuck::AnyBitPattern;
 
-use crate::device::Kind;
+use crate::device::DeviceKind;
 use crate::op::ElementOp;
 use crate::program::Request;
 use crate::storage::Access;
@@ -31,9 +31,9 @@ pub(crate) enum Memory {
 pub(crate) fn run(device: &Device, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
     match device.kind() {
         #[cfg(feature = "cpu")]
-        Kind::Cpu => cpu::run(request, access),
+        DeviceKind::Cpu => cpu::run(request, access),
         #[cfg(feature = "cuda")]
-        Kind::Cuda(device) => device.run(request, access),
+        DeviceKind::Cuda(device) => device.run(request, access),
     }
 }
 
@@ -48,9 +48,9 @@ pub(crate) fn dense(
 ) -> Option<Dense> {
     match device.kind() {
         #[cfg(feature = "cpu")]
-        Kind::Cpu => cpu::Dense::find(function, dtype, is_number, len),
+        DeviceKind::Cpu => cpu::Dense::find(function, dtype, is_number, len),
         #[cfg(feature = "cuda")]
-        Kind::Cuda(_) => {
+        DeviceKind::Cuda(_) => {
             let _ = (function, dtype, is_number, len);
             None
         }
@@ -62,9 +62,9 @@ pub(crate) fn dense(
 #[inline]
 pub(crate) fn has_chains(device: &Device) -> bool {
     match device.kind() {
-        Kind::Cpu => true,
+        DeviceKind::Cpu => true,
         #[cfg(feature = "cuda")]
-        Kind::Cuda(_) => false,
+        DeviceKind::Cuda(_) => false,
     }
 }
 
@@ -93,12 +93,12 @@ pub(crate) fn prepare(device: &Device, request: &Request<'_>, access: &Access<'_
     match device.kind() {
         // The loops of the CPU are compiled with the crate.
         #[cfg(feature = "cpu")]
-        Kind::Cpu => {
+        DeviceKind::Cpu => {
             let _ = (request, access);
             Ok(())
         }
         #[cfg(feature = "cuda")]
-        Kind::Cuda(device) => device.prepare(request, access),
+        DeviceKind::Cuda(device) => device.prepare(request, access),
     }
 }
 

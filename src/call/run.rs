@@ -94,7 +94,7 @@ impl<'a> Call<'a> {
         op: &'static str,
         root: Elements<'_>,
         over: Option<Over>,
-    ) -> Result<Vec<crate::introspect::Generated>> {
+    ) -> Result<Vec<crate::introspect::Kernel>> {
         let mut kernels = Vec::new();
         self.with_ready(op, root, over, Target::default(), |ready| {
             ready.prepare(|request, _| {

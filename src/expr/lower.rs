@@ -45,7 +45,7 @@ impl Lowered<'_> {
     }
 
     #[cfg(feature = "cuda")]
-    pub(super) fn kernels(self) -> Result<Vec<crate::introspect::Generated>> {
+    pub(super) fn kernels(self) -> Result<Vec<crate::introspect::Kernel>> {
         self.call.kernels(self.op, self.root, self.over)
     }
 }

@@ -167,7 +167,7 @@ impl<'a> Expr<'a> {
 
     /// The kernels that [`run`](Expr::run) would launch on CUDA.
     #[cfg(feature = "cuda")]
-    pub(crate) fn kernels(&self) -> Result<Vec<crate::introspect::Generated>> {
+    pub(crate) fn kernels(&self) -> Result<Vec<crate::introspect::Kernel>> {
         self.lower()?.kernels()
     }
 }

@@ -47,7 +47,7 @@ impl Module {
 
     /// Returns the names of the kernels.
     pub fn kernels(&self) -> Vec<String> {
-        cuda::Shape::ALL.iter().map(|&shape| self.0.kernel(shape)).collect()
+        cuda::KernelShape::ALL.iter().map(|&shape| self.0.kernel(shape)).collect()
     }
 
     /// Returns the macro definitions with which the module is compiled.
@@ -68,7 +68,7 @@ pub fn cubin_options(architecture: u32, version: (i32, i32), defines: &[String])
 
 /// A kernel: its name and, if it is generated, its source. Both sources are empty for a hand-written kernel.
 #[derive(Clone, Debug)]
-pub struct Generated {
+pub struct Kernel {
     /// The name of the kernel.
     pub name: String,
     /// The complete source that NVRTC compiles.
@@ -77,7 +77,7 @@ pub struct Generated {
     pub kernel: String,
 }
 
-impl Generated {
+impl Kernel {
     /// Compiles the kernel to PTX for an architecture such as 80.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl Generated {
 /// # Errors
 ///
 /// Those that [`Expr::run`](crate::Expr::run) returns for the operands.
-pub fn kernels(expression: &crate::Expr<'_>) -> Result<Vec<Generated>> {
+pub fn kernels(expression: &crate::Expr<'_>) -> Result<Vec<Kernel>> {
     expression.kernels()
 }
 
@@ -110,7 +110,7 @@ pub fn recorded() -> Vec<String> {
 }
 
 /// Stops recording, and returns the generated kernels that were launched or prepared since [`record`].
-pub fn recorded_sources() -> Vec<Generated> {
+pub fn recorded_sources() -> Vec<Kernel> {
     cuda::recorded().into_iter().filter(|kernel| !kernel.source.is_empty()).collect()
 }
 
@@ -156,8 +156,8 @@ pub fn force(force: Force) {
 /// The error of NVRTC or the driver for the first module that fails.
 pub fn load_all(device: &crate::Device) -> Result<()> {
     match device.kind() {
-        crate::device::Kind::Cuda(device) => device.load_all(),
+        crate::device::DeviceKind::Cuda(device) => device.load_all(),
         #[cfg(feature = "cpu")]
-        crate::device::Kind::Cpu => Ok(()),
+        crate::device::DeviceKind::Cpu => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! Sample requests without memory, for inspecting the kernels that are generated for them.
 
-use super::Generated;
+use super::Kernel;
 use crate::backend::cuda::generate_for;
 use crate::layout::Layout;
 use crate::op::ElementOp;
@@ -15,7 +15,7 @@ pub struct Sample {
     /// What the kernel computes.
     pub title: String,
     /// The kernel.
-    pub kernel: Generated,
+    pub kernel: Kernel,
 }
 
 /// The shape of most samples: enough elements for full blocks, in rows of whole groups.

@@ -223,8 +223,20 @@ macro_rules! define_methods {
                 }
             )*
         }
+
+        /// Every unary operation by name, in the order of the table. For the program `bitlane`; not part of the public
+        /// API.
+        #[cfg(feature = "cli")]
+        #[doc(hidden)]
+        pub const UNARY: &[(&str, UnaryFn)] =
+            &[$((stringify!($unary_name), |x| x.$unary_name()),)*];
     };
 }
+
+/// A unary operation on an expression.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub type UnaryFn = for<'a> fn(crate::Expr<'a>) -> crate::Expr<'a>;
 
 for_each_op!(define_methods);
 

@@ -16,5 +16,7 @@ mod select;
 
 pub use self::atleast::{atleast_1d, atleast_2d, atleast_3d};
 pub use self::binary::{Binary, binary};
+#[cfg(feature = "cli")]
+pub use self::methods::{UNARY, UnaryFn};
 pub use self::select::select;
 pub(crate) use self::sums::Reduce;

@@ -1,7 +1,7 @@
 //! Reductions: the list of them, the dtypes they accept, and the methods `sum` and `mean`.
 
 use crate::call::{Call, Elements, Over, Target};
-use crate::layout::{MAX_RANK, boxed};
+use crate::layout::{MAX_RANK, boxed, checked_axis};
 use crate::op::Domain;
 use crate::program::Fold;
 use crate::{DType, Error, Result, Tensor};
@@ -64,10 +64,7 @@ impl Reduce {
         };
         let mut chosen = [axes.is_empty(); MAX_RANK];
         for &axis in axes {
-            if axis >= shape.len() {
-                let reason = format!("axis {axis} of a tensor of rank {} ({shape:?})", shape.len());
-                return Err(Error::OutOfBounds { op, reason });
-            }
+            let axis = checked_axis(op, axis as i128, shape)?;
             if std::mem::replace(&mut chosen[axis], true) {
                 let reason = format!("axis {axis} is named twice in {axes:?}");
                 return Err(Error::InvalidArgument { op, reason });

@@ -285,7 +285,7 @@ pub(crate) fn decide(
         _ => Compute::In(common),
     };
     let result = match (family, rules, lhs) {
-        (Family::Equality | Family::Ordering | Family::Logical, ..) => DType::Bool,
+        _ if family.is_predicate() => DType::Bool,
         (Family::HuberLoss, Rules::Torch, Kind::Tensor(l) | Kind::ZeroD(l)) => l,
         _ => common,
     };

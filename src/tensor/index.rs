@@ -1,7 +1,7 @@
 //! Single elements and single rows.
 
-use super::shape::place;
 use super::{IntoAxis, IntoIndex, Tensor};
+use crate::layout::place;
 use crate::{Element, Error, Result};
 
 /// # Elements and rows
@@ -81,7 +81,7 @@ impl Tensor {
         let op = "index_axis";
         let axis = self.axis(op, axis)?;
         let size = self.shape()[axis];
-        let place = place(index, size).ok_or_else(|| Error::OutOfBounds {
+        let place = place(index.number(), size).ok_or_else(|| Error::OutOfBounds {
             op,
             reason: format!("index {} of axis {axis} of size {size}", index.number()),
         })?;

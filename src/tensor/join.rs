@@ -1,8 +1,7 @@
 //! Concatenating and stacking.
 
-use super::shape::place;
 use super::{IntoAxis, Tensor};
-use crate::layout::boxed;
+use crate::layout::{boxed, place};
 use crate::{Error, Result};
 
 /// # Joining
@@ -89,7 +88,7 @@ impl Tensor {
         if let Some(index) = tensors.iter().position(|tensor| tensor.shape() != first.shape()) {
             return Err(misfit(op, index, tensors[index], first, "throughout"));
         }
-        let axis = place(axis, first.rank() + 1).ok_or_else(|| Error::OutOfBounds {
+        let axis = place(axis.number(), first.rank() + 1).ok_or_else(|| Error::OutOfBounds {
             op,
             reason: format!("axis {} of a result of rank {}", axis.number(), first.rank() + 1),
         })?;

@@ -252,24 +252,6 @@ impl IntoAxis for i128 {
     }
 }
 
-/// Resolves a number that may be negative to an index below `count`. Returns `None` if it is out of bounds.
-pub(super) fn place(number: impl IntoAxis, count: usize) -> Option<usize> {
-    let number = number.number();
-    let from_front = if number < 0 { number + count as i128 } else { number };
-    usize::try_from(from_front).ok().filter(|&place| place < count)
-}
-
-/// Resolves an axis, which may be negative, of a tensor of this shape.
-pub(super) fn axis(op: &'static str, number: impl IntoAxis, shape: &[usize]) -> Result<usize> {
-    place(number, shape.len()).ok_or_else(|| {
-        let (number, rank) = (number.number(), shape.len());
-        Error::OutOfBounds {
-            op,
-            reason: format!("axis {number} of a tensor of rank {rank} ({shape:?})"),
-        }
-    })
-}
-
 /// The range argument of [`arange`](crate::Tensor::arange): a count, which stands for `0..count`, or a range of
 /// integers.
 ///

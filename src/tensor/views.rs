@@ -2,9 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::shape::{axis, place};
 use super::{IntoAxis, IntoIndex, IntoReshape, IntoShape, Tensor};
-use crate::layout::{Layout, MAX_RANK, checked_len};
+use crate::layout::{Layout, MAX_RANK, checked_axis, checked_len, place};
 use crate::slice::Slice;
 use crate::{Error, Result};
 
@@ -54,7 +53,7 @@ impl Tensor {
     ///
     /// [`Error::OutOfBounds`] if the result has no such dimension, [`Error::InvalidShape`] if the rank is already 8.
     pub fn unsqueeze(&self, axis: impl IntoAxis) -> Result<Tensor> {
-        let place = place(axis, self.rank() + 1).ok_or_else(|| Error::OutOfBounds {
+        let place = place(axis.number(), self.rank() + 1).ok_or_else(|| Error::OutOfBounds {
             op: "unsqueeze",
             reason: format!("axis {} in a tensor of rank {}", axis.number(), self.rank()),
         })?;
@@ -235,6 +234,6 @@ impl Tensor {
 
     /// Resolves an axis that may be negative.
     pub(super) fn axis(&self, op: &'static str, number: impl IntoAxis) -> Result<usize> {
-        axis(op, number, self.shape())
+        checked_axis(op, number.number(), self.shape())
     }
 }

@@ -40,12 +40,13 @@ impl CpuMemory {
         Ok(CpuMemory { start, bytes, owned: true })
     }
 
-    /// A block that somebody else will free.
+    /// Wraps a block that belongs to someone else, who will free it.
     ///
     /// # Safety
     ///
-    /// So many initialised bytes must be there until this is dropped, and nobody else may use them otherwise
-    /// than under the lock of the storage.
+    /// `start` must point to `bytes` initialised bytes, aligned to their elements, until the returned value is dropped.
+    /// Nobody else may write them while the storage that holds this value is locked, nor use them while it is locked for
+    /// writing.
     #[cfg(feature = "dlpack")]
     pub(crate) unsafe fn borrowed(start: NonNull<u8>, bytes: usize) -> CpuMemory {
         CpuMemory { start, bytes, owned: false }

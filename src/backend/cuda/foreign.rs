@@ -114,11 +114,11 @@ pub(crate) fn release<T: Element>(memory: CudaMemory, len: usize) -> Result<Cuda
     // into an error.
     let probe = retry_after_deferred_error(|| stream.record_event(None));
     probe.map_err(|error| failed_in_cudarc("cuEventCreate", &error))?;
-    memory.before_giving_up()?;
-    // SAFETY: the block holds `len` elements, and its ownership is given up below. If cudarc panics nevertheless, no
+    memory.order_before_release()?;
+    // SAFETY: the block holds `len` elements, and its ownership is released below. If cudarc panics nevertheless, no
     // slice exists and `memory` still owns the block.
     let mut slice = unsafe { stream.upgrade_device_ptr(memory.address(), len) };
-    memory.give_up();
+    memory.release_ownership();
     // cudarc takes the slice for unused memory. This records the work so far as a write, so that its other streams wait
     // for it.
     drop(slice.device_ptr_mut(stream));
@@ -207,7 +207,7 @@ impl Loan {
             return Err(Error::InvalidArgument { op: "with_view", reason });
         }
         let bytes = len * size;
-        // SAFETY: guaranteed by the caller; dropping this value calls `give_back`.
+        // SAFETY: guaranteed by the caller; dropping this value calls `return_to_owner`.
         let memory = unsafe { CudaMemory::from_raw(&device.stream, address, bytes, ownership) };
         let storage = Storage::new(&Device::from_cuda(device), bytes, Memory::Cuda(memory));
         let tensor = wrap(storage);
@@ -218,7 +218,7 @@ impl Loan {
 impl Drop for Loan {
     fn drop(&mut self) {
         match &mut *self.storage.write() {
-            Memory::Cuda(memory) => memory.give_back(),
+            Memory::Cuda(memory) => memory.return_to_owner(),
             #[cfg(feature = "cpu")]
             Memory::Cpu(_) => {}
         }

@@ -16,7 +16,7 @@ use super::context::Context;
 use super::driver::{driver, is_code};
 use super::generate::{self, Form, Key, is_large};
 use super::nvrtc::{self, Target};
-use super::shapes::Shape;
+use super::shapes::KernelShape;
 use super::statistics::{self, Event};
 use super::trace::{trace_debug, trace_warning};
 use crate::op::ElementOp;
@@ -46,7 +46,7 @@ impl Module {
     }
 
     /// Returns the name of the kernel of a shape.
-    pub(crate) fn kernel(self, shape: Shape) -> String {
+    pub(crate) fn kernel(self, shape: KernelShape) -> String {
         format!("{}_{self}", shape.name())
     }
 
@@ -117,14 +117,15 @@ impl Kernels {
         &self,
         context: &Context,
         module: Module,
-        shape: Shape,
+        shape: KernelShape,
     ) -> Result<Function> {
         let cell = &self.modules[module.index()];
         if let Some(loaded) = cell.get() {
             statistics::count(Event::Hit);
             return Ok(loaded.functions[shape as usize]);
         }
-        let names = || Shape::ALL.iter().map(|&shape| module.kernel(shape)).collect::<Vec<_>>();
+        let names =
+            || KernelShape::ALL.iter().map(|&shape| module.kernel(shape)).collect::<Vec<_>>();
         let source =
             Source { name: &module.to_string(), text: nvrtc::SOURCE, defines: &module.defines() };
         let loaded =

@@ -10,7 +10,7 @@ use super::params::{
     BL_SCALAR_VECTORS_WIDE, BL_THREADS, BlDivisor, BlLinear, BlMatrix, BlStrided, BlStridedDim,
     BlValue,
 };
-use super::shapes::{Pair, Shape, Side, tile_log2};
+use super::shapes::{KernelShape, Pair, Side, tile_log2};
 use super::stream::Stream;
 use crate::layout::MAX_RANK;
 use crate::plan::OUT;
@@ -29,15 +29,15 @@ pub(super) enum Parameters {
 impl Parameters {
     /// Returns the parameters and the grid of the kernel of `shape`, which [`Pair::shape`] must have chosen for this
     /// pair.
-    pub(super) fn of(shape: Shape, pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
+    pub(super) fn of(shape: KernelShape, pair: &Pair<'_>) -> Result<(Parameters, [usize; 2])> {
         match shape {
-            Shape::Contig => linear(pair, None),
-            Shape::Scalar => linear(pair, Some(1)),
-            Shape::Lscalar => linear(pair, Some(0)),
-            Shape::Row | Shape::Lrow => row(pair),
-            Shape::Col | Shape::Lcol => column(pair),
-            Shape::Gen2 | Shape::Gen4 | Shape::Gen8 => general(pair),
-            Shape::Gath2 | Shape::Gath4 | Shape::Gath8 => gather(pair),
+            KernelShape::Contig => linear(pair, None),
+            KernelShape::Scalar => linear(pair, Some(1)),
+            KernelShape::Lscalar => linear(pair, Some(0)),
+            KernelShape::Row | KernelShape::Lrow => row(pair),
+            KernelShape::Col | KernelShape::Lcol => column(pair),
+            KernelShape::Gen2 | KernelShape::Gen4 | KernelShape::Gen8 => general(pair),
+            KernelShape::Gath2 | KernelShape::Gath4 | KernelShape::Gath8 => gather(pair),
         }
     }
 
@@ -192,18 +192,28 @@ fn dims(
     let mut dims = [BlStridedDim::default(); MAX_RANK];
     let first = levels.start;
     for (dim, level) in dims.iter_mut().zip(levels) {
-        let step = |side: usize| {
-            let inner = match level {
-                _ if level == first => 0,
-                _ => (size_of(level - 1) as isize).wrapping_mul(stride_of(side, level - 1)),
-            };
-            // Steps wrap, as do the kernels' partial sums; the final offsets fit.
-            stride_of(side, level).wrapping_sub(inner) as i32
-        };
+        let step =
+            |side: usize| step(level, first, &size_of, |level| stride_of(side, level)) as i32;
         *dim =
             BlStridedDim { size: divisor(size_of(level))?, lhs_step: step(0), rhs_step: step(1) };
     }
     Ok(dims)
+}
+
+/// Returns the step of an operand along a loop of the kernel, of which `first` is the innermost (see `params.h`).
+/// Steps wrap, as do the kernels' partial sums; the final offsets fit.
+#[inline]
+pub(super) fn step(
+    level: usize,
+    first: usize,
+    size_of: impl Fn(usize) -> usize,
+    stride_of: impl Fn(usize) -> isize,
+) -> isize {
+    if level == first {
+        return stride_of(level);
+    }
+    let inner = (size_of(level - 1) as isize).wrapping_mul(stride_of(level - 1));
+    stride_of(level).wrapping_sub(inner)
 }
 
 /// Queues a kernel whose only parameter is the struct at `parameters`, passed by value.

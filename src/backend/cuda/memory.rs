@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 /// A block of a device's memory.
 pub(crate) struct CudaMemory {
-    /// The block; its address is 0 if it is empty or its ownership was given up.
+    /// The block; its address is 0 if it is empty or its ownership was released.
     block: Block,
     bytes: usize,
     ownership: Ownership,
@@ -75,8 +75,9 @@ impl CudaMemory {
     /// `address` must be the start of `bytes` bytes in the stream's context, or `bytes` must be 0. All earlier work on
     /// the block must be ordered before later work on the stream, and its elements must be initialised before they are
     /// read. If the block is owned, it must have been allocated as [`CudaMemory::allocate`] does it, and nothing else
-    /// may use or free it from now on. If it is lent, the latter must hold until [`CudaMemory::give_back`], except that
-    /// others may read a block that is lent for reading.
+    /// may use or free it from now on. If it is lent, then until [`CudaMemory::return_to_owner`] or, without that call,
+    /// until the value is dropped and the work on it is done, nothing else may free it, write it while work of this
+    /// crate uses it, or use it while such work writes it.
     pub(super) unsafe fn from_raw(
         stream: &Arc<Stream>,
         address: CUdeviceptr,
@@ -87,21 +88,21 @@ impl CudaMemory {
         CudaMemory { block, bytes, ownership }
     }
 
-    /// Orders all work on an owned block before later work on its home stream, so that ownership can be given up.
-    pub(super) fn before_giving_up(&self) -> Result<()> {
+    /// Orders all work on an owned block before later work on its home stream, so that ownership can be released.
+    pub(super) fn order_before_release(&self) -> Result<()> {
         if self.ownership != Ownership::Owned {
             return Err(not_ours("the memory is somebody else's"));
         }
         self.block.usage.before_write(self.home())
     }
 
-    /// Gives up ownership of the block without freeing it. Its new owner has already taken the address.
-    pub(super) fn give_up(mut self) {
+    /// Releases ownership of the block without freeing it. Its new owner has already taken the address.
+    pub(super) fn release_ownership(mut self) {
         self.block.address = 0;
     }
 
     /// Ends a loan: orders all work on the block before later work on its home stream.
-    pub(super) fn give_back(&mut self) {
+    pub(super) fn return_to_owner(&mut self) {
         self.ownership = Ownership::Returned;
         let usage = &self.block.usage;
         // The owner relies on this order; if it cannot be established by events, wait for the work. If that fails too,

@@ -46,7 +46,7 @@ pub(crate) use self::kernels::Module;
 pub(crate) use self::memory::CudaMemory;
 pub(crate) use self::nvrtc::{SOURCE, Target, options, version as nvrtc_version};
 pub(crate) use self::run::{generate_for, kernels_for, record, recorded};
-pub(crate) use self::shapes::Shape;
+pub(crate) use self::shapes::KernelShape;
 pub use self::statistics::CacheStatistics;
 pub(crate) use self::statistics::read as cache_statistics;
 use self::stream::Stream;
@@ -130,7 +130,7 @@ impl CudaDevice {
         let context = self.stream.context();
         context.bind()?;
         for module in Module::all() {
-            context.kernels().shape(context, module, Shape::Contig)?;
+            context.kernels().shape(context, module, KernelShape::Contig)?;
         }
         Ok(())
     }

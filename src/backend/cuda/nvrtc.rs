@@ -53,7 +53,6 @@ pub(crate) fn options(target: Target, version: (i32, i32), defines: &[String]) -
         "--prec-sqrt=true".into(),
         // Functions without an execution space specifier are `__device__` functions.
         "--device-as-default-execution-space".into(),
-        "-default-device".into(),
     ];
     if version >= MINIMAL {
         options.push("--minimal".into());

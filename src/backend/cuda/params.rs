@@ -13,7 +13,6 @@ pub const BL_SCALAR_VECTORS_WIDE: BlTuning = 8;
 pub const BL_ROW_ROWS: BlTuning = 4;
 pub const BL_COL_VECTORS: BlTuning = 4;
 pub const BL_GEN_VECTORS: BlTuning = 2;
-pub const BL_GATH_VECTORS: BlTuning = 1;
 pub const BL_WARP: BlTuning = 32;
 pub const BL_SUM_CHUNKS_LOG2: BlTuning = 5;
 pub const BL_SUM_LEVELS: BlTuning = 10;

@@ -11,10 +11,10 @@ use super::generate::{self, Job, Operand};
 use super::kernels::Function;
 use super::launch::{Parameters, count, launch};
 use super::memory::CudaMemory;
-use super::shapes::{Pair, Shape};
+use super::shapes::{KernelShape, Pair};
 use super::trace::trace_launch;
 use crate::backend::Memory;
-use crate::introspect::Generated;
+use crate::introspect::Kernel;
 use crate::plan::OUT;
 use crate::program::{Input, Request};
 use crate::storage::Access;
@@ -32,10 +32,7 @@ impl CudaDevice {
         let operands = operands(request, access)?;
         let context = self.stream.context();
         let force = force::current();
-        if !force.wants_generated()
-            && let Some(pair) = Pair::of(request, &operands)
-            && let Some(shape) = pair.shape(force)
-        {
+        if let Some((pair, shape)) = hand_written(request, &operands, force) {
             let (parameters, grid) = Parameters::of(shape, &pair)?;
             let grid = [count(grid[0])?, count(grid[1])?];
             self.order(access)?;
@@ -49,7 +46,7 @@ impl CudaDevice {
         }
         context.bind()?;
         let mut workspace = Vec::new();
-        let jobs = self.jobs(request, &operands, &mut workspace)?;
+        let jobs = self.jobs(request, &operands, force, &mut workspace)?;
         let ready = self.ready(&jobs)?;
         self.order(access)?;
         for (job, &(function, grid)) in jobs.iter().zip(&ready) {
@@ -70,14 +67,11 @@ impl CudaDevice {
         let context = self.stream.context();
         context.bind()?;
         let force = force::current();
-        if !force.wants_generated()
-            && let Some(pair) = Pair::of(request, &operands)
-            && let Some(shape) = pair.shape(force)
-        {
+        if let Some((pair, shape)) = hand_written(request, &operands, force) {
             note(|| written_by_hand(&pair, shape));
             return context.kernels().shape(context, pair.module, shape).map(drop);
         }
-        let jobs = self.jobs(request, &operands, &mut Vec::new())?;
+        let jobs = self.jobs(request, &operands, force, &mut Vec::new())?;
         for job in &jobs {
             note(|| generated(job));
         }
@@ -90,13 +84,10 @@ impl CudaDevice {
         &self,
         request: &Request<'a>,
         operands: &[Operand],
+        force: Force,
         workspace: &mut Vec<CudaMemory>,
     ) -> Result<SmallVec<[Job<'a>; 2]>> {
-        let force = force::current();
-        let Some(reduction) = &request.reduction else {
-            return Ok(SmallVec::from_iter([generate::map(request, operands, force)?]));
-        };
-        generate::sum(request, reduction, operands, force, |bytes| {
+        generate::jobs(request, operands, force, |bytes| {
             let memory = CudaMemory::allocate(&self.stream, bytes)?;
             let address = memory.address();
             workspace.push(memory);
@@ -130,27 +121,36 @@ impl CudaDevice {
 }
 
 /// Returns the kernels that a request would launch if its memory began at aligned addresses.
-pub(crate) fn kernels_for(request: &Request<'_>) -> Result<Vec<Generated>> {
-    let operands = imagined(request);
-    if let Some(pair) = Pair::of(request, &operands)
-        && let Some(shape) = pair.shape(Force::NOTHING)
-    {
+pub(crate) fn kernels_for(request: &Request<'_>) -> Result<Vec<Kernel>> {
+    if let Some((pair, shape)) = hand_written(request, &imagined(request), Force::NOTHING) {
         return Ok(vec![written_by_hand(&pair, shape)]);
     }
     generate_for(request)
 }
 
 /// Returns the kernels that would be generated for a request whose memory began at aligned addresses.
-pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Generated>> {
-    let operands = imagined(request);
-    let jobs = match &request.reduction {
-        None => SmallVec::from_iter([generate::map(request, &operands, Force::NOTHING)?]),
-        Some(reduction) => {
-            generate::sum(request, reduction, &operands, Force::NOTHING, |_| Ok(1 << 32))?
-        }
-    };
+pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Kernel>> {
+    let jobs = generate::jobs(request, &imagined(request), Force::NOTHING, |_| Ok(IMAGINED))?;
     Ok(jobs.iter().map(generated).collect())
 }
+
+/// Returns the hand-written kernel that runs a request, or `None` if generated kernels do.
+#[inline]
+fn hand_written<'a>(
+    request: &Request<'a>,
+    operands: &'a [Operand],
+    force: Force,
+) -> Option<(Pair<'a>, KernelShape)> {
+    if force.wants_generated() {
+        return None;
+    }
+    let pair = Pair::of(request, operands)?;
+    let shape = pair.shape(force)?;
+    Some((pair, shape))
+}
+
+/// An aligned address that is not backed by memory.
+const IMAGINED: u64 = 1 << 32;
 
 /// Returns operands at aligned addresses that are not backed by memory.
 fn imagined(request: &Request<'_>) -> Vec<Operand> {
@@ -160,7 +160,7 @@ fn imagined(request: &Request<'_>) -> Vec<Operand> {
     });
     let mask = request.masked.then_some(DType::Bool);
     let dtypes = std::iter::once(request.out).chain(dtypes).chain(mask);
-    dtypes.map(|dtype| Operand { address: 1 << 32, size: dtype.size() }).collect()
+    dtypes.map(|dtype| Operand { address: IMAGINED, size: dtype.size() }).collect()
 }
 
 /// Returns the address of the first element and the element size of each slot.
@@ -195,18 +195,18 @@ fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Oper
     Ok(operands)
 }
 
-fn written_by_hand(pair: &Pair<'_>, shape: Shape) -> Generated {
-    Generated { name: pair.module.kernel(shape), source: String::new(), kernel: String::new() }
+fn written_by_hand(pair: &Pair<'_>, shape: KernelShape) -> Kernel {
+    Kernel { name: pair.module.kernel(shape), source: String::new(), kernel: String::new() }
 }
 
-fn generated(job: &Job<'_>) -> Generated {
+fn generated(job: &Job<'_>) -> Kernel {
     let form = &job.form;
-    Generated { name: form.name(), source: generate::source(form), kernel: generate::kernel(form) }
+    Kernel { name: form.name(), source: generate::source(form), kernel: generate::kernel(form) }
 }
 
 thread_local! {
     /// The kernels that this thread has launched or prepared since it called [`record`].
-    static RECORD: RefCell<Option<Vec<Generated>>> = const { RefCell::new(None) };
+    static RECORD: RefCell<Option<Vec<Kernel>>> = const { RefCell::new(None) };
 }
 
 /// The number of threads that record their launches; 0 except in tests and tools.
@@ -220,7 +220,7 @@ pub(crate) fn record() {
 }
 
 /// Stops recording, and returns the recorded kernels.
-pub(crate) fn recorded() -> Vec<Generated> {
+pub(crate) fn recorded() -> Vec<Kernel> {
     let record = RECORD.take();
     if record.is_some() {
         RECORDING.fetch_sub(1, Ordering::Relaxed);
@@ -230,7 +230,7 @@ pub(crate) fn recorded() -> Vec<Generated> {
 
 /// Records a kernel if this thread is recording.
 #[inline]
-fn note(kernel: impl FnOnce() -> Generated) {
+fn note(kernel: impl FnOnce() -> Kernel) {
     if RECORDING.load(Ordering::Relaxed) != 0 {
         RECORD.with_borrow_mut(|record| {
             if let Some(record) = record {

@@ -11,29 +11,29 @@ use super::params::{BL_COL_VECTORS, BL_THREADS, BL_VECTOR_BYTES, BlValue};
 use crate::plan::{OUT, Plan};
 use crate::program::{Action, Input, Request, Value};
 
-macro_rules! define_shape {
+macro_rules! define_shapes {
     ($($shape:ident $name:literal $doc:literal;)*) => {
         /// The hand-written kernels of a module, by the layout of their operands.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Shape {
+        pub(crate) enum KernelShape {
             $(#[doc = $doc] $shape,)*
         }
 
-        impl Shape {
+        impl KernelShape {
             /// Every shape.
-            pub(crate) const ALL: &'static [Shape] = &[$(Shape::$shape),*];
+            pub(crate) const ALL: &'static [KernelShape] = &[$(KernelShape::$shape),*];
 
             /// Returns the prefix of the kernel's name.
             pub(crate) const fn name(self) -> &'static str {
                 match self {
-                    $(Shape::$shape => $name,)*
+                    $(KernelShape::$shape => $name,)*
                 }
             }
         }
     };
 }
 
-define_shape! {
+define_shapes! {
     Contig "contig" "Contiguous operands.";
     Scalar "scalar" "A contiguous left operand and one right element.";
     Lscalar "lscalar" "One left element and a contiguous right operand.";
@@ -122,28 +122,30 @@ impl<'a> Pair<'a> {
 
     /// Returns the hand-written kernel for the pair, or `None` if there is none.
     #[inline]
-    pub(super) fn shape(&self, force: Force) -> Option<Shape> {
+    pub(super) fn shape(&self, force: Force) -> Option<KernelShape> {
         if force.has(Force::GATHER) && self.sides.iter().all(|side| side.slot().is_some()) {
             return self.gather();
         }
         let slots = match self.sides {
             [Side::Memory(lhs), Side::Memory(rhs)] => [lhs, rhs],
-            [Side::Memory(lhs), Side::Number(_)] => return self.runs(lhs).then_some(Shape::Scalar),
+            [Side::Memory(lhs), Side::Number(_)] => {
+                return self.runs(lhs).then_some(KernelShape::Scalar);
+            }
             [Side::Number(_), Side::Memory(rhs)] => {
-                return self.runs(rhs).then_some(Shape::Lscalar);
+                return self.runs(rhs).then_some(KernelShape::Lscalar);
             }
             [Side::Number(_), Side::Number(_)] => return None,
         };
         let runs = slots.map(|slot| self.runs(slot));
         let constant = slots.map(|slot| self.plan.is_constant(slot));
         if runs == [true, true] {
-            return Some(Shape::Contig);
+            return Some(KernelShape::Contig);
         }
         if runs[0] && constant[1] {
-            return Some(Shape::Scalar);
+            return Some(KernelShape::Scalar);
         }
         if constant[0] && runs[1] {
-            return Some(Shape::Lscalar);
+            return Some(KernelShape::Lscalar);
         }
         self.matrix(slots).or_else(|| self.general(slots)).or_else(|| self.gather())
     }
@@ -163,7 +165,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Chooses a kernel for a matrix with a broadcast row or column.
-    fn matrix(&self, [lhs, rhs]: [usize; 2]) -> Option<Shape> {
+    fn matrix(&self, [lhs, rhs]: [usize; 2]) -> Option<KernelShape> {
         let plan = self.plan;
         let [columns, rows] = [plan.sizes[0], plan.sizes[1]];
         let vectors = columns / self.lanes;
@@ -185,19 +187,19 @@ impl<'a> Pair<'a> {
             return None;
         }
         if is_row(kept) && vectors.div_ceil(1 << tile_log2(vectors)) <= GRID_Y {
-            return Some(if right { Shape::Row } else { Shape::Lrow });
+            return Some(if right { KernelShape::Row } else { KernelShape::Lrow });
         }
         let blocks = vectors.div_ceil(COLUMN_BLOCK);
         // Short rows would leave much of a block idle, and are left to the general kernel where that can index them.
         let worth_it = vectors * 4 >= blocks * COLUMN_BLOCK * 3 || !self.is_narrow();
         if is_column(kept) && blocks <= GRID_Y && worth_it {
-            return Some(if right { Shape::Col } else { Shape::Lcol });
+            return Some(if right { KernelShape::Col } else { KernelShape::Lcol });
         }
         None
     }
 
     /// Chooses a kernel for operands with stride 1 or 0 along the inner loop.
-    fn general(&self, slots: [usize; 2]) -> Option<Shape> {
+    fn general(&self, slots: [usize; 2]) -> Option<KernelShape> {
         let plan = self.plan;
         let fits = |slot: usize| {
             let strides = &plan.slots[slot].strides[..plan.rank];
@@ -216,18 +218,18 @@ impl<'a> Pair<'a> {
         // An inner loop of a single vector is dropped.
         let loops = plan.rank - usize::from(possible && plan.sizes[0] == self.lanes);
         possible.then_some(match loops {
-            0..=2 => Shape::Gen2,
-            3..=4 => Shape::Gen4,
-            _ => Shape::Gen8,
+            0..=2 => KernelShape::Gen2,
+            3..=4 => KernelShape::Gen4,
+            _ => KernelShape::Gen8,
         })
     }
 
     /// Chooses a kernel for operands with any strides and alignment.
-    fn gather(&self) -> Option<Shape> {
+    fn gather(&self) -> Option<KernelShape> {
         self.is_narrow().then_some(match self.plan.rank {
-            0..=2 => Shape::Gath2,
-            3..=4 => Shape::Gath4,
-            _ => Shape::Gath8,
+            0..=2 => KernelShape::Gath2,
+            3..=4 => KernelShape::Gath4,
+            _ => KernelShape::Gath8,
         })
     }
 
@@ -258,7 +260,12 @@ mod tests {
 
     /// Returns the kernel chosen to add two `i32` operands. The first elements of destination, left and right operand
     /// lie in the given lanes of a vector.
-    fn shape_at(shape: &[usize], lhs: &Layout, rhs: &Layout, places: [u64; 3]) -> Option<Shape> {
+    fn shape_at(
+        shape: &[usize],
+        lhs: &Layout,
+        rhs: &Layout,
+        places: [u64; 3],
+    ) -> Option<KernelShape> {
         let mut program = Program::new();
         let (x, y) = (program.memory(DType::I32), program.memory(DType::I32));
         program.apply(ElementOp::Add, [x, y]);
@@ -267,7 +274,7 @@ mod tests {
         chosen(&program, &plan, places.as_slice(), Force::NOTHING)
     }
 
-    fn chosen(program: &Program, plan: &Plan, places: &[u64], force: Force) -> Option<Shape> {
+    fn chosen(program: &Program, plan: &Plan, places: &[u64], force: Force) -> Option<KernelShape> {
         let out = program.dtype(program.result());
         let request = Request { op: "test", program, plan, out, masked: false, reduction: None };
         let operand = |&place: &u64| Operand { address: 4096 + place * 4, size: 4 };
@@ -275,14 +282,14 @@ mod tests {
         Pair::of(&request, &operands)?.shape(force)
     }
 
-    fn dense(shape: &[usize], rhs: &[usize]) -> Option<Shape> {
+    fn dense(shape: &[usize], rhs: &[usize]) -> Option<KernelShape> {
         shape_at(shape, &Layout::row_major(shape), &Layout::row_major(rhs), [0; 3])
     }
 
     #[test]
     fn one_run_is_contiguous() {
-        assert_eq!(dense(&[3, 5], &[3, 5]), Some(Shape::Contig));
-        assert_eq!(dense(&[], &[]), Some(Shape::Contig));
+        assert_eq!(dense(&[3, 5], &[3, 5]), Some(KernelShape::Contig));
+        assert_eq!(dense(&[], &[]), Some(KernelShape::Contig));
         // More vectors than the linear kernels count.
         assert_eq!(dense(&[1 << 40], &[1 << 40]), None);
     }
@@ -290,14 +297,15 @@ mod tests {
     #[test]
     fn operands_need_the_same_place_in_a_vector() {
         let run = Layout::row_major(&[100]);
-        assert_eq!(shape_at(&[100], &run, &run, [3, 3, 3]), Some(Shape::Contig));
-        assert_eq!(shape_at(&[100], &run, &run, [0, 1, 0]), Some(Shape::Gath2));
+        assert_eq!(shape_at(&[100], &run, &run, [3, 3, 3]), Some(KernelShape::Contig));
+        assert_eq!(shape_at(&[100], &run, &run, [0, 1, 0]), Some(KernelShape::Gath2));
     }
 
     #[test]
     fn a_number_or_a_constant_is_a_scalar() {
         let run = Layout::row_major(&[100]);
-        for (number_first, expected) in [(false, Shape::Scalar), (true, Shape::Lscalar)] {
+        for (number_first, expected) in [(false, KernelShape::Scalar), (true, KernelShape::Lscalar)]
+        {
             let mut program = Program::new();
             let x = program.memory(DType::I32);
             let number = program.number(DType::I32, ElementBytes([0; 16]));
@@ -308,34 +316,34 @@ mod tests {
             assert_eq!(chosen(&program, &plan, &[0, 0], Force::GATHER), Some(expected));
             assert_eq!(chosen(&program, &plan, &[0, 1], Force::NOTHING), None);
         }
-        assert_eq!(dense(&[10, 10], &[]), Some(Shape::Scalar));
+        assert_eq!(dense(&[10, 10], &[]), Some(KernelShape::Scalar));
     }
 
     #[test]
     fn rows_and_columns_of_whole_vectors() {
-        assert_eq!(dense(&[5, 8], &[8]), Some(Shape::Row));
-        assert_eq!(dense(&[5, 7], &[7]), Some(Shape::Gath2));
-        assert_eq!(dense(&[5, 4096], &[5, 1]), Some(Shape::Col));
-        assert_eq!(dense(&[5, 8], &[5, 1]), Some(Shape::Gen2));
+        assert_eq!(dense(&[5, 8], &[8]), Some(KernelShape::Row));
+        assert_eq!(dense(&[5, 7], &[7]), Some(KernelShape::Gath2));
+        assert_eq!(dense(&[5, 4096], &[5, 1]), Some(KernelShape::Col));
+        assert_eq!(dense(&[5, 8], &[5, 1]), Some(KernelShape::Gen2));
         let matrix = Layout::row_major(&[5, 4096]);
         let mirrored =
             |kept: &[usize]| shape_at(&[5, 4096], &Layout::row_major(kept), &matrix, [0; 3]);
-        assert_eq!(mirrored(&[4096]), Some(Shape::Lrow));
-        assert_eq!(mirrored(&[5, 1]), Some(Shape::Lcol));
+        assert_eq!(mirrored(&[4096]), Some(KernelShape::Lrow));
+        assert_eq!(mirrored(&[5, 1]), Some(KernelShape::Lcol));
         // More elements than `gen2` can index, but not than `col` can.
-        assert_eq!(dense(&[1 << 30, 4], &[1 << 30, 1]), Some(Shape::Col));
+        assert_eq!(dense(&[1 << 30, 4], &[1 << 30, 1]), Some(KernelShape::Col));
     }
 
     #[test]
     fn more_loops_are_general_or_gathered() {
-        assert_eq!(dense(&[3, 5, 8], &[3, 1, 8]), Some(Shape::Gen4));
-        assert_eq!(dense(&[2, 2, 2, 2, 8], &[2, 1, 2, 1, 8]), Some(Shape::Gen8));
-        assert_eq!(dense(&[3, 5, 7], &[3, 1, 7]), Some(Shape::Gath4));
+        assert_eq!(dense(&[3, 5, 8], &[3, 1, 8]), Some(KernelShape::Gen4));
+        assert_eq!(dense(&[2, 2, 2, 2, 8], &[2, 1, 2, 1, 8]), Some(KernelShape::Gen8));
+        assert_eq!(dense(&[3, 5, 7], &[3, 1, 7]), Some(KernelShape::Gath4));
         // An inner loop of one vector is dropped.
-        assert_eq!(dense(&[3, 5, LANES], &[3, 1, LANES]), Some(Shape::Gen2));
+        assert_eq!(dense(&[3, 5, LANES], &[3, 1, LANES]), Some(KernelShape::Gen2));
         let turned = Layout::row_major(&[8, 6]).permute(&[1, 0]).unwrap();
         let flipped = turned.flip(0).unwrap();
-        assert_eq!(shape_at(&[6, 8], &turned, &flipped, [0; 3]), Some(Shape::Gath2));
+        assert_eq!(shape_at(&[6, 8], &turned, &flipped, [0; 3]), Some(KernelShape::Gath2));
     }
 
     #[test]
@@ -343,7 +351,7 @@ mod tests {
         let column = |rows: usize| {
             shape_at(&[rows, 3], &Layout::row_major(&[rows, 1]), &Layout::row_major(&[3]), [0; 3])
         };
-        assert_eq!(column((1 << 31) / 3), Some(Shape::Gath2));
+        assert_eq!(column((1 << 31) / 3), Some(KernelShape::Gath2));
         assert_eq!(column((1 << 31) / 3 + 1), None);
         let far = Layout::strided("test", &[2], &[1 << 31], 0, 1 << 40).unwrap();
         assert_eq!(shape_at(&[2], &far, &far, [0; 3]), None);

@@ -68,6 +68,7 @@ fn features() -> Vec<&'static str> {
         ("npy", cfg!(feature = "npy")),
         ("safetensors", cfg!(feature = "safetensors")),
         ("dlpack", cfg!(feature = "dlpack")),
+        ("serde", cfg!(feature = "serde")),
         ("tracing", cfg!(feature = "tracing")),
     ];
     all.into_iter().filter(|(_, enabled)| *enabled).map(|(name, _)| name).collect()

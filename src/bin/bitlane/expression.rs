@@ -1,6 +1,6 @@
 //! The parser of the language of `bitlane eval`.
 
-use bitlane::{BinaryOp, DType, Expr, Scalar, Shift};
+use bitlane::{BinaryOp, DType, Expr, Scalar, Shift, UnaryFn};
 
 use crate::answer::Failure;
 use crate::operands::number;
@@ -34,7 +34,7 @@ fn reduction(name: &str) -> Option<Reduction> {
 pub enum Node {
     Number(Scalar),
     Name(String),
-    Unary(for<'a> fn(Expr<'a>) -> Expr<'a>, Box<Node>),
+    Unary(UnaryFn, Box<Node>),
     Binary(BinaryOp, Box<Node>, Box<Node>),
     Select(Box<Node>, Box<Node>, Box<Node>),
     Cast(Box<Node>, DType),
@@ -43,15 +43,15 @@ pub enum Node {
 
 /// The binary operators with their precedence. An operator must come before its own prefixes.
 const OPERATORS: [(&str, u8, BinaryOp); 19] = [
-    ("==", 1, BinaryOp::Equal),
-    ("!=", 1, BinaryOp::NotEqual),
+    ("==", COMPARISON, BinaryOp::Equal),
+    ("!=", COMPARISON, BinaryOp::NotEqual),
     ("<<", 5, BinaryOp::LeftShift(Shift::Arithmetic)),
     (">>>", 5, BinaryOp::RightShift(Shift::Logical)),
     (">>", 5, BinaryOp::RightShift(Shift::Arithmetic)),
-    ("<=", 1, BinaryOp::LessEqual),
-    (">=", 1, BinaryOp::GreaterEqual),
-    ("<", 1, BinaryOp::LessThan),
-    (">", 1, BinaryOp::GreaterThan),
+    ("<=", COMPARISON, BinaryOp::LessEqual),
+    (">=", COMPARISON, BinaryOp::GreaterEqual),
+    ("<", COMPARISON, BinaryOp::LessThan),
+    (">", COMPARISON, BinaryOp::GreaterThan),
     ("|", 2, BinaryOp::BitwiseOr),
     ("^", 3, BinaryOp::BitwiseXor),
     ("&", 4, BinaryOp::BitwiseAnd),
@@ -63,6 +63,9 @@ const OPERATORS: [(&str, u8, BinaryOp); 19] = [
     ("/", 7, BinaryOp::Divide),
     ("%", 7, BinaryOp::Remainder),
 ];
+
+/// The precedence of comparisons, which cannot be chained.
+const COMPARISON: u8 = 1;
 
 /// The precedence of prefix operators.
 const PREFIX: u8 = 8;
@@ -122,6 +125,8 @@ impl<'a> Parser<'a> {
             return Err(format!("the expression is nested more than {DEEPEST} deep").into());
         }
         let mut left = self.operand()?;
+        // Whether `left` is a comparison that is not in parentheses.
+        let mut is_open_comparison = false;
         loop {
             let rest = self.rest();
             let operator = OPERATORS.iter().find(|(token, ..)| rest.starts_with(token));
@@ -135,10 +140,11 @@ impl<'a> Parser<'a> {
                 return Err(format!("the expression has more than {MOST} operators").into());
             }
             let right = self.expression(if binding == POWER { binding } else { binding + 1 })?;
-            if binding == 1 && matches!(&left, Node::Binary(op, ..) if is_comparison(*op)) {
+            if binding == COMPARISON && is_open_comparison {
                 return Err("comparisons cannot be chained; put parentheses around one".into());
             }
             left = Node::Binary(op, Box::new(left), Box::new(right));
+            is_open_comparison = binding == COMPARISON;
         }
         self.depth -= 1;
         Ok(left)
@@ -149,14 +155,7 @@ impl<'a> Parser<'a> {
         if self.take("(") {
             let inner = self.expression(0)?;
             self.expect(")")?;
-            // A comparison in parentheses may be an operand of another one. The cast, which does nothing, hides it from
-            // the check for chained comparisons.
-            return Ok(match inner {
-                Node::Binary(op, ..) if is_comparison(op) => {
-                    Node::Cast(Box::new(inner), DType::Bool)
-                }
-                inner => inner,
-            });
+            return Ok(inner);
         }
         for (sign, name) in [("-", "negative"), ("~", "bitwise_not"), ("!", "logical_not")] {
             if self.take(sign) {
@@ -239,10 +238,6 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn is_comparison(op: BinaryOp) -> bool {
-    OPERATORS.iter().any(|&(_, binding, known)| binding == 1 && known == op)
-}
-
 fn negated(scalar: Scalar) -> Result<Scalar, Failure> {
     match scalar {
         Scalar::Int(value) => Ok(Scalar::Int(-value)),
@@ -285,6 +280,9 @@ mod tests {
         assert_eq!(tree("-1.5e-3*x"), "(multiply -0.0015 x)");
         assert_eq!(tree("0xff & 0b1"), "(bitwise_and 255 1)");
         assert_eq!(tree("2 ** -x"), "(pow 2 (u x))");
+        assert_eq!(tree("(a < b) == c"), "(equal (less_than a b) c)");
+        assert_eq!(tree("a == (b < c)"), "(equal a (less_than b c))");
+        assert_eq!(tree("equal(a, b) < c"), "(less_than (equal a b) c)");
     }
 
     #[test]
@@ -307,6 +305,7 @@ mod tests {
         assert!(error("foo(a)").starts_with("\"foo\" is no operation"));
         assert!(error("cast(a, f99)").contains("f99"));
         assert!(error("a < b < c").contains("chained"));
+        assert!(error("a == b + c != (d < e)").contains("chained"));
         assert!(error("1x").contains("neither"));
         assert!(error(&"(".repeat(10_000)).contains("nested"));
         assert!(error(&"-".repeat(10_000)).contains("nested"));

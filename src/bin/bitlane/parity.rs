@@ -1,6 +1,6 @@
 //! `bitlane parity`: compares a device with the CPU, bit for bit.
 
-use bitlane::{BinaryOp, DType, Device, Error, Expr, Tensor};
+use bitlane::{BinaryOp, DType, Device, Error, Tensor, UNARY, UnaryFn};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -108,7 +108,8 @@ pub fn run(options: &Options) -> Outcome {
     Ok(Answer { text, json, ok: differences.is_empty() })
 }
 
-/// Returns every binary operation in every dtype and arrangement, every cast, and a selection of all other operations.
+/// Returns every binary operation in every dtype and arrangement, every unary operation and cast in every dtype, and a
+/// selection of all other operations.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for &dtype in DType::ALL {
@@ -120,17 +121,15 @@ fn cases() -> Vec<Case> {
                 });
             }
         }
-        let mut unary = |name: &str, function: for<'a> fn(Expr<'a>) -> Expr<'a>| {
+        let mut unary = |name: &str, function: UnaryFn| {
             cases.push(Case {
                 name: format!("{name} {dtype}"),
                 run: Box::new(move |device| function(sample(dtype, 3, device)?.expr()).run()),
             });
         };
-        unary("abs", |x| x.abs());
-        unary("negative", |x| x.negative());
-        unary("bitwise_not", |x| x.bitwise_not());
-        unary("logical_not", |x| x.logical_not());
-        unary("signbit", |x| x.signbit());
+        for &(name, function) in UNARY {
+            unary(name, function);
+        }
         unary("sum", |x| x.sum(&[]));
         unary("sum of rows", |x| x.sum(&[1]));
         unary("mean of columns", |x| x.mean(&[0]));

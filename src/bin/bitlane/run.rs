@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bitlane::{BinaryOp, Expr, Rules, Tensor};
+use bitlane::{BinaryOp, Rules, Tensor, UNARY, UnaryFn};
 use clap::Args;
 
 use crate::answer::{Failure, Outcome};
@@ -31,20 +31,8 @@ pub struct Options {
     device: String,
 }
 
-/// A unary operation.
-type Unary = for<'a> fn(Expr<'a>) -> Expr<'a>;
-
-/// The unary operations, by name.
-const UNARY: [(&str, Unary); 5] = [
-    ("abs", |x| x.abs()),
-    ("negative", |x| x.negative()),
-    ("bitwise_not", |x| x.bitwise_not()),
-    ("logical_not", |x| x.logical_not()),
-    ("signbit", |x| x.signbit()),
-];
-
 /// Returns the unary operation of this name.
-pub fn unary(name: &str) -> Option<Unary> {
+pub fn unary(name: &str) -> Option<UnaryFn> {
     UNARY.iter().find(|(known, _)| *known == name).map(|&(_, function)| function)
 }
 

@@ -39,7 +39,7 @@ pub use self::abi::{
     Managed, READ_ONLY, VERSION, device_type,
 };
 use crate::backend::Memory;
-use crate::device::Kind;
+use crate::device::DeviceKind;
 use crate::layout::{Layout, MAX_RANK, checked_len};
 use crate::storage::Storage;
 use crate::{DType, Device, Error, Result, Tensor};
@@ -79,9 +79,10 @@ impl<M: Managed> Capsule<M> {
     ///
     /// - The pointer must be null or point to a managed tensor of this type that is valid according to DLPack and that
     ///   nobody else will delete.
-    /// - Its elements must be initialised, and its bools must be 0 or 1.
-    /// - While this capsule or a tensor imported from it exists, nobody may write the elements while bitlane uses them,
-    ///   nor use them while bitlane writes them.
+    /// - Its elements must be initialised, and its bools must be 0 or 1. The same holds for the memory between elements
+    ///   that are not contiguous: strided reads may load it, and [`Tensor::as_strided`] can reach it.
+    /// - While this capsule or a tensor imported from it exists, nobody may write this memory while bitlane uses it, nor
+    ///   use it while bitlane writes it.
     pub unsafe fn from_raw(managed: *mut M) -> Option<Capsule<M>> {
         NonNull::new(managed).map(|managed| Capsule { managed, own: false })
     }
@@ -197,17 +198,17 @@ fn address(tensor: &Tensor) -> Result<(*mut u8, DLDevice)> {
         }
         #[cfg(feature = "cuda")]
         Memory::Cuda(memory) => match tensor.device().kind() {
-            Kind::Cuda(_) if !memory.is_owned() && !tensor.storage().has_owner() => {
+            DeviceKind::Cuda(_) if !memory.is_owned() && !tensor.storage().has_owner() => {
                 Err(invalid("the memory is lent to a function; export a `copy`"))
             }
-            Kind::Cuda(device) => {
+            DeviceKind::Cuda(device) => {
                 let address = crate::backend::cuda::foreign::address_on(memory, device)?;
                 let device_id = i32::try_from(device.ordinal()).unwrap_or(i32::MAX);
                 let device = DLDevice { device_type: device_type::CUDA, device_id };
                 Ok((ptr::without_provenance_mut(address as usize), device))
             }
             #[cfg(feature = "cpu")]
-            Kind::Cpu => Err(invalid("the tensor is on another device than its memory")),
+            DeviceKind::Cpu => Err(invalid("the tensor is on another device than its memory")),
         },
     }
 }
@@ -229,9 +230,9 @@ fn address(tensor: &Tensor) -> Result<(*mut u8, DLDevice)> {
 ///
 /// # Errors
 ///
-/// - [`Error::InvalidArgument`] if the version, the device type or the element type is not supported, the rank is above
-///   8, the memory is not aligned to its elements, or the sizes and strides are invalid.
-/// - [`Error::InvalidShape`] if the byte count of the shape overflows `isize`.
+/// - [`Error::InvalidArgument`] if the version, the device type or the element type is not supported, the memory is not
+///   aligned to its elements, or the sizes and strides are invalid.
+/// - [`Error::InvalidShape`] if the rank is above 8 or the byte count of the shape overflows `isize`.
 /// - [`Error::DeviceMismatch`] if the memory is on another device.
 /// - [`Error::OutOfMemory`] if read-only memory cannot be copied.
 ///
@@ -271,8 +272,9 @@ pub fn import<M: Managed>(capsule: Capsule<M>, device: &Device) -> Result<Tensor
     let bytes = elements.checked_mul(dtype.size()).ok_or_else(|| invalid("too large"))?;
     let layout = Layout::strided(op, &shape, &strides, low, elements)?;
     let read_only = managed.flags() & READ_ONLY != 0;
-    // SAFETY: the memory holds these bytes, as the caller of `from_raw` guarantees. It stays valid until the deleter is
-    // called, and the storage drops the memory before the capsule.
+    // SAFETY: these bytes reach from the lowest element to the end of the highest one, and are aligned. The caller of
+    // `from_raw` guarantees the rest until the deleter is called. The storage drops the memory before its owner, which
+    // waits for the work on it before it drops the capsule.
     let memory = unsafe { borrowed(device, start, bytes) }?;
     let owner = Owner { device: device.clone(), _capsule: capsule };
     let storage = Storage::new(device, bytes, memory).owned_by(Box::new(owner));
@@ -298,18 +300,19 @@ impl<M: Managed> Drop for Owner<M> {
 ///
 /// # Safety
 ///
-/// `start` must point to this many bytes on the device, in which the elements are initialised. Until the returned
-/// memory is dropped, nobody may free them, write them while bitlane uses them, or use them while bitlane writes them.
+/// `start` must point to this many initialised bytes on the device, aligned to their elements. Until the returned
+/// memory is dropped and the work on it is done, nobody may free them, write them while bitlane uses them, or use them
+/// while bitlane writes them.
 unsafe fn borrowed(device: &Device, start: *mut u8, bytes: usize) -> Result<Memory> {
     match device.kind() {
         #[cfg(feature = "cpu")]
-        Kind::Cpu => {
+        DeviceKind::Cpu => {
             let start = NonNull::new(start).ok_or_else(|| invalid("no memory"))?;
             // SAFETY: the caller guarantees this.
             Ok(Memory::Cpu(unsafe { crate::backend::cpu::CpuMemory::borrowed(start, bytes) }))
         }
         #[cfg(feature = "cuda")]
-        Kind::Cuda(device) => {
+        DeviceKind::Cuda(device) => {
             let address = start.addr() as u64;
             // SAFETY: the caller guarantees this.
             Ok(Memory::Cuda(unsafe {
@@ -337,12 +340,9 @@ fn expect_device(op: &'static str, given: DLDevice, device: &Device) -> Result<(
     Err(Error::DeviceMismatch { op, lhs: name, rhs: device.to_string() })
 }
 
-/// Reads the sizes and strides. Whether they stay inside the memory is not checked.
+/// Reads the sizes and strides, and checks the rank. Whether they stay inside the memory is not checked.
 fn sizes(tensor: &DLTensor) -> Result<(Vec<usize>, Vec<isize>)> {
     let rank = usize::try_from(tensor.ndim).map_err(invalid)?;
-    if rank > MAX_RANK {
-        return Err(invalid(format!("{rank} dimensions; at most {MAX_RANK} are known")));
-    }
     if rank > 0 && tensor.shape.is_null() {
         return Err(invalid("the shape is missing"));
     }
@@ -354,8 +354,8 @@ fn sizes(tensor: &DLTensor) -> Result<(Vec<usize>, Vec<isize>)> {
     let shape: Result<Vec<usize>, _> =
         list(tensor.shape).into_iter().map(usize::try_from).collect();
     let shape = shape.map_err(invalid)?;
+    checked_len("dlpack", &shape, 1)?;
     if tensor.strides.is_null() {
-        checked_len("dlpack", &shape, 1)?;
         let strides = Layout::row_major(&shape).strides().to_vec();
         return Ok((shape, strides));
     }

@@ -16,7 +16,8 @@ const SUFFIX: &str = ".npy";
 
 /// Loads all arrays of a `.npz` file to a device, with their names, in the order of the file.
 ///
-/// Compressed files can be read, too. Decompression expands a file at most about a thousandfold.
+/// Compressed files can be read, too. Decompression expands a file at most about a thousandfold, because archives whose
+/// entries share bytes of the file are rejected.
 ///
 /// # Examples
 ///
@@ -34,8 +35,8 @@ const SUFFIX: &str = ".npy";
 ///
 /// # Errors
 ///
-/// As for [`load`](super::load), and [`Error::File`](crate::Error::File) if the archive is malformed, is encrypted or
-/// contains anything other than arrays.
+/// As for [`load`](super::load), and [`Error::File`](crate::Error::File) if the archive is malformed, is encrypted, has
+/// overlapping entries or contains anything other than arrays.
 pub fn load_npz(path: impl AsRef<Path>, device: &Device) -> Result<Vec<(String, Tensor)>> {
     let path = path.as_ref();
     in_file(path, open(OP, path).and_then(|(file, _)| read_npz(file, device)))
@@ -63,6 +64,11 @@ pub fn load_npz(path: impl AsRef<Path>, device: &Device) -> Result<Vec<(String, 
 pub fn read_npz(reader: impl Read + Seek, device: &Device) -> Result<Vec<(String, Tensor)>> {
     let broken = |error: ZipError| refused(OP, error);
     let mut archive = ZipArchive::new(reader).map_err(broken)?;
+    // Any number of entries could otherwise decompress the same bytes, so that the size of the file would not bound the
+    // size of the arrays.
+    if archive.has_overlapping_entries().map_err(broken)? {
+        return Err(refused(OP, "entries of the archive overlap"));
+    }
     let mut arrays = Vec::new();
     for index in 0..archive.len() {
         let file = archive.by_index(index).map_err(broken)?;
@@ -134,4 +140,33 @@ pub fn write_npz<N: AsRef<str>, T: Borrow<Tensor>>(
         super::write(&mut archive, tensor)?;
     }
     archive.finish().map(drop).map_err(|error| refused(OP, error))
+}
+
+#[cfg(all(test, feature = "cpu"))]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    #[test]
+    fn entries_that_share_their_bytes_are_rejected() {
+        let x = Tensor::from_slice(&[1u8; 1000], [1000], &Device::cpu()).unwrap();
+        let mut npy = Vec::new();
+        crate::npy::write(&mut npy, &x).unwrap();
+        for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
+            let archive = |copies: usize| {
+                let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+                let options = SimpleFileOptions::default().compression_method(method);
+                archive.start_file("x.npy", options).unwrap();
+                archive.write_all(&npy).unwrap();
+                for copy in 0..copies {
+                    archive.shallow_copy_file("x.npy", &format!("{copy}.npy")).unwrap();
+                }
+                archive.finish().unwrap()
+            };
+            assert_eq!(read_npz(archive(0), &Device::cpu()).unwrap().len(), 1);
+            let error = read_npz(archive(100), &Device::cpu()).unwrap_err().to_string();
+            assert!(error.contains("entries of the archive overlap"), "{error}");
+        }
+    }
 }

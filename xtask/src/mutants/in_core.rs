@@ -198,8 +198,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "locks-in-any-order",
         file: "src/storage.rs",
-        find: "Some(place) => order.insert(place, all.len() as u8),",
-        put: "Some(_) => order.push(all.len() as u8),",
+        find: "let place = distinct.partition_point(|other| address(other) < own);",
+        put: "let place = distinct.iter().position(|other| address(other) == own).unwrap_or(distinct.len());",
         breaks: "two operations may deadlock on each other's locks",
         tests: "--test concurrency",
     },

@@ -9,7 +9,7 @@ use crate::program::{Accumulator, Action, Combine, Fold, Input, Program, Value};
 
 /// What a kernel does with the results of its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::backend::cuda) enum Kind {
+pub(in crate::backend::cuda) enum KernelKind {
     /// It stores them elementwise.
     Map,
     /// It reduces them.
@@ -54,7 +54,7 @@ impl From<Fold> for Finish {
 #[derive(Clone, Debug)]
 pub(in crate::backend::cuda) struct Form<'a> {
     pub(super) program: &'a Program,
-    pub(super) kind: Kind,
+    pub(super) kind: KernelKind,
     /// The dtype of the destination.
     pub(super) out: DType,
     /// Whether the last slot is a mask.
@@ -81,13 +81,13 @@ impl Form<'_> {
     /// Returns the form as bytes. Keys are equal if and only if the sources are.
     pub(in crate::backend::cuda) fn key(&self) -> Key {
         let (kind, finish) = match self.kind {
-            Kind::Map => (0, 0),
-            Kind::Sum(adders, combine, finish) => {
+            KernelKind::Map => (0, 0),
+            KernelKind::Sum(adders, combine, finish) => {
                 (1 + adders as u8, finish as u8 | (combine as u8) << 4)
             }
         };
         let (inputs, steps) = (self.program.inputs(), self.program.steps());
-        let mut key = Key::with_capacity(14 + self.classes.len() + inputs.len() + 10 * steps.len());
+        let mut key = Key::with_capacity(15 + self.classes.len() + inputs.len() + 9 * steps.len());
         key.extend_from_slice(&[
             kind,
             finish,
@@ -98,9 +98,11 @@ impl Form<'_> {
             self.group,
             self.depth,
             self.out as u8,
-            self.classes.len() as u8,
-            inputs.len() as u8,
         ]);
+        // The lengths, by which a reader of the key would know where each list ends. Like all indices of a program, they
+        // fit into 16 bits.
+        key.extend_from_slice(&(self.classes.len() as u16).to_le_bytes());
+        key.extend_from_slice(&(inputs.len() as u16).to_le_bytes());
         key.extend(self.classes.iter().map(|&class| class as u8));
         for input in inputs {
             let number = u8::from(matches!(input, Input::Number(..)));
@@ -133,16 +135,16 @@ impl Form<'_> {
     /// Returns the name of the kernel: its kind, its first few operations and the dtype of the destination.
     pub(in crate::backend::cuda) fn name(&self) -> String {
         let mut name = String::from(match self.kind {
-            Kind::Map => match self.walk {
+            KernelKind::Map => match self.walk {
                 Walk::Linear => "linear",
                 Walk::Groups => "groups",
                 Walk::Elements => "elements",
             },
-            Kind::Sum(Adders::Thread, ..) => "thread",
-            Kind::Sum(Adders::Lanes, ..) => "lanes",
-            Kind::Sum(Adders::Block, ..) => "block",
+            KernelKind::Sum(Adders::Thread, ..) => "thread",
+            KernelKind::Sum(Adders::Lanes, ..) => "lanes",
+            KernelKind::Sum(Adders::Block, ..) => "block",
         });
-        if let Kind::Sum(_, combine, _) = self.kind {
+        if let KernelKind::Sum(_, combine, _) = self.kind {
             name.push_str(match combine {
                 Combine::Add => "_sum",
                 Combine::Larger => "_max",
@@ -205,4 +207,61 @@ fn value_bytes(value: Value) -> [u8; 2] {
 pub(in crate::backend::cuda) const fn is_large(op: ElementOp) -> bool {
     use ElementOp::{Atan2, Exp, FloorDivide, Log, LogAddExp, Pow, Remainder};
     matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2 | Exp | Log)
+}
+
+/// Whether a program applies one of the large operations.
+pub(super) fn calls_large(program: &Program) -> bool {
+    program.steps().iter().any(|step| matches!(step.action, Action::Apply(op) if is_large(op)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(program: &Program) -> Key {
+        let form = Form {
+            program,
+            kind: KernelKind::Map,
+            out: program.dtype(program.result()),
+            masked: false,
+            classes: SmallVec::from_elem(Class::Constant, program.slots()),
+            walk: Walk::Linear,
+            rank: 0,
+            outer_rank: 0,
+            wide: false,
+            group: 1,
+            depth: 1,
+        };
+        form.key()
+    }
+
+    /// Returns a program of bool inputs in memory whose result is the first of them.
+    fn inputs(count: usize) -> Program {
+        let mut program = Program::new();
+        let first = program.memory(DType::Bool);
+        for _ in 1..count {
+            program.memory(DType::Bool);
+        }
+        program.finish(first);
+        program
+    }
+
+    #[test]
+    fn keys_tell_long_lists_from_steps() {
+        // Apart from the lengths, both keys end in zeros only: the classes, the inputs, and every byte of a step.
+        let many = inputs(1 + 7 * 256);
+        let mut few = inputs(1);
+        let x = few.result();
+        let op = ElementOp::ShiftLeft;
+        assert_eq!(
+            (op as u8, DType::Bool as u8, Class::Constant as u8, value_bytes(x)),
+            (0, 0, 0, [0; 2])
+        );
+        for _ in 0..2 * 256 {
+            few.apply(op, [x, x]);
+        }
+        few.finish(x);
+        assert_eq!(key(&many).len(), key(&few).len());
+        assert_ne!(key(&many), key(&few));
+    }
 }

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
-use super::form::{Form, Kind};
-use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, is_slow, push_numbers};
+use super::form::{Form, KernelKind, calls_large};
+use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, push_numbers};
 use crate::backend::cuda::force::Force;
 use crate::plan::{OUT, Plan};
 use crate::program::Request;
@@ -17,14 +17,14 @@ const GROUP_BYTES: usize = 208;
 const IN_FLIGHT: usize = 64;
 
 /// Returns the form, parameters and grid for an elementwise request. `operands` is indexed by slot.
-pub(in crate::backend::cuda) fn map<'a>(
+pub(super) fn map<'a>(
     request: &Request<'a>,
     operands: &[Operand],
     force: Force,
 ) -> Result<Job<'a>> {
     let plan = request.plan;
     let slots = 0..plan.slots.len();
-    let slow = is_slow(request.program);
+    let slow = calls_large(request.program);
     let moves = |slot: usize| {
         plan.is_dense(slot) || !plan.is_constant(slot) && plan.slots[slot].strides[0] != 0
     };
@@ -81,7 +81,7 @@ pub(in crate::backend::cuda) fn map<'a>(
     };
     let form = Form {
         program: request.program,
-        kind: Kind::Map,
+        kind: KernelKind::Map,
         out: request.out,
         masked: request.masked,
         classes,

@@ -17,13 +17,12 @@ use smallvec::SmallVec;
 
 pub(super) use self::class::{NARROW, Operand, is_near};
 pub(super) use self::form::{Form, Key, is_large};
-pub(super) use self::map::map;
 pub(super) use self::source::{kernel, source};
-pub(super) use self::sum::sum;
-use super::launch::divisor;
+use super::force::Force;
+use super::launch::{divisor, step};
 use super::params::{BL_THREADS, BL_VECTOR_BYTES, BlDivisor};
 use crate::plan::Plan;
-use crate::program::{Action, Input, Program};
+use crate::program::{Input, Program, Request};
 use crate::{Error, Result};
 
 /// The size of the largest memory access, in bytes.
@@ -59,9 +58,18 @@ impl Job<'_> {
     }
 }
 
-/// Whether a program calls one of the large functions.
-fn is_slow(program: &Program) -> bool {
-    program.steps().iter().any(|step| matches!(step.action, Action::Apply(op) if is_large(op)))
+/// Returns the launches that compute a request, in order. `allocate` returns the address of temporary memory of the
+/// given size, which must stay valid until the launches are queued.
+pub(super) fn jobs<'a>(
+    request: &Request<'a>,
+    operands: &[Operand],
+    force: Force,
+    allocate: impl FnMut(usize) -> Result<u64>,
+) -> Result<SmallVec<[Job<'a>; 2]>> {
+    match &request.reduction {
+        None => map::map(request, operands, force).map(|job| SmallVec::from_iter([job])),
+        Some(reduction) => sum::sum(request, reduction, operands, force, allocate),
+    }
 }
 
 /// Appends the scalar operands of a program.
@@ -115,12 +123,8 @@ impl<'a> Loops<'a> {
         }
         for level in levels.clone() {
             for &slot in slots {
-                let inner = match level {
-                    _ if level == self.first => 0,
-                    _ => (self.size(level - 1) as isize).wrapping_mul(self.stride(slot, level - 1)),
-                };
-                // Steps wrap, as do the kernels' partial sums; the final offsets fit.
-                words.push(self.stride(slot, level).wrapping_sub(inner) as u64);
+                let stride_of = |level| self.stride(slot, level);
+                words.push(step(level, self.first, |level| self.size(level), stride_of) as u64);
             }
         }
         let unused = usize::from(self.room) - levels.len();

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::class::{Class, Walk};
-use super::form::{Adders, Finish, Form, Kind, is_large};
+use super::form::{Adders, Finish, Form, KernelKind, calls_large};
 use crate::DType;
 use crate::op::ElementOp;
 use crate::plan::OUT;
@@ -21,13 +21,9 @@ const REDUCE: &str = include_str!(concat!(env!("OUT_DIR"), "/reduce.cuh"));
 
 /// Returns the complete source that NVRTC compiles.
 pub(in crate::backend::cuda) fn source(form: &Form<'_>) -> String {
-    let functions = if calls_functions(form) { FUNCTIONS } else { "" };
-    let skeleton = if form.kind == Kind::Map { MAP } else { REDUCE };
+    let functions = if calls_large(form.program) { FUNCTIONS } else { "" };
+    let skeleton = if form.kind == KernelKind::Map { MAP } else { REDUCE };
     [COMMON, functions, skeleton, "#line 1 \"generated\"\n", &kernel(form)].concat()
-}
-
-fn calls_functions(form: &Form<'_>) -> bool {
-    form.program.steps().iter().any(|step| matches!(step.action, Action::Apply(op) if is_large(op)))
 }
 
 /// Returns the part of the source that is specific to this kernel.
@@ -44,16 +40,16 @@ pub(in crate::backend::cuda) fn kernel(form: &Form<'_>) -> String {
     text.group();
     text.compute();
     match form.kind {
-        Kind::Map => text.store(),
-        Kind::Sum(_, combine, finish) => text.finish(combine, finish),
+        KernelKind::Map => text.store(),
+        KernelKind::Sum(_, combine, finish) => text.finish(combine, finish),
     }
     text.line("};\n}  // namespace bl\n");
     let skeleton = match (form.kind, form.walk) {
-        (Kind::Map, Walk::Linear | Walk::Groups) => "map_groups",
-        (Kind::Map, Walk::Elements) => "map_elements",
-        (Kind::Sum(Adders::Thread, ..), _) => "sum_by_threads",
-        (Kind::Sum(Adders::Lanes, ..), _) => "sum_by_lanes",
-        (Kind::Sum(Adders::Block, ..), _) => "sum_by_blocks",
+        (KernelKind::Map, Walk::Linear | Walk::Groups) => "map_groups",
+        (KernelKind::Map, Walk::Elements) => "map_elements",
+        (KernelKind::Sum(Adders::Thread, ..), _) => "sum_by_threads",
+        (KernelKind::Sum(Adders::Lanes, ..), _) => "sum_by_lanes",
+        (KernelKind::Sum(Adders::Block, ..), _) => "sum_by_blocks",
     };
     let name = form.name();
     text.line(&format!(
@@ -101,11 +97,10 @@ impl Text<'_> {
     /// Iterates over the inputs in memory, as (index, slot, class).
     fn in_memory(&self) -> impl Iterator<Item = (usize, usize, Class)> {
         let inputs = self.form.program.inputs().iter().enumerate();
-        let places = inputs.filter_map(|(index, input)| match input {
+        inputs.filter_map(|(index, input)| match input {
             Input::Memory(_, slot) => Some((index, *slot, self.form.classes[*slot])),
             Input::Number(..) => None,
-        });
-        places.collect::<Vec<_>>().into_iter()
+        })
     }
 
     /// Returns the operands that a group holds, which are all that are not constant, as (name, dtype, slot, class).
@@ -138,7 +133,7 @@ impl Text<'_> {
             Some(Rounding::OfCast | Rounding::OfArithmetic) => DType::F32,
         };
         self.member(&format!("typedef dtype_{result} Result;"));
-        if let Kind::Sum(_, combine, _) = form.kind {
+        if let KernelKind::Sum(_, combine, _) = form.kind {
             let total = form.total_dtype(combine);
             self.member(&match combine {
                 Combine::Add => format!("typedef dtype_{total} Sum;"),
@@ -154,7 +149,7 @@ impl Text<'_> {
         self.member("struct Params {");
         self.member("    u64 at[SLOTS];");
         self.member("    u64 groups, full_blocks, head, tail, inner_size, inner_starts;");
-        if let Kind::Sum(..) = form.kind {
+        if let KernelKind::Sum(..) = form.kind {
             self.member("    u64 terms, outputs, tiles, segments, segment_groups, lanes_log2;");
             self.member("    f64 divisor;");
         }
@@ -172,7 +167,7 @@ impl Text<'_> {
         if located > 0 {
             self.member(&format!("    Loops<{}, {located}> loops;", form.rank));
         }
-        if let Kind::Sum(..) = form.kind {
+        if let KernelKind::Sum(..) = form.kind {
             self.member(&format!("    Loops<{}, SLOTS> outer;", form.outer_rank));
         }
         self.member("};");
@@ -323,7 +318,7 @@ impl Text<'_> {
         let steps = form.program.steps();
         let last = steps.last().filter(|step| matches!(step.result, DType::F16 | DType::BF16))?;
         let possible = form.program.result() == Value::Step(steps.len() as u16 - 1)
-            && form.kind == Kind::Map
+            && form.kind == KernelKind::Map
             && !form.masked
             && matches!(form.classes[OUT], Class::DenseAligned | Class::RunAligned);
         match last.action {

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use smallvec::{SmallVec, smallvec};
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
-use super::form::{Adders, Finish, Form, Kind, total_dtype};
-use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, is_slow, push_numbers};
+use super::form::{Adders, Finish, Form, KernelKind, calls_large, total_dtype};
+use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, push_numbers};
 use crate::backend::cuda::force::Force;
 use crate::backend::cuda::params::{BL_SUM_CHUNKS_LOG2, BL_SUM_LEVELS, BL_WARP};
 use crate::layout::MAX_RANK;
@@ -28,7 +28,7 @@ const MANY_BLOCKS: usize = 1 << 10;
 
 /// Returns the jobs of a sum, in order. `allocate` returns the address of temporary memory of the given size, which
 /// must stay valid until the jobs are queued.
-pub(in crate::backend::cuda) fn sum<'a>(
+pub(super) fn sum<'a>(
     request: &Request<'a>,
     reduction: &Reduction<'_>,
     operands: &[Operand],
@@ -37,7 +37,6 @@ pub(in crate::backend::cuda) fn sum<'a>(
 ) -> Result<SmallVec<[Job<'a>; 2]>> {
     let combine = reduction.fold.combine();
     let sums = total_dtype(combine, request.program.dtype(request.program.result()));
-    let terms = reduction.terms.len;
     let mut jobs = SmallVec::new();
     let first = Stage {
         op: request.op,
@@ -46,7 +45,7 @@ pub(in crate::backend::cuda) fn sum<'a>(
         plan: request.plan,
         terms: reduction.terms,
         operands,
-        count: terms,
+        count: reduction.terms.len,
     };
     let mut choice = first.choose(force);
     if choice.segments == 1 {
@@ -54,22 +53,21 @@ pub(in crate::backend::cuda) fn sum<'a>(
         return Ok(jobs);
     }
     let outputs = request.plan.len;
+    let part_at = |address: u64| Operand { address, size: sums.size() };
     let mut part = allocate(bytes_of(request, outputs, choice.segments, sums)?)?;
     let mut into_part: SmallVec<[Operand; 8]> = operands.into();
-    into_part[OUT] = Operand { address: part, size: sums.size() };
+    into_part[OUT] = part_at(part);
     jobs.push(Stage { operands: &into_part, ..first }.job(&choice, sums, Finish::Part, force)?);
     loop {
         let (plan, parts) =
             (plan_of_parts(request.plan, choice.segments), terms_of_parts(choice.segments));
-        let mut operands = [operands[OUT], Operand { address: part, size: sums.size() }];
+        let operands = [operands[OUT], part_at(part)];
         let stage = Stage {
-            op: request.op,
-            combine,
             program: sum_of_parts(sums),
             plan: &plan,
             terms: &parts,
             operands: &operands,
-            count: terms,
+            ..first
         };
         choice = stage.choose(force);
         if choice.segments == 1 {
@@ -77,17 +75,13 @@ pub(in crate::backend::cuda) fn sum<'a>(
             return Ok(jobs);
         }
         part = allocate(bytes_of(request, outputs, choice.segments, sums)?)?;
-        operands[OUT] = Operand { address: part, size: sums.size() };
-        let stage = Stage {
-            op: request.op,
-            combine,
-            program: sum_of_parts(sums),
-            plan: &plan,
-            terms: &parts,
-            operands: &operands,
-            count: terms,
-        };
-        jobs.push(stage.job(&choice, sums, Finish::Part, force)?);
+        let into_part = [part_at(part), operands[1]];
+        jobs.push(Stage { operands: &into_part, ..stage }.job(
+            &choice,
+            sums,
+            Finish::Part,
+            force,
+        )?);
     }
 }
 
@@ -127,7 +121,7 @@ struct Choice {
 
 impl<'p> Stage<'p, '_> {
     fn choose(&self, force: Force) -> Choice {
-        let (terms, slow) = (self.terms, is_slow(self.program));
+        let (terms, slow) = (self.terms, calls_large(self.program));
         let slots = 1..self.operands.len();
         let is_constant = |slot: usize| terms.rank > 0 && terms.is_constant(slot);
         let is_linear = slots.clone().all(|slot| terms.is_dense(slot) || is_constant(slot));
@@ -240,7 +234,7 @@ impl<'p> Stage<'p, '_> {
         let room = if located.is_empty() { 0 } else { rank_bucket(terms.rank - dropped) };
         let form = Form {
             program: self.program,
-            kind: Kind::Sum(choice.adders, self.combine, finish),
+            kind: KernelKind::Sum(choice.adders, self.combine, finish),
             out,
             masked: false,
             classes,
