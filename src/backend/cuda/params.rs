@@ -1,5 +1,4 @@
-// Made from cuda/params.h by `cargo xtask bindings`, which also checks that it still is; not to be edited.
-
+// Generated from cuda/params.h by `cargo xtask bindings`: 68259b5e234be103b40e99e3fcacf933e997eb2aecb349f4db1d0d41ea24acf0
 pub type bl_i32 = ::core::ffi::c_int;
 pub type bl_u32 = ::core::ffi::c_uint;
 pub type bl_i64 = ::core::ffi::c_longlong;
