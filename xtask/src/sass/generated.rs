@@ -33,13 +33,13 @@ const BOUNDS: &[Bound] = &[
     bound("masked f32 + f32", 8.0, 0.9),
     bound("(x >> y) & m, i32", 5.25, 1.0),
     bound("int4 to f16 times a number", 8.0, 0.8),
-    // The assembler copies the number into the registers of each store, one store after the other, so elements of 4
-    // bytes and more cost more than one instruction each.
+    // A store of 16 bytes holds two `f64`: half an instruction each, beside the copies of the number that the assembler
+    // makes for some stores.
     bound("fill of u8", 1.0, 1.0),
     bound("fill of bool", 1.0, 1.0),
-    bound("fill of f16", 1.125, 1.0),
-    bound("fill of f32", 1.5, 1.0),
-    bound("fill of f64", 1.75, 1.0),
+    bound("fill of f16", 1.0, 1.0),
+    bound("fill of f32", 1.0, 1.0),
+    bound("fill of f64", 1.25, 1.0),
     bound("row, (f32 + f32) * number", 5.25, 1.0),
     bound("column, (f32 + f32) * number", 4.5, 0.94),
     bound("every second f32 + number", 17.0, 0.0),

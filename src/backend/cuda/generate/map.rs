@@ -150,7 +150,7 @@ fn best_head(plan: &Plan, operands: &[Operand], group: usize) -> usize {
 /// fill, which has no inputs, stores enough groups per thread to amortise the computation of addresses.
 fn depth(group: usize, inputs: usize, out: usize, in_flight: usize) -> usize {
     if inputs == 0 {
-        return (2 * out).clamp(4, 16);
+        return (4 * out).clamp(8, 32);
     }
     let mut depth = 1;
     while depth < 4
