@@ -1,7 +1,7 @@
-//! The shortest way: a request that is one loop over memory, with nothing to bring into blocks and nobody to
-//! share it with.
+//! Runs a request that is one loop over memory, with nothing to copy into blocks and too little work to share among
+//! threads.
 //!
-//! `walk` would come to the same loop; small calls are spared the detour.
+//! `walk` would run the same loop; small calls avoid its overhead.
 
 use super::convert::{Hop, hop};
 use super::kernels::recipe;
@@ -17,7 +17,7 @@ use crate::program::{Action, Input, Request, Step, Value};
 use crate::scalar::ElementBytes;
 use crate::storage::Access;
 
-/// The loop of a step, if it takes just one, and whether the arguments come in the opposite order.
+/// Returns the loop of a step, if it takes just one, and whether the loop takes its arguments in the opposite order.
 pub(super) fn single(step: &Step) -> Option<(&'static Kernels, bool)> {
     match step.action {
         Action::Cast => match hop(step.dtype, step.result) {
@@ -28,7 +28,7 @@ pub(super) fn single(step: &Step) -> Option<(&'static Kernels, bool)> {
     }
 }
 
-/// Runs a request if it is so simple, and says whether it was.
+/// Runs a request if it is one loop over memory, and returns whether it has.
 pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Settings) -> bool {
     let plan = request.plan;
     let [step] = request.program.steps() else { return false };
@@ -70,15 +70,15 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Setting
         args.swap(0, 1);
     }
     let out = address(access, OUT, plan.slots[OUT].offset * request.out.size());
-    // SAFETY: the plan was made from layouts that lie inside their storages, whose locks are held; these hold
-    // elements of the dtypes that the program names, and were written in full before they were shared.
-    // Arguments lie side by side, or stand still where the loop expects it, and are apart from the
-    // destination, which is dense.
+    // SAFETY: the plan was made from layouts inside their storages, whose locks are held; these hold elements of the
+    // dtypes that the program names, and were written in full before they were shared. Arguments are contiguous, or one
+    // element where the loop expects that, and do not overlap the destination, which is contiguous.
     unsafe { versions[settings.level as usize](&args, out, plan.len) };
     true
 }
 
-/// The loop for the arguments that stand still, and whether the two have to change places.
+/// Returns the version of a loop in which some arguments are one element (`still`), and whether the two arguments have
+/// to be swapped; `None` if there is no such version.
 pub(super) fn version(
     kernels: &'static Kernels,
     still: [bool; 3],
@@ -94,7 +94,7 @@ pub(super) fn version(
     }
 }
 
-/// A loop over elements that lie side by side, for calls that make no request.
+/// A loop over contiguous elements, for calls that make no request.
 #[derive(Clone, Copy)]
 pub(crate) struct Dense {
     kernel: Kernel,
@@ -106,8 +106,8 @@ pub(crate) struct Dense {
 }
 
 impl Dense {
-    /// The loop of a function of two, whose right operand may be a number; none if it takes more than one loop, there
-    /// is nothing to do, or so much that it is shared.
+    /// Finds the loop of a binary function, whose right operand may be a number. Returns `None` if the function takes
+    /// more than one loop, or if `len` is 0 or so large that the work is shared among threads.
     #[inline]
     pub(crate) fn find(op: ElementOp, dtype: DType, is_number: bool, len: usize) -> Option<Dense> {
         let settings = Settings::get();
@@ -123,9 +123,9 @@ impl Dense {
         Some(Dense { kernel, swapped: swapped != again, sizes, len })
     }
 
-    /// Runs the loop from elements of two blocks, or of one and a number, to those of a third, all from an offset on. They
-    /// must be there, of the dtypes that the loop was found for, and the third block must be another one than the first
-    /// two; the caller holds their locks, or is the only one who knows them.
+    /// Runs the loop from the elements of two blocks, or of one block and a number, to those of a third, each from an
+    /// offset on. The blocks must hold as many elements, of the dtypes that the loop was found for, and the third must
+    /// not be one of the first two. The caller holds their locks, or is the only one who can reach them.
     #[inline]
     pub(crate) fn run(
         &self,
@@ -141,8 +141,8 @@ impl Dense {
         let y = number.map_or_else(|| place(y, self.sizes[0]).cast_const(), |it| it.0.as_ptr());
         let args = if self.swapped { [y, x, x] } else { [x, y, x] };
         let out = place(out, self.sizes[1]);
-        // SAFETY: tensors lie inside their storages, and were written in full before they were shared. The caller
-        // vouches for the rest, and the loop was found for which arguments stand still.
+        // SAFETY: tensors are inside their storages, which were written in full before they were shared. The caller
+        // vouches for the rest, and the loop was chosen by which arguments are one element.
         unsafe { (self.kernel)(&args, out, self.len) };
     }
 }

@@ -25,8 +25,8 @@ pub(super) unsafe fn repeat_row(size: usize, extent: Extent, block: *mut u8) {
 ///
 /// # Safety
 ///
-/// The elements must be valid for reads and aligned; `to` must be aligned and have room for the rows, apart. The machine must
-/// have the instructions of the level.
+/// The elements must be valid for reads and aligned; `to` must be aligned and have room for the rows, apart. The
+/// machine must have the instructions of the level.
 pub(super) unsafe fn repeat_elements<T: Copy>(
     level: Level,
     from: *const u8,
@@ -67,7 +67,8 @@ unsafe fn rows_of<T: Copy, const LEN: usize>(
     }
 }
 
-/// Rows of any length. Each is written in whole pieces of some elements, the last of which reaches into the next row, which comes after.
+/// Rows of any length. Each is written in whole pieces of some elements, the last of which reaches into the next row,
+/// which comes after.
 ///
 /// # Safety
 ///
@@ -145,8 +146,8 @@ mod tests {
     use super::*;
     use crate::backend::cpu::transfer::{Steps, gather};
 
-    /// Gathers a rectangle of `u32` at every level, and compares it with one element after another. What is behind it must
-    /// stay as it was.
+    /// Gathers a rectangle of `u32` at every level, and compares it with one element after another. What is behind it
+    /// must stay as it was.
     fn check(from: &[u32], inner: isize, outer: isize, extent: Extent) {
         const BEHIND: u32 = 0xdead_beef;
         let at = |row: usize, column: usize| row as isize * outer + column as isize * inner;

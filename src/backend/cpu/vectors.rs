@@ -1,7 +1,7 @@
 //! Moving elements about inside vectors of 16 bytes: every second one, and squares that are transposed.
 //!
-//! Only the size of an element matters here. These instructions every machine of the architecture has; where there are none,
-//! `transfer` moves one element after another.
+//! Only the size of an element matters here. These instructions every machine of the architecture has; where there are
+//! none, `transfer` moves one element after another.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{gather_every_second, transpose};
@@ -49,8 +49,8 @@ mod x86 {
     ///
     /// # Safety
     ///
-    /// `from` must be valid for reads up to the last of `len` elements, each two from the next, and `to` for writes of as
-    /// many side by side, apart.
+    /// `from` must be valid for reads up to the last of `len` elements, each two from the next, and `to` for writes of
+    /// as many side by side, apart.
     pub(in super::super) unsafe fn gather_every_second<T>(
         from: *const u8,
         to: *mut u8,
@@ -63,7 +63,8 @@ mod x86 {
         // Nothing need be there behind the last element, so that it is never part of a vector.
         let vectors = len.saturating_sub(1) / lanes;
         for index in 0..vectors {
-            // SAFETY: two vectors are read in front of the last element, and one is written; a prefetch touches nothing.
+            // SAFETY: two vectors are read in front of the last element, and one is written; a prefetch touches
+            // nothing.
             unsafe {
                 let from = from.add(index * 2 * VECTOR);
                 if index % 2 == 0 {
@@ -102,9 +103,9 @@ mod x86 {
         }
     }
 
-    /// Copies as many columns as a vector has elements, transposed, and says how many rows of them; the rest is left to the
-    /// caller. Element `r` of column `c` is read `r` elements and `c` steps from the start, and written `c` elements and
-    /// `r` times `pitch` bytes from there.
+    /// Copies as many columns as a vector has elements, transposed, and says how many rows of them; the rest is left
+    /// to the caller. Element `r` of column `c` is read `r` elements and `c` steps from the start, and written `c`
+    /// elements and `r` times `pitch` bytes from there.
     ///
     /// # Safety
     ///

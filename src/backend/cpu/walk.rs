@@ -22,8 +22,8 @@ const SQUARE: usize = 8;
 /// Rows below this many bytes are not written past the caches.
 const STREAMED_ROW: usize = 4096;
 
-/// How many bytes of each register are computed at a time where operands come from memory, and all registers together at
-/// least. Memory is idle while a block is computed, so blocks are as small as the calls of loops allow.
+/// How many bytes of each register are computed at a time where operands come from memory, and all registers together
+/// at least. Memory is idle while a block is computed, so blocks are as small as the calls of loops allow.
 const FAR_REGISTER: usize = 1024;
 const FAR_BLOCK: usize = 4 * FAR_REGISTER;
 
