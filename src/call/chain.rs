@@ -62,8 +62,8 @@ impl<'a> Operands<'a> {
         Operands { tensors: [None; MAX], numbers: [None; MAX], signature, len: 0 }
     }
 
-    /// Adds an operand; returns `None` if it differs from the others in shape or device, is not contiguous, or is one too
-    /// many.
+    /// Adds an operand; returns `None` if it differs from the others in shape or device, is not contiguous, or is one
+    /// too many.
     #[inline(always)]
     pub(crate) fn add(&mut self, operand: &'a Operand<'_>) -> Option<()> {
         let link = match operand.source() {
@@ -146,9 +146,9 @@ impl Value {
     }
 }
 
-/// The loops of a few operations. They depend on the operations, the rulebook and the signature of the operands alone, so a
-/// chain serves all operands with the same signature. Every function returns `None` for what only [`Call`](super::Call)
-/// can do.
+/// The loops of a few operations. They depend on the operations, the rulebook and the signature of the operands alone,
+/// so a chain serves all operands with the same signature. Every function returns `None` for what only
+/// [`Call`](super::Call) can do.
 #[derive(Clone)]
 pub(crate) struct Chain {
     rules: Rules,
@@ -216,9 +216,9 @@ impl Chain {
         Some(condition.then(link, dtype))
     }
 
-    /// Computes the last result from operands with the signature that the chain was made for. Returns `None` if a number does
-    /// not fit, if there is a mask, or if the destination differs from the operands in shape, device or layout, has another
-    /// dtype than the result, or shares storage with an operand.
+    /// Computes the last result from operands with the signature that the chain was made for. Returns `None` if a
+    /// number does not fit, if there is a mask, or if the destination differs from the operands in shape, device or
+    /// layout, has another dtype than the result, or shares storage with an operand.
     #[inline]
     pub(crate) fn run<'a>(
         &mut self,

@@ -1,8 +1,9 @@
 //! A computation being put together: from operands to a [`Program`] and the tensors it reads.
 //!
-//! This is the one way from the front to a backend. An ordinary call adds one operation, a loss a handful,
-//! an expression one per node; each addition promotes, broadcasts and refuses just as the others do.
-//! [`run`](Call::run) then finds a destination, makes the plan and asks the backend.
+//! Every operation reaches a backend through here, but for the fast paths in [`short`] and `chain`. An ordinary call
+//! adds one operation, a loss a handful, an expression one per node; each addition promotes, broadcasts and reports
+//! errors in the same way. [`run`](Call::run) then allocates or checks the destination, makes the plan and calls the
+//! backend.
 
 #[cfg(feature = "cpu")]
 pub(crate) mod chain;
@@ -20,7 +21,7 @@ use crate::promote::{Compute, Family, Kind, Op, Resolved, Rules, resolve};
 use crate::scalar::ElementBytes;
 use crate::{BinaryOp, DType, Device, Error, Result, Scalar, Tensor};
 
-/// Steps so far, and what they read.
+/// The steps so far, and what they read.
 pub(crate) struct Call<'a> {
     pub(crate) program: Program,
     /// The inputs in memory, in the order of their slots.
@@ -49,7 +50,7 @@ pub(crate) struct ShapeId(u16);
 pub(crate) struct Elements<'a> {
     pub(crate) value: Value,
     pub(crate) shape: ShapeId,
-    /// Where the tensors it is computed from are; none for arrays of the host.
+    /// The device of the tensors it is computed from; `None` for arrays of the host.
     pub(crate) device: Option<&'a Device>,
 }
 
@@ -60,7 +61,7 @@ impl<'a> From<Elements<'a>> for Term<'a> {
 }
 
 impl<'a> Term<'a> {
-    /// A number has none, and takes any.
+    /// Returns the shape; `None` for a number, which broadcasts to any.
     fn shape(&self) -> Option<ShapeId> {
         match self {
             Term::Number(_) => None,
@@ -76,7 +77,7 @@ impl<'a> Term<'a> {
     }
 }
 
-/// Which operand of the two.
+/// Which of the two operands of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Left,
@@ -102,12 +103,12 @@ impl<'a> Call<'a> {
         }) as u16)
     }
 
-    /// A shape that was added.
+    /// Returns a shape that was added.
     pub(crate) fn shape(&self, id: ShapeId) -> &Shape {
         &self.shapes[usize::from(id.0)]
     }
 
-    /// The shape to which two operands broadcast.
+    /// Returns the shape to which two operands broadcast.
     fn broadcast(
         &mut self,
         op: &'static str,
@@ -147,7 +148,7 @@ impl<'a> Call<'a> {
         self.source(Source::Tensor(tensor))
     }
 
-    /// Adds what is in memory; the same view twice is read once.
+    /// Adds a tensor or an array; the same view is added once.
     fn source(&mut self, source: Source<'a>) -> Elements<'a> {
         let (shape, device) = (self.add_shape(source.shape()), source.device());
         let known = self.inputs.iter().position(|known| known.is_same(&source));
@@ -189,7 +190,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     ///
-    /// What the operation says of the devices, dtypes, shapes and numbers of its operands, in this order.
+    /// Errors about the devices, dtypes, shapes and numbers of the operands, in this order.
     pub(crate) fn binary(
         &mut self,
         op: BinaryOp,
@@ -224,7 +225,7 @@ impl<'a> Call<'a> {
         Ok(Elements { value, shape, device })
     }
 
-    /// An operand of a binary operation in the dtype of the computation.
+    /// Converts an operand of a binary operation to the dtype of the computation.
     fn converted(
         &mut self,
         op: BinaryOp,
@@ -353,7 +354,7 @@ impl Meaning {
     }
 }
 
-/// The device of the first operand that has one; all others must be there too.
+/// Returns the device of the first operand that has one, which must be the device of all others.
 pub(crate) fn common_device<'a, 'b>(
     op: &'static str,
     terms: impl IntoIterator<Item = &'b Term<'a>>,

@@ -1,4 +1,4 @@
-//! Where a computation writes, and its way to the backend.
+//! Running a computation: its destination, its locks and its request to the backend.
 
 use smallvec::SmallVec;
 
@@ -22,7 +22,7 @@ pub(crate) struct Over {
     pub(crate) rounded: DType,
 }
 
-/// Where the result goes: a new tensor, or a given one, where a mask allows it.
+/// Where the result goes: a new tensor, or a given one, of which a mask may select the elements that are written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Target<'a> {
     pub(crate) out: Option<&'a Tensor>,
@@ -43,7 +43,7 @@ struct Ready<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Computes a value of the program, or a sum of it, and gives the destination.
+    /// Computes a value of the program, or a reduction of it, and returns the destination.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl<'a> Call<'a> {
         Ok(kernels)
     }
 
-    /// Brings arrays of the host to the device, and hands everything on.
+    /// Uploads arrays of the host to the device, and calls a function with the computation.
     fn with_ready<T>(
         self,
         op: &'static str,
@@ -176,7 +176,7 @@ impl Ready<'_> {
         Ok(())
     }
 
-    /// The mask as a bool tensor of the result's shape.
+    /// Broadcasts a mask, which must be bool, to the shape of the result.
     fn broadcast_mask(&self, mask: &Tensor) -> Result<Tensor> {
         if mask.dtype() != DType::Bool {
             let reason = format!("the mask is {}, not bool; cast or compare it", mask.dtype());
@@ -185,20 +185,20 @@ impl Ready<'_> {
         Ok(mask.with_layout(mask.layout().broadcast_to("mask", &self.result.0)?))
     }
 
-    /// Writes a new tensor.
+    /// Computes into a new tensor.
     fn run_fresh(&self) -> Result<Tensor> {
         let out = self.undefined(self.result.1)?;
         self.launch(&out, None, &self.lock(&out, None))?;
         Ok(out)
     }
 
-    /// A tensor of the result's shape, to be written.
+    /// Allocates a tensor of the result's shape, whose elements are undefined.
     fn undefined(&self, dtype: DType) -> Result<Tensor> {
         Tensor::undefined(self.op, self.device, &self.result.0, dtype)
     }
 
-    /// Writes a given tensor, through a temporary if it partly overlaps what is read, or if it is
-    /// a sum that has to be converted or masked.
+    /// Computes into a given tensor, through a temporary if it partly overlaps an operand, or if a reduction has to be
+    /// converted or masked.
     fn run_into(&mut self, out: &Tensor, mask: Option<&Tensor>) -> Result<()> {
         let mask_alias = match mask {
             Some(mask) if mask.shares_storage(out) => alias(out.layout(), mask.layout()),
@@ -211,7 +211,7 @@ impl Ready<'_> {
             None => {
                 mask_alias == Alias::Overlapping || inputs.any(|alias| alias == Alias::Overlapping)
             }
-            // An element of a sum may be written while others still read what it shares.
+            // An element of the result may be written while other reductions still read the storage.
             Some(over) => {
                 mask.is_some()
                     || over.rounded != out.dtype()
@@ -232,7 +232,7 @@ impl Ready<'_> {
             (Some(mask), Alias::Overlapping) => Some((mask, self.undefined(DType::Bool)?)),
             _ => None,
         };
-        // To everybody else the two or three launches are one.
+        // The locks are held over the two or three launches, so that others see them as one.
         let access = self.lock(out, mask);
         let inputs = self.program.slots();
         let private = Part::Private(result.storage());
@@ -275,7 +275,7 @@ impl Ready<'_> {
         self.elementwise(&program, to, [from.layout()], mask, access)
     }
 
-    /// Asks the backend to compute all of `out`, which has the dtype of the result.
+    /// Calls the backend to compute all of `out`, which has the dtype of the result.
     fn launch(&self, out: &Tensor, mask: Option<&Tensor>, access: &Access<'_>) -> Result<()> {
         match self.over {
             Some(over) => self
@@ -322,7 +322,7 @@ impl Ready<'_> {
         if out.is_empty() {
             return Ok(());
         }
-        // The destination as it would be had no dimension been dropped.
+        // The destination with the reduced dimensions as dimensions of size 1.
         let mut destination = *out.layout();
         for axis in 0..self.shape.len() {
             if over.axes[axis] {
@@ -334,7 +334,7 @@ impl Ready<'_> {
         }
         let inputs = self.inputs.iter().map(|(_, layout)| layout);
         let layouts: SmallVec<[&Layout; 4]> = [&destination].into_iter().chain(inputs).collect();
-        // Each plan sees only its own dimensions; what the other walks has size 1 there.
+        // Each plan iterates over its own dimensions; those of the other have size 1.
         let part = |summed: bool| -> SmallVec<[Layout; 4]> {
             let first_of_others = |layout: &&Layout| {
                 (0..self.shape.len()).fold(**layout, |layout, axis| {
@@ -374,12 +374,12 @@ impl Ready<'_> {
         self.elementwise(&program, out, [], None, &only_destination)
     }
 
-    /// Makes the request for a fresh result, for somebody who will not run it.
+    /// Makes the request for a new result without running it.
     fn prepare(
         &self,
         function: impl FnOnce(&Request<'_>, &Access<'_>) -> Result<()>,
     ) -> Result<()> {
-        // A destination that is never written: new memory is aligned, whatever its size.
+        // A destination that is never written. New memory is aligned whatever its size, so none is needed.
         let storage = Storage::allocate(self.device, 0)?;
         let out = Tensor::row_major(storage, &self.result.0, self.result.1);
         let access = self.lock(&out, None);

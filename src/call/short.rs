@@ -1,8 +1,8 @@
 //! The fast path: one operation on contiguous tensors of one shape, dtype and device, computed by one loop.
 //!
-//! Such calls are common, and on few elements putting a request together would take most of their time. Nothing is decided
-//! here in another way: promotion, the conversion of numbers, the table of loops and the order of the locks are those of
-//! the general path, which takes everything else, including errors.
+//! Such calls are common, and on few elements putting a request together would take most of their time. Nothing is
+//! decided here in another way: promotion, the conversion of numbers, the table of loops and the order of the locks
+//! are those of the general path, which takes everything else, including errors.
 
 use super::{Meaning, Side, Target};
 use crate::backend::{self, Memory};

@@ -1,4 +1,4 @@
-//! Expressions as a person would write them.
+//! Printing of expressions in the notation in which they are written.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use super::graph::{Argument, Graph, Node, Operation, Root};
 use crate::op::BinaryOp;
 use crate::operand::{Operand, Source};
 
-/// More operations than this are counted, not printed.
+/// Expressions with more operations than this are not printed; their operations are counted.
 const MAX_PRINTED: usize = 256;
 
 /// Prints the expression with the dtype and shape of each tensor. A node that is used more than once is given a name
@@ -73,7 +73,8 @@ struct Graphs<'b, 'a> {
 impl<'b, 'a> Graphs<'b, 'a> {
     fn of(root: &'b Arc<Graph<'a>>) -> Graphs<'b, 'a> {
         let mut all = Graphs { graphs: Vec::new(), uses: HashMap::new(), nodes: 0 };
-        // A graph is seen twice: first its parts are put on top of it, then it is done.
+        // A graph is taken twice: first its parts are pushed on top of it, then, when they are done, it is added
+        // itself.
         let mut waiting = vec![(root, false)];
         while let Some((graph, is_done)) = waiting.pop() {
             if is_done {
@@ -169,7 +170,7 @@ fn write_node(
     }
 }
 
-/// The operator of an operation that has one.
+/// Returns the operator of an operation that has one.
 fn symbol(op: BinaryOp) -> Option<&'static str> {
     use crate::Shift::Arithmetic;
     Some(match op {

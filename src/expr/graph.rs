@@ -1,8 +1,8 @@
 //! The operations of an expression, in the order in which they are computed.
 //!
-//! An operation on an expression that has not been cloned is added to the end of its graph, so that a chain of operations
-//! allocates once. A graph that is shared with a clone stays as it is and becomes a part of a new graph, so that a node that
-//! is used twice remains one node.
+//! An operation on an expression that has not been cloned is added to the end of its graph, so that a chain of
+//! operations allocates once. A graph that is shared with a clone stays as it is and becomes a part of a new graph, so
+//! that a node that is used twice remains one node.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ pub(super) enum Root<'a> {
 #[derive(Clone, Default)]
 pub(super) struct Graph<'a> {
     pub(super) nodes: SmallVec<[Node; 8]>,
-    /// The first inputs, that is tensors, arrays and numbers. (A `SmallVec` would be invariant, and an expression could not
-    /// be used for a shorter lifetime than its own.)
+    /// The first inputs, that is tensors, arrays and numbers. (A `SmallVec` would be invariant, and an expression
+    /// could not be used for a shorter lifetime than its own.)
     few: [Option<Operand<'a>>; 8],
     /// How many inputs there are, in `few` and in `rest`.
     inputs: usize,
@@ -255,8 +255,8 @@ impl<'a> Graph<'a> {
         self.rest.get_or_insert_default()
     }
 
-    /// Finds a place for an operand of the operation that will be added next. Operations must not be copied before a part that
-    /// is computed first, so none may be after there was one.
+    /// Finds a place for an operand of the operation that will be added next. Operations must not be copied before a
+    /// part that is computed first, so none may be after there was one.
     #[inline]
     fn operand(&mut self, operand: Root<'a>, can_copy: bool) -> (Place, bool) {
         match operand {

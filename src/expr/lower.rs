@@ -1,4 +1,4 @@
-//! From a graph of operations to a call.
+//! Lowering of a graph of operations to a call.
 
 use super::Expr;
 use super::graph::{Operation, Root};
@@ -14,7 +14,7 @@ const MAX_NODES: usize = 256;
 /// The largest number of different tensors and arrays.
 const MAX_TENSORS: usize = 16;
 
-/// The largest number of numbers.
+/// The largest number of scalar operands.
 const MAX_NUMBERS: usize = 128;
 
 /// An expression with every dtype and shape decided.
@@ -22,7 +22,7 @@ pub(super) struct Lowered<'a> {
     call: Call<'a>,
     root: Elements<'a>,
     over: Option<Over>,
-    /// The last operation, for messages.
+    /// The name of the last operation, for errors.
     op: &'static str,
 }
 
@@ -86,7 +86,7 @@ fn elements<'a>(op: &'static str, term: Term<'a>) -> Result<Elements<'a>> {
 struct Lowering<'b> {
     call: Call<'b>,
     rules: Rules,
-    /// How many operations there were.
+    /// How many operations have been added.
     nodes: usize,
     /// The reduction at the root.
     over: Option<Over>,

@@ -1,4 +1,4 @@
-//! Expressions: operations that are written down first and computed in one pass.
+//! Expressions: operations that are recorded first and computed in one pass.
 
 mod display;
 mod graph;
@@ -33,14 +33,14 @@ use crate::{DType, Operand, Result, Tensor};
 /// # Ok::<(), bitlane::Error>(())
 /// ```
 ///
-/// The result has, bit for bit, what the same operations called one after another under the same rulebook give, on every
-/// device: each step has the dtype that [`promote::result_type`](crate::promote::result_type) says and is rounded
-/// to it, and nothing is contracted, reordered or left out. So expressions are also how operators are used
+/// The result has, bit for bit, what the same operations called one after another under the same rulebook give, on
+/// every device: each step has the dtype that [`promote::result_type`](crate::promote::result_type) says and is
+/// rounded to it, and nothing is contracted, reordered or left out. So expressions are also how operators are used
 /// with another rulebook ([`rules`](Expr::rules)), and how unary operations and [`select`](Expr::select) get a
 /// destination and a mask ([`out`](Expr::out)).
 ///
-/// A clone is the same node: used twice, it is computed once. Up to 256 operations, 16 different tensors and 128 numbers
-/// fit into one expression.
+/// A clone is the same node: used twice, it is computed once. Up to 256 operations, 16 different tensors and 128
+/// numbers fit into one expression.
 ///
 /// On CUDA the first run of an expression compiles a kernel, for 50 to 300 ms. Kernels are kept in memory and on disk,
 /// and serve every expression that differs only in its numbers, sizes and strides; [`prepare`](Expr::prepare)
@@ -53,7 +53,7 @@ pub struct Expr<'a> {
 }
 
 impl<'a> Expr<'a> {
-    /// By the default rules, whatever those of its operands were.
+    /// An expression with the default rulebook, whatever those of its operands were.
     #[inline]
     fn of(root: Root<'a>) -> Expr<'a> {
         Expr { root, rules: Rules::default() }

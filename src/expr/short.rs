@@ -1,7 +1,7 @@
 //! The fast path of an expression: a few operations on contiguous tensors of one shape.
 //!
-//! Each thread remembers the loops of the expressions it has run last. Programs evaluate the same few expressions again and
-//! again, and on few elements promoting and looking up the loops takes longer than running them.
+//! Each thread remembers the loops of the expressions it has run last. Programs evaluate the same few expressions
+//! again and again, and on few elements promoting and looking up the loops takes longer than running them.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -36,7 +36,8 @@ struct Recent {
     oldest: usize,
 }
 
-/// The loops of an expression, and everything they depend on. Elements, sizes and the values of numbers are not part of it.
+/// The loops of an expression, and everything they depend on. Elements, sizes and the values of numbers are not part
+/// of it.
 struct Known {
     nodes: SmallVec<[Node; MAX_NODES]>,
     operands: Signature,

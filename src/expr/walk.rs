@@ -1,4 +1,4 @@
-//! Walking a graph: every operation once, after its operands.
+//! Traversal of a graph: every operation once, after its operands.
 
 use std::sync::Arc;
 
@@ -7,41 +7,41 @@ use smallvec::SmallVec;
 use super::graph::{Argument, Graph, Node};
 use crate::Operand;
 
-/// An operand of an operation: an input, or what has become of another operation.
+/// An operand of an operation: an input, or the value that was computed for another operation.
 #[derive(Clone, Copy)]
 pub(super) enum Item<'b, 'a, V> {
     Input(&'b Operand<'a>),
     Value(V),
 }
 
-/// An operation on the way.
+/// An operation that is being visited.
 pub(super) struct Visit<'w, 'b, 'a, V> {
     pub(super) graph: &'b Graph<'a>,
     pub(super) node: &'b Node,
-    /// Whether it is the last one of all.
+    /// Whether it is the last operation of the whole graph.
     pub(super) is_root: bool,
     first: usize,
     values: &'w Values<V>,
 }
 
-/// A graph that is not finished.
+/// A graph whose traversal is not finished.
 struct Frame<'b, 'a> {
     graph: &'b Arc<Graph<'a>>,
     /// The next operation.
     next: usize,
-    /// Where its values begin.
+    /// The index of its first value among those of all open graphs.
     first: usize,
 }
 
-/// What has become of operations.
+/// The values of the operations visited so far.
 struct Values<V> {
-    /// Of the graphs that are not finished; those of the same graph side by side.
+    /// Those of open graphs; the values of a graph are contiguous.
     open: SmallVec<[V; 8]>,
-    /// Of the graphs that are.
+    /// The result of each finished graph, by its address.
     finished: SmallVec<[(*const (), V); 4]>,
 }
 
-/// Calls a function for every operation, operands before operations and left before right, and gives what it has made of the
+/// Calls `visit` for every operation, operands before operations and left before right, and returns the value of the
 /// last. There is no recursion, so that no depth overflows the stack.
 #[inline]
 pub(super) fn walk<'b, 'a, V: Copy, E>(
@@ -76,7 +76,7 @@ pub(super) fn walk<'b, 'a, V: Copy, E>(
 }
 
 impl<V: Copy> Values<V> {
-    /// A graph that has to be walked before an operation.
+    /// Returns a part that has to be traversed before an operation.
     #[inline]
     fn missing<'b, 'a>(&self, graph: &'b Graph<'a>, node: &'b Node) -> Option<&'b Arc<Graph<'a>>> {
         if graph.parts().is_empty() {
@@ -95,7 +95,7 @@ impl<V: Copy> Values<V> {
 }
 
 impl<'b, 'a, V: Copy> Visit<'_, 'b, 'a, V> {
-    /// An operand; all of them have been visited.
+    /// Returns an operand; all of them have been visited.
     #[inline]
     pub(super) fn operand(&self, index: usize) -> Option<Item<'b, 'a, V>> {
         Some(match self.graph.argument(self.node, index) {

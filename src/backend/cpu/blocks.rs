@@ -1,4 +1,4 @@
-//! Running a script on one block of elements after another.
+//! Runs a script on one block of elements after another.
 
 use std::mem::MaybeUninit;
 
@@ -31,7 +31,7 @@ pub(super) struct Frame<'a> {
     pub(super) block_len: usize,
 }
 
-/// Where a block of elements lies: the first element of each slot, and how to get to the others.
+/// The position of a block: the first element of each slot, and the steps to the others.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) slots: &'a [*mut u8],
@@ -40,7 +40,7 @@ pub(super) struct Place<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Lays out the registers in so many bytes, or as many as there are.
+    /// Lays out the registers in `bytes` bytes, or in the whole scratch memory if it is smaller.
     pub(super) fn new<const BYTES: usize>(
         script: &'a Script,
         scratch: &'a mut Scratch<BYTES>,
@@ -51,7 +51,7 @@ impl<'a> Frame<'a> {
         Frame { script, registers: scratch.start(), stride, block_len }
     }
 
-    /// The address of the elements, or the one element, of a source.
+    /// Returns the address of the elements, or of the one element, of a source.
     pub(super) fn resolve(&self, source: Source, slots: &[*mut u8]) -> *const u8 {
         match source {
             Source::Slot(slot) => slots[usize::from(slot)],
@@ -64,7 +64,7 @@ impl<'a> Frame<'a> {
         self.registers.wrapping_add(usize::from(register) * self.stride)
     }
 
-    /// Runs what comes before the blocks of a span whose first elements are given.
+    /// Runs the instructions of a phase before the blocks of a span, given its first elements.
     ///
     /// # Safety
     ///
@@ -97,8 +97,8 @@ impl<'a> Frame<'a> {
     /// # Safety
     ///
     /// The extent must have at most `block_len` elements. All elements of the place must be valid and aligned for
-    /// their dtypes; they must lie as the script was told. `destination` must have room for as many elements side
-    /// by side, apart from every slot that the last loop reads. The earlier phases must have run.
+    /// their dtypes, in the layout that the script was built for. `destination` must have room for as many contiguous
+    /// elements, and must not overlap any slot that the last loop reads. The earlier phases must have run.
     pub(super) unsafe fn block(&self, place: &Place<'_>, destination: *mut u8) {
         for instruction in self.script.phase(Phase::Block) {
             // SAFETY: the caller's promise.
@@ -117,7 +117,7 @@ impl<'a> Frame<'a> {
         if let Some(source) = self.script.result {
             let from = self.resolve(source, place.slots);
             let steps = Steps { inner: size as isize, outer: 0 };
-            // SAFETY: the results lie side by side at the source, and the caller vouches for the room.
+            // SAFETY: the results are contiguous at the source, and the caller vouches for the room.
             unsafe { scatter(size, from, destination, steps, Extent::row(place.extent.count())) };
         }
     }
@@ -133,9 +133,9 @@ impl<'a> Frame<'a> {
         match instruction.work {
             Work::Apply(kernel, sources) => {
                 let args = sources.map(|source| self.resolve(source, place.slots));
-                // SAFETY: the loop was chosen for the dtypes and for which arguments stand still; arguments
-                // and target have room for as many elements, and the target is a register apart from theirs,
-                // or apart from all slots.
+                // SAFETY: the loop was chosen for the dtypes and for which arguments are one element; arguments
+                // and target have room for as many elements, and the target is another register than theirs, or
+                // does not overlap any slot.
                 unsafe { kernel(&args, target, place.extent.count()) };
             }
             Work::Gather(slot) => {

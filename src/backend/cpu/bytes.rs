@@ -1,4 +1,5 @@
-//! Arithmetic right shifts of `i8`, of which AVX2 has none of its own: the compiler's take more than twice as long.
+//! Arithmetic right shifts of `i8`. AVX2 has no such instruction, and the compiler's code takes more than twice as
+//! long.
 
 use super::element::ShiftRight;
 use super::loops::Kernels;
@@ -28,10 +29,10 @@ mod avx2 {
     use crate::backend::cpu::element::{Apply, ShiftRight};
     use crate::backend::cpu::loops::{read, write};
 
-    /// As many elements as a vector holds.
+    /// The number of elements in a vector.
     const LANES: usize = 32;
 
-    /// What an element is multiplied with to be shifted by 7 more than it should be: 2^(7 - amount).
+    /// The factors 2^(7 - amount), by which an element is multiplied before it is shifted right by 7.
     const FACTORS: [u8; 16] = [128, 64, 32, 16, 8, 4, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0];
 
     /// # Safety
@@ -39,7 +40,7 @@ mod avx2 {
     /// See [`Kernel`](crate::backend::cpu::loops::Kernel).
     #[target_feature(enable = "avx2,f16c,fma")]
     pub(super) unsafe fn shift_right(args: &[*const u8; 3], out: *mut u8, len: usize) {
-        // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+        // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
         let (x, y, out) =
             unsafe { (read::<i8>(args[0], len), read::<i8>(args[1], len), write::<i8>(out, len)) };
         let ((x, x_rest), (y, y_rest), (out, rest)) =

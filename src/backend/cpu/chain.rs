@@ -1,7 +1,7 @@
 //! Runs a few steps over contiguous elements: their loops one after another, from register to register.
 //!
-//! `walk` would run the same loops, but on few elements translating the program to a script and planning the iteration takes
-//! longer than the loops do.
+//! `walk` would run the same loops, but on few elements translating the program to a script and planning the iteration
+//! takes longer than the loops do.
 
 use smallvec::SmallVec;
 
@@ -94,8 +94,8 @@ struct Loop {
     arguments: [Link; 3],
 }
 
-/// Runs a request if it is elementwise, contiguous and short enough, and returns whether it has. If not, nothing has been
-/// written.
+/// Runs a request if it is elementwise, contiguous and short enough, and returns whether it has. If not, nothing has
+/// been written.
 pub(super) fn run(request: &Request<'_>, access: &Access<'_>) -> bool {
     let (plan, program) = (request.plan, request.program);
     let is_one = plan.len == 1;
@@ -313,8 +313,8 @@ impl Chain {
         }
     }
 
-    /// Whether the chain can compute `len` elements of a value: the value must be the result of the last loop, and `len`
-    /// neither 0 nor so large that the work is shared among threads.
+    /// Whether the chain can compute `len` elements of a value: the value must be the result of the last loop, and
+    /// `len` neither 0 nor so large that the work is shared among threads.
     #[inline]
     pub(crate) fn is_ready(&self, result: Link, len: usize) -> bool {
         let Some(last) = self.steps.checked_sub(1).map(Link::result) else { return false };
@@ -324,9 +324,10 @@ impl Chain {
 
     /// Computes `len` elements, for which the chain must be ready, and writes them to `out`.
     ///
-    /// `tensor` returns the memory of each tensor and the offset of its first element. From there on the memory must hold
-    /// `len` contiguous elements of the tensor's dtype, or one if the tensor is one element for the whole loop; likewise for
-    /// `out`, which must be memory of its own. The caller holds the locks, or is the only one who can reach the memory.
+    /// `tensor` returns the memory of each tensor and the offset of its first element. From there on the memory must
+    /// hold `len` contiguous elements of the tensor's dtype, or one if the tensor is one element for the whole loop;
+    /// likewise for `out`, which must be memory of its own. The caller holds the locks, or is the only one who can
+    /// reach the memory.
     pub(crate) fn run<'m>(
         &self,
         len: usize,
@@ -368,10 +369,10 @@ impl Chain {
             let len = left.min(block_len);
             for (it, to) in loops.iter().zip(&places[2 * MAX..]) {
                 let arguments = it.arguments.map(|argument| places[argument.index()].cast_const());
-                // SAFETY: `push` has checked that every argument is a tensor, a number or the result of an earlier loop.
-                // Tensors are inside their storages, which were written in full before they were shared; the caller
-                // vouches for the rest of the memory. Arguments are contiguous, or one element where the loop was chosen
-                // for that. Each loop writes to a register of its own, or the last one to the destination.
+                // SAFETY: `push` has checked that every argument is a tensor, a number or the result of an earlier
+                // loop. Tensors are inside their storages, which were written in full before they were shared; the
+                // caller vouches for the rest of the memory. Arguments are contiguous, or one element where the loop
+                // was chosen for that. Each loop writes to a register of its own, or the last one to the destination.
                 unsafe { (it.kernel)(&arguments, *to, len) };
             }
             left -= len;

@@ -1,4 +1,4 @@
-//! Conversions between dtypes, in as few loops as exact ways through other dtypes allow.
+//! Conversions between dtypes. Going through other dtypes where that is exact keeps the number of loops small.
 
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -18,7 +18,7 @@ pub(super) enum Hop {
     Through(DType),
 }
 
-/// A match on the source over the types that stand for it, all converted to one type.
+/// A match on the source over the types that represent it, all converted to one type.
 macro_rules! from {
     ($from:ident to $to:ty: $($($dtype:ident)|+ => $rust:ty),+) => {
         match $from {
@@ -48,7 +48,7 @@ pub(super) fn hop(from: DType, to: DType) -> Hop {
         (F64, C128) => from!(from to Complex<f64>: F64 => f64),
         (_, C64) => Hop::Through(F32),
         (_, C128) => Hop::Through(F64),
-        // Whatever a half is converted to, an `f32` holds it.
+        // An `f32` holds every 16-bit float.
         (F16, F32) => Hop::Loop(const { &halves::widen() }),
         (BF16, F32) => from!(from to f32: BF16 => bf16),
         (F16 | BF16, _) => Hop::Through(F32),
@@ -83,7 +83,7 @@ pub(super) fn hop(from: DType, to: DType) -> Hop {
     }
 }
 
-/// Whether elements are not zero.
+/// The loops that compute whether elements are not zero.
 fn truth(from: DType) -> Hop {
     use DType::*;
     Hop::Loop(match from {

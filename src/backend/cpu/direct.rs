@@ -1,6 +1,6 @@
-//! The fastest path: a request that is one loop over contiguous memory, with nothing to bring into blocks.
+//! Runs a request that is one loop over contiguous memory, with nothing to copy into blocks.
 //!
-//! `walk` would run the same loop; small calls, and those that two threads finish in microseconds, are spared the detour.
+//! `walk` would run the same loop; small calls, and those that two threads finish in microseconds, avoid its overhead.
 
 use super::convert::{Hop, hop};
 use super::kernels::recipe;
@@ -17,7 +17,7 @@ use crate::program::{Action, Input, Request, Step, Value};
 use crate::scalar::ElementBytes;
 use crate::storage::Access;
 
-/// The loop of a step, if it takes just one, and whether the arguments come in the opposite order.
+/// Returns the loop of a step, if it takes just one, and whether the loop takes its arguments in the opposite order.
 pub(super) fn single(step: &Step) -> Option<(&'static Kernels, bool)> {
     match step.action {
         Action::Cast => match hop(step.dtype, step.result) {
@@ -28,7 +28,7 @@ pub(super) fn single(step: &Step) -> Option<(&'static Kernels, bool)> {
     }
 }
 
-/// Runs a request of one loop over contiguous memory, and returns whether it was one. If not, nothing has been written.
+/// Runs a request if it is one loop over memory, and returns whether it has. If not, nothing has been written.
 pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Settings) -> bool {
     let plan = request.plan;
     let [step] = request.program.steps() else { return false };
@@ -75,10 +75,9 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>, settings: &Setting
     let size = request.out.size();
     let out = (address(access, OUT, plan.slots[OUT].offset * size), size);
     let span = Span { kernel: versions[settings.level as usize], args, out };
-    // SAFETY: the plan was made from layouts that lie inside their storages, whose locks are held; these hold
-    // elements of the dtypes that the program names, and were written in full before they were shared.
-    // Arguments are contiguous, or constant where the loop expects it, and are apart from the
-    // destination, which is contiguous.
+    // SAFETY: the plan was made from layouts inside their storages, whose locks are held; these hold elements of the
+    // dtypes that the program names, and were written in full before they were shared. Arguments are contiguous, or one
+    // element where the loop expects that, and do not overlap the destination, which is contiguous.
     unsafe { span.share(plan.len, Team::new(bytes, settings)) };
     true
 }
@@ -89,7 +88,8 @@ fn waits_for_memory(bytes: usize, settings: &Settings) -> bool {
     bytes >= settings.stream_bytes / 2
 }
 
-/// The loop for the arguments that stand still, and whether the two have to change places.
+/// Returns the version of a loop in which some arguments are one element (`still`), and whether the two arguments have
+/// to be swapped; `None` if there is no such version.
 pub(super) fn version(
     kernels: &'static Kernels,
     still: [bool; 3],
@@ -136,9 +136,9 @@ impl Dense {
         Some(Dense { kernel, swapped: swapped != again, sizes, len, team })
     }
 
-    /// Runs the loop from elements of two blocks, or of one and a number, to those of a third, all from an offset on. They
-    /// must be there, of the dtypes that the loop was found for, and the third block must be another one than the first
-    /// two; the caller holds their locks, or is the only one who knows them.
+    /// Runs the loop from the elements of two blocks, or of one block and a number, to those of a third, each from an
+    /// offset on. The blocks must hold as many elements, of the dtypes that the loop was found for, and the third must
+    /// not be one of the first two. The caller holds their locks, or is the only one who can reach them.
     #[inline]
     pub(crate) fn run(
         &self,

@@ -1,14 +1,14 @@
 //! Loops over `f16` that use the machine's own conversions from and to `f32`, eight elements at a time.
 //!
-//! They give what the loops over [`f16`] give that are compiled from the conversions of `cast`, up to the
-//! payload of a NaN, in a third of the time.
+//! Except for the payloads of NaNs, the results are those of the loops that are compiled from the conversions of
+//! `cast`, in a third of the time.
 
 use half::f16;
 
 use super::element::{Apply, CastTo};
 use super::loops::{Kernels, Versions, plain};
 
-/// The loops of a function of two elements that is computed in `f32`.
+/// The loops of a binary function that is computed in `f32`.
 pub(super) const fn of_two<F>(commutes: bool) -> Kernels
 where
     F: Apply<f16, Output = f16> + Apply<f32, Output = f32>,
@@ -58,7 +58,7 @@ mod f16c {
     use crate::backend::cpu::loops::{read, write};
     use crate::cast::{f16_to_f32, f32_to_f16};
 
-    /// As many elements as an instruction converts.
+    /// The number of elements that an instruction converts.
     const LANES: usize = 8;
 
     #[inline]
@@ -107,7 +107,7 @@ mod f16c {
     where
         F: Apply<f16, Output = f16> + Apply<f32, Output = f32>,
     {
-        // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+        // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
         let (x, y, out) = unsafe {
             (read::<f16>(args[0], len), read::<f16>(args[1], len), write::<f16>(out, len))
         };
@@ -134,7 +134,7 @@ mod f16c {
     where
         F: Apply<f16, Output = f16> + Apply<f32, Output = f32>,
     {
-        // SAFETY: the caller vouches for `len` elements and one element, apart from `out`.
+        // SAFETY: the caller vouches for `len` elements and one element, which `out` does not overlap.
         let (x, y, out) = unsafe {
             (read::<f16>(args[0], len), args[1].cast::<f16>().read(), write::<f16>(out, len))
         };
@@ -158,7 +158,7 @@ mod f16c {
     /// See [`Kernel`](crate::backend::cpu::loops::Kernel).
     #[target_feature(enable = "avx2,f16c,fma")]
     pub(super) unsafe fn widen(args: &[*const u8; 3], out: *mut u8, len: usize) {
-        // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+        // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
         let (x, out) = unsafe { (read::<f16>(args[0], len), write::<f32>(out, len)) };
         let ((x, x_rest), (out, rest)) = (x.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
         for (out, x) in out.iter_mut().zip(x) {
@@ -176,7 +176,7 @@ mod f16c {
     /// See [`Kernel`](crate::backend::cpu::loops::Kernel).
     #[target_feature(enable = "avx2,f16c,fma")]
     pub(super) unsafe fn narrow(args: &[*const u8; 3], out: *mut u8, len: usize) {
-        // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+        // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
         let (x, out) = unsafe { (read::<f32>(args[0], len), write::<f16>(out, len)) };
         let ((x, x_rest), (out, rest)) =
             (x.as_chunks::<{ 2 * LANES }>(), out.as_chunks_mut::<{ 2 * LANES }>());

@@ -1,8 +1,8 @@
 //! The table of loops: which loop computes which operation in which dtype.
 //!
 //! Dtypes share a loop where the operation does the same to their bits: `i32` and `u32` add alike, `f16` and
-//! `bf16` change their signs alike, a choice only moves bits. That, and taking an operation apart into others
-//! where it costs little, keeps the number of loops and the time to compile them small.
+//! `bf16` change their signs alike, a selection only moves bits. Sharing loops, and composing an operation of others
+//! where that costs little, keeps the number of loops and the time to compile them small.
 
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -30,7 +30,7 @@ pub(super) enum Recipe {
 }
 
 impl Recipe {
-    /// The loop, if there is one and nothing else, and whether its arguments come in the opposite order.
+    /// Returns the loop, if the recipe is just one, and whether it takes its arguments in the opposite order.
     #[inline]
     pub(super) fn single(self) -> Option<(&'static Kernels, bool)> {
         match self {
@@ -41,7 +41,7 @@ impl Recipe {
     }
 }
 
-/// A match on a dtype over groups of dtypes and the types that stand for them.
+/// A match on a dtype over groups of dtypes and the Rust types that represent them.
 macro_rules! table {
     ($dtype:ident: $form:ident $function:ident $($group:ident)*) => {
         table!(@ $dtype $form $function [] $($group)*)
@@ -49,7 +49,7 @@ macro_rules! table {
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] bool $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (Bool: u8)] $($rest)*)
     };
-    // Integers to operations that signed and unsigned ones share.
+    // Integers, for operations that do the same to signed and unsigned ones.
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] wrapping $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (U8 I8: u8) (U16 I16: u16) (U32 I32: u32) (U64 I64: u64)] $($rest)*)
     };
@@ -59,25 +59,25 @@ macro_rules! table {
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] signed $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (I8: i8) (I16: i16) (I32: i32) (I64: i64)] $($rest)*)
     };
-    // Those but for 16 bits, which have loops of their own.
+    // The same without 16 bits, which have loops of their own.
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] not_words $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (U8 I8: u8) (U32 I32: u32) (U64 I64: u64)] $($rest)*)
     };
-    // Signed integers but for those of 8 and 16 bits, which have loops of their own.
+    // Signed integers without 8 and 16 bits, which have loops of their own.
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] wide_signed $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (I32: i32) (I64: i64)] $($rest)*)
     };
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] floats $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F16: f16) (BF16: bf16) (F32: f32) (F64: f64)] $($rest)*)
     };
-    // Floats but for `f16`, which has loops of its own.
+    // Floats without `f16`, which has loops of its own.
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] other_floats $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (BF16: bf16) (F32: f32) (F64: f64)] $($rest)*)
     };
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] wide_floats $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F32: f32) (F64: f64)] $($rest)*)
     };
-    // Floats to operations on their bits.
+    // Floats, for operations on their bits.
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] float_bits $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F16 BF16: u16) (F32: u32) (F64: u64)] $($rest)*)
     };
@@ -97,7 +97,7 @@ macro_rules! table {
     };
 }
 
-/// A function of floats that is computed in `f64`, by one loop for `f64` and another for what is narrower.
+/// A function of floats that is computed in `f64`, by one loop for `f64` and another for narrower dtypes.
 macro_rules! function {
     ($dtype:ident: $form:ident $wide:ident $narrow:ident) => {
         match $dtype {
@@ -111,13 +111,14 @@ macro_rules! function {
     };
 }
 
-/// How an operation on elements of `dtype` is computed; `None` if it is not defined there.
+/// Returns how an operation is computed in a dtype, or `None` if it is not defined there.
 #[inline]
 pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
     RECIPES[op as usize][dtype as usize]
 }
 
-/// Every recipe, by operation and dtype: a small call has no time to choose between them.
+/// Every recipe, by operation and dtype. Computed at compile time, since choosing one would be a large part of a small
+/// call.
 static RECIPES: [[Option<Recipe>; DType::ALL.len()]; ElementOp::ALL.len()] = {
     let mut recipes = [[None; DType::ALL.len()]; ElementOp::ALL.len()];
     let mut op = 0;
@@ -132,7 +133,7 @@ static RECIPES: [[Option<Recipe>; DType::ALL.len()]; ElementOp::ALL.len()] = {
     recipes
 };
 
-/// [`recipe`], worked out.
+/// Computes [`recipe`].
 const fn defined(op: ElementOp, dtype: DType) -> Option<Recipe> {
     let is_bool = matches!(dtype, DType::Bool);
     match chosen(op, dtype) {
@@ -144,7 +145,7 @@ const fn defined(op: ElementOp, dtype: DType) -> Option<Recipe> {
     }
 }
 
-/// The recipe of an operation in its domain.
+/// Computes the recipe of an operation, whatever its domain.
 const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
     use ElementOp as Op;
     use Recipe::{First, Loop};
@@ -235,7 +236,7 @@ const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
     }
 }
 
-/// What an `f32` holds exactly is computed there.
+/// Computes 16-bit floats in `f32`, which holds them exactly.
 const fn through_f32(recipe: Option<Recipe>) -> Option<Recipe> {
     match recipe {
         Some(Recipe::Loop(kernels)) => Some(Recipe::Through(DType::F32, kernels)),
@@ -257,7 +258,7 @@ const fn truths(recipe: Option<Recipe>) -> Option<Recipe> {
     }
 }
 
-/// Choices between elements of a size.
+/// The loops of a selection between elements of a size.
 const fn select(size: usize) -> &'static Kernels {
     match size {
         1 => const { &Kernels::select::<u8>() },

@@ -1,8 +1,8 @@
-//! The inner loops: one function of elements over elements that lie side by side.
+//! The inner loops: one function of elements over contiguous elements.
 //!
-//! Every loop is a plain walk over slices, which the compiler turns into vector code, once for each set of
-//! instructions. What lies otherwise in memory, or stands still where a loop wants elements, is brought into
-//! this form by `transfer`; so there is one loop per function and type, not one per layout.
+//! Every loop is a plain iteration over slices, which the compiler turns into vector code, once for each set of
+//! instructions. Elements with other strides, or one element where a loop needs many, are copied into blocks by
+//! `transfer`; so there is one loop per function and type, not one per layout.
 
 use std::mem::MaybeUninit;
 use std::slice;
@@ -10,12 +10,12 @@ use std::slice;
 use super::element::{Apply, ApplyNear, Map};
 use super::settings::Level;
 
-/// A loop over `len` elements: reads its arguments, writes `out`. Arguments beyond its arity are not looked at.
+/// A loop over `len` elements: reads its arguments, writes `out`. Arguments beyond its arity are ignored.
 ///
 /// # Safety
 ///
-/// Each argument must be valid for reads of as many elements as the loop takes from it (`len`, or one where it
-/// stands still), `out` for writes of `len` elements; all aligned for their types, and `out` must not overlap
+/// Each argument must be valid for reads of as many elements as the loop takes from it (`len`, or one where it is
+/// constant), `out` for writes of `len` elements; all aligned for their types, and `out` must not overlap
 /// the arguments. The machine must have the instructions that the loop was compiled for.
 pub(super) type Kernel = unsafe fn(args: &[*const u8; 3], out: *mut u8, len: usize);
 
@@ -26,11 +26,11 @@ pub(super) type Versions = [Kernel; Level::COUNT];
 pub(super) struct Kernels {
     /// Every argument has `len` elements.
     pub(super) all: Versions,
-    /// The left one of two arguments is one element for all.
+    /// The left one of two arguments is one element.
     pub(super) constant_lhs: Option<Versions>,
-    /// The right one of two arguments is one element for all.
+    /// The right one of two arguments is one element.
     pub(super) constant_rhs: Option<Versions>,
-    /// Whether two arguments may change places.
+    /// Whether two arguments may be swapped.
     pub(super) commutes: bool,
 }
 
@@ -48,7 +48,7 @@ macro_rules! versions {
 }
 
 impl Kernels {
-    /// Two arguments, either of which may stand still.
+    /// Two arguments, either of which may be one element.
     pub(super) const fn of_two<T: Copy, F: Apply<T>>() -> Kernels {
         Kernels {
             all: versions!(both::<T, F>),
@@ -58,7 +58,7 @@ impl Kernels {
         }
     }
 
-    /// Two arguments whose order does not matter, one of which may stand still.
+    /// Two arguments whose order does not matter, one of which may be one element.
     pub(super) const fn symmetric<T: Copy, F: Apply<T>>() -> Kernels {
         Kernels {
             all: versions!(both::<T, F>),
@@ -68,17 +68,17 @@ impl Kernels {
         }
     }
 
-    /// Two arguments of a function that costs more than spreading one that stands still.
+    /// Two arguments of a function that costs more than repeating an argument that is one element.
     pub(super) const fn heavy<T: Copy, F: Apply<T>>() -> Kernels {
         Kernels::only(versions!(both::<T, F>))
     }
 
-    /// Two arguments of a function with a short way for most of them.
+    /// Two arguments of a function with a fast path for most of them.
     pub(super) const fn near<T: Copy, F: ApplyNear<T>>() -> Kernels {
         Kernels::only(versions!(both_near::<T, F>))
     }
 
-    /// Two arguments of a function that no vector instructions help.
+    /// Two arguments of a function that vector instructions do not speed up.
     pub(super) const fn scalar<T: Copy, F: Apply<T>>() -> Kernels {
         Kernels::only([baseline::both::<T, F>; Level::COUNT])
     }
@@ -88,7 +88,7 @@ impl Kernels {
         Kernels::only(versions!(each::<T, F>))
     }
 
-    /// A choice between the second and the third argument by the first, a bool; only the size of `T` matters.
+    /// A selection of the second or the third argument by the first, a bool; only the size of `T` matters.
     pub(super) const fn select<T: Copy>() -> Kernels {
         Kernels::only(versions!(select::<T>))
     }
@@ -104,7 +104,7 @@ impl Kernels {
 }
 
 /// The loops compiled for one set of instructions. The element functions are inlined into them, so
-/// each set gets vector code of its own from the same text.
+/// each set gets vector code of its own from the same source.
 macro_rules! loops_for {
     ($name:ident $(#[$feature:meta])?) => {
         pub(super) mod $name {
@@ -119,7 +119,7 @@ macro_rules! loops_for {
                 out: *mut u8,
                 len: usize,
             ) {
-                // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+                // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
                 let (x, out) = unsafe { (read::<T>(args[0], len), write(out, len)) };
                 for (out, &x) in out.iter_mut().zip(x) {
                     out.write(F::map(x));
@@ -135,7 +135,7 @@ macro_rules! loops_for {
                 out: *mut u8,
                 len: usize,
             ) {
-                // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+                // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
                 let (x, y) = unsafe { (read(args[0], len), read(args[1], len)) };
                 // SAFETY: the same.
                 let out = unsafe { write(out, len) };
@@ -154,12 +154,12 @@ macro_rules! loops_for {
                 len: usize,
             ) {
                 const PIECE: usize = 64;
-                // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+                // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
                 let (x, y) = unsafe { (read::<T>(args[0], len), read::<T>(args[1], len)) };
                 // SAFETY: the same.
                 let out = unsafe { write(out, len) };
                 for ((out, x), y) in out.chunks_mut(PIECE).zip(x.chunks(PIECE)).zip(y.chunks(PIECE)) {
-                    // Looked at as a whole, so that this is vector code too.
+                    // One test for the whole piece, so that this is vector code too.
                     let mut is_far = false;
                     for (&x, &y) in x.iter().zip(y) {
                         is_far |= F::is_far(x, y);
@@ -186,7 +186,7 @@ macro_rules! loops_for {
                 out: *mut u8,
                 len: usize,
             ) {
-                // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
+                // SAFETY: the caller vouches for one element and `len` elements, which `out` does not overlap.
                 let (x, y) = unsafe { (args[0].cast::<T>().read(), read(args[1], len)) };
                 // SAFETY: the same.
                 let out = unsafe { write(out, len) };
@@ -204,7 +204,7 @@ macro_rules! loops_for {
                 out: *mut u8,
                 len: usize,
             ) {
-                // SAFETY: the caller vouches for one element and `len` elements, apart from `out`.
+                // SAFETY: the caller vouches for one element and `len` elements, which `out` does not overlap.
                 let (x, y) = unsafe { (read(args[0], len), args[1].cast::<T>().read()) };
                 // SAFETY: the same.
                 let out = unsafe { write(out, len) };
@@ -222,7 +222,7 @@ macro_rules! loops_for {
                 out: *mut u8,
                 len: usize,
             ) {
-                // SAFETY: the caller vouches for the elements, and that `out` is apart.
+                // SAFETY: the caller vouches for the elements, and that `out` does not overlap them.
                 let (x, out) = unsafe { (read::<[T; 2]>(args[0], len), write(out, len)) };
                 for (out, &[x, y]) in out.iter_mut().zip(x) {
                     out.write(F::apply(x, y));
@@ -238,7 +238,7 @@ macro_rules! loops_for {
                 out: *mut u8,
                 len: usize,
             ) {
-                // SAFETY: the caller vouches for `len` elements each, and that `out` is apart.
+                // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
                 let (condition, x, y, out) = unsafe {
                     (
                         read::<u8>(args[0], len),

@@ -1,4 +1,4 @@
-//! Aligned memory of the host.
+//! Aligned host memory.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -13,11 +13,11 @@ struct CacheLine;
 
 const _: () = assert!(align_of::<CacheLine>() == pool::ALIGNMENT);
 
-/// A block of host memory, aligned to a cache line, that comes from the pool and goes back there.
+/// A block of host memory, aligned to a cache line, that is taken from the pool and returned to it.
 pub(crate) struct CpuMemory {
     start: NonNull<u8>,
     bytes: usize,
-    /// Whether the block is freed on drop; else it is borrowed, and aligned only to its elements.
+    /// Whether the block is freed on drop. If not, it is borrowed, and aligned only to its elements.
     owned: bool,
 }
 
@@ -28,7 +28,7 @@ unsafe impl Send for CpuMemory {}
 unsafe impl Sync for CpuMemory {}
 
 impl CpuMemory {
-    /// A block with undefined contents. Fails with [`Error::OutOfMemory`] if the system refuses.
+    /// Allocates a block with undefined contents. Fails with [`Error::OutOfMemory`] if the system refuses.
     #[inline]
     pub(crate) fn allocate(bytes: usize) -> Result<CpuMemory> {
         let start = if bytes == 0 {
@@ -52,7 +52,7 @@ impl CpuMemory {
         CpuMemory { start, bytes, owned: false }
     }
 
-    /// The first byte. Writing through it is up to whoever holds the storage's lock for writing.
+    /// Returns the address of the block. Writing through it takes the storage's lock for writing.
     pub(crate) fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
@@ -60,18 +60,18 @@ impl CpuMemory {
     /// Copies bytes to the front of the block.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         let bytes = &bytes[..bytes.len().min(self.bytes)];
-        // SAFETY: the block has room for as many bytes as are copied, and `&mut self` keeps every
-        // other user away; `bytes` is another allocation.
+        // SAFETY: the block has room for as many bytes as are copied, and `&mut self` is exclusive;
+        // `bytes` is another allocation.
         unsafe { self.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
     }
 
     /// Sets every byte to zero.
     pub(crate) fn clear(&mut self) {
-        // SAFETY: the block is `bytes` long and `&mut self` keeps every other user away.
+        // SAFETY: the block is `bytes` long and `&mut self` is exclusive.
         unsafe { self.as_ptr().write_bytes(0, self.bytes) }
     }
 
-    /// A copy of a range of bytes, which must have been written before.
+    /// Copies a range of bytes, which must have been written before.
     pub(crate) fn read<B: AnyBitPattern>(&self, range: Range<usize>) -> Result<Vec<B>> {
         debug_assert!(range.end <= self.bytes && range.len().is_multiple_of(size_of::<B>()));
         let mut copy = Vec::<B>::new();
@@ -93,7 +93,7 @@ impl Drop for CpuMemory {
     #[inline]
     fn drop(&mut self) {
         if self.owned && self.bytes != 0 {
-            // SAFETY: `allocate` got the block for this many bytes, and its owner ends here.
+            // SAFETY: `allocate` acquired the block for this many bytes, and its owner is being dropped.
             unsafe { pool::release(self.start, self.bytes) }
         }
     }

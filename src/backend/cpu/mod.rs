@@ -2,18 +2,18 @@
 //!
 //! From a request to the machine, in this order:
 //!
-//! - [`run`] looks up the memory of every slot. A single loop over memory is run at once by `direct` (small calls come
-//!   to it without a request at all), a few steps over such memory by `chain`; anything else goes to `walk`, element by
+//! - [`run`] looks up the memory of every slot. A single loop over memory is run at once by `direct` (small calls reach
+//!   it without a request), a few steps over contiguous memory by `chain`; everything else goes to `walk`, element by
 //!   element, or to `sum`, which adds the results up in a fixed tree;
 //! - `script` translates the program to instructions on registers, by the tables of `kernels` and `convert`;
-//! - `nest` goes over the plan's loops, a row or a rectangle of two loops at a time;
+//! - `nest` iterates over the plan's loops, a row or a rectangle of two loops at a time;
 //! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and
-//!   memory, in `vectors` where it can, and `repeat` fills blocks with what repeats itself;
+//!   memory, in `vectors` where it can, and `repeat` fills blocks with repeated elements or rows;
 //! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`,
 //!   `bytes` one of `i8`, `words` shifts of 16-bit integers;
-//! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`,
-//!   which `placement` keeps on cores of their own;
-//! - `memory` is where elements live, and `pool` keeps what was freed.
+//! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`, which `placement`
+//!   keeps on different cores;
+//! - `memory` holds the elements, and `pool` keeps freed blocks for reuse.
 
 mod blocks;
 mod bytes;
@@ -106,12 +106,12 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The address so many bytes into the memory of a slot.
+/// Returns the address at a byte offset into the memory of a slot.
 fn address(access: &Access<'_>, slot: usize, offset: usize) -> *mut u8 {
     start(access.memory(slot)).wrapping_add(offset)
 }
 
-/// The address of a block of memory.
+/// Returns the address of a block of memory.
 fn start(memory: &Memory) -> *mut u8 {
     match memory {
         Memory::Cpu(memory) => memory.as_ptr(),

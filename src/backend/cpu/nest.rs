@@ -1,4 +1,4 @@
-//! Walking a plan: spans of the innermost loop, or rectangles of two loops, one after another.
+//! Iteration over a plan: spans of the innermost loop, or rectangles of two loops, one after another.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(super) struct Nest<'a> {
 #[derive(Clone, Copy)]
 struct Leg {
     level: usize,
-    /// How many turns of the plan's loop one turn of this one takes.
+    /// How many iterations of the plan's loop one iteration of this one covers.
     length: usize,
     turns: usize,
 }
@@ -108,7 +108,7 @@ impl<'a> Nest<'a> {
                     self.shift(&mut slots, leg, 1);
                     break;
                 }
-                // From the last turn back to the first.
+                // From the last iteration back to the first.
                 self.shift(&mut slots, leg, 1 - *turn as isize);
                 *turn = 0;
             }

@@ -1,6 +1,6 @@
-//! Bringing what repeats itself into blocks: one element for a whole row, or one row for all.
+//! Fills blocks with repeated elements: one element for a whole row, or one row for all.
 //!
-//! Rows are often short, so that a copy of each would take longer than its elements.
+//! Rows are often short, so that a call to copy each would take longer than copying its elements.
 
 use super::loops::write;
 use super::settings::Level;
@@ -10,7 +10,7 @@ use super::transfer::Extent;
 ///
 /// # Safety
 ///
-/// `block` must have room for the rows, and the first one must be there.
+/// `block` must have room for the rows, and its first row must be initialised.
 pub(super) unsafe fn repeat_row(size: usize, extent: Extent, block: *mut u8) {
     let (mut done, all) = (extent.inner * size, extent.count() * size);
     while done < all {
@@ -25,8 +25,8 @@ pub(super) unsafe fn repeat_row(size: usize, extent: Extent, block: *mut u8) {
 ///
 /// # Safety
 ///
-/// The elements must be valid for reads and aligned; `to` must be aligned and have room for the rows, apart. The machine must
-/// have the instructions of the level.
+/// The elements must be valid for reads and aligned; `to` must be aligned, have room for the rows, and not overlap the
+/// elements. The machine must have the instructions of the level.
 pub(super) unsafe fn repeat_elements<T: Copy>(
     level: Level,
     from: *const u8,
@@ -67,7 +67,8 @@ unsafe fn rows_of<T: Copy, const LEN: usize>(
     }
 }
 
-/// Rows of any length. Each is written in whole pieces of some elements, the last of which reaches into the next row, which comes after.
+/// Rows of any length. Each is written in whole pieces of some elements, the last of which reaches into the next row,
+/// which comes after.
 ///
 /// # Safety
 ///
@@ -145,8 +146,8 @@ mod tests {
     use super::*;
     use crate::backend::cpu::transfer::{Steps, gather};
 
-    /// Gathers a rectangle of `u32` at every level, and compares it with one element after another. What is behind it must
-    /// stay as it was.
+    /// Gathers a rectangle of `u32` at every level, and compares it with one element after another. What is behind it
+    /// must stay as it was.
     fn check(from: &[u32], inner: isize, outer: isize, extent: Extent) {
         const BEHIND: u32 = 0xdead_beef;
         let at = |row: usize, column: usize| row as isize * outer + column as isize * inner;

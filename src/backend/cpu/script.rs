@@ -1,8 +1,8 @@
-//! From a program to instructions: which loop runs on what, and in which registers values stay.
+//! Translates a program to instructions: which loop runs on which values, and which registers hold them.
 //!
 //! A register is a piece of a block of memory that stays in the L1 cache. It holds as many elements as are
-//! computed at a time, or one if the value is the same for all of them. Values are read where they are if
-//! they lie side by side in memory, and are brought into a register otherwise.
+//! computed at a time, or one if the value is the same for all of them. Values that are contiguous in memory are read
+//! from there, others are copied into a register.
 
 mod registers;
 
@@ -16,16 +16,16 @@ use crate::DType;
 use crate::program::{Action, Input, Program, Step, Value};
 use crate::scalar::ElementBytes;
 
-/// How the elements of a slot lie in a block: along the innermost loop, or along the two loops of a rectangle.
+/// The access pattern of a slot in a block: along the innermost loop, or along the two loops of a rectangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lie {
-    /// Side by side.
+    /// Contiguous.
     Dense,
     /// The same element everywhere.
     Still,
     /// The same row in every row of a rectangle.
     Row,
-    /// In any other way.
+    /// Any other pattern.
     Strided,
 }
 
@@ -45,16 +45,16 @@ pub(super) enum Source {
 pub(super) enum Phase {
     /// Once: it depends on numbers alone.
     Once,
-    /// Whenever an outer loop takes a turn: it depends on what stands still along the inner one.
+    /// At every iteration of an outer loop: it depends on what is constant along the inner one.
     Span,
-    /// Then too, but for all elements of a block: it depends on what is the same in every row besides.
+    /// Likewise, but for all elements of a block: it depends on what is the same in every row, too.
     Rows,
     /// For every block.
     Block,
 }
 
 impl Phase {
-    /// Whether values are as many as a block has elements; before, one stands for all.
+    /// Whether there is a value for every element of a block; in earlier phases, there is one for all.
     fn has_blocks(self) -> bool {
         self >= Phase::Rows
     }
@@ -71,7 +71,7 @@ pub(super) enum Work {
     Splat(Source),
 }
 
-/// Where an instruction leaves its result.
+/// Where an instruction writes its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Register(u16),
@@ -92,7 +92,7 @@ pub(super) struct Script {
     instructions: SmallVec<[Instruction; 4]>,
     /// Where the instructions of the later phases start.
     starts: [usize; 3],
-    /// Where the results are, unless the last instruction leaves them at the destination.
+    /// Where the results are, unless the last instruction writes them to the destination.
     pub(super) result: Option<Source>,
     pub(super) mask: Option<Source>,
     pub(super) registers: usize,
@@ -102,12 +102,12 @@ pub(super) struct Script {
     pub(super) level: Level,
 }
 
-// SAFETY: the addresses of numbers are those of a program, which outlives the script's use and is not written to.
+// SAFETY: the addresses of numbers point into a program, which outlives the use of the script and is not modified.
 unsafe impl Sync for Script {}
 
 /// What a script needs to know of the memory.
 pub(super) struct Memory<'a> {
-    /// How each slot lies.
+    /// The access pattern of each slot.
     pub(super) lies: &'a [Lie],
     /// Whether a slot is the destination itself.
     pub(super) is_written: &'a [bool],
@@ -118,8 +118,8 @@ pub(super) struct Memory<'a> {
 }
 
 impl Script {
-    /// Translates a program; its result is converted to another dtype if one is given. Fails if a step has no
-    /// meaning.
+    /// Translates a program; its result is converted to another dtype if one is given. Returns `None` if a step is not
+    /// defined for its dtype.
     pub(super) fn new(
         program: &Program,
         convert_to: Option<DType>,
@@ -161,7 +161,8 @@ impl Script {
         }
     }
 
-    /// How many elements of every register fit into so many bytes together; unlimited without registers.
+    /// Returns how many elements every register can hold if all registers together take `bytes`; unlimited without
+    /// registers.
     pub(super) fn block_len(&self, bytes: usize) -> usize {
         if self.registers == 0 {
             return usize::MAX;
@@ -197,7 +198,7 @@ struct Builder<'a> {
 /// The number 0 of every dtype.
 static ZERO: ElementBytes = ElementBytes([0; 16]);
 
-/// What stands for an argument beyond the arity of a loop.
+/// Stands for an argument beyond the arity of a loop.
 const NOTHING: Source = Source::Number((&raw const ZERO).cast());
 
 impl<'a> Builder<'a> {
@@ -237,7 +238,7 @@ impl<'a> Builder<'a> {
         value
     }
 
-    /// Adds what a step asks for, and gives the place of its result.
+    /// Adds the instructions of a step, and returns the place of its result.
     fn step(&mut self, step: &Step, arguments: &[usize]) -> Option<usize> {
         let Action::Apply(op) = step.action else {
             return Some(self.cast(arguments[0], step.dtype, step.result));
@@ -291,7 +292,7 @@ impl<'a> Builder<'a> {
         let (versions, sources) = if phase.has_blocks() {
             self.over_blocks(kernels, arguments)
         } else {
-            // One element stands for all.
+            // The value is one element for all.
             let mut sources = [NOTHING; 3];
             for (source, &value) in sources.iter_mut().zip(arguments) {
                 *source = self.values[value].source;
@@ -302,7 +303,7 @@ impl<'a> Builder<'a> {
         self.push(Source::Register(register), size, phase)
     }
 
-    /// Chooses the loop by which arguments stand still, and finds the others side by side.
+    /// Chooses the version of a loop by which arguments are one element, and makes the others contiguous.
     fn over_blocks<'k>(
         &mut self,
         kernels: &'k Kernels,
@@ -336,7 +337,7 @@ impl<'a> Builder<'a> {
         (&kernels.all, sources)
     }
 
-    /// Where a value's elements lie side by side.
+    /// Returns where a value's elements are contiguous.
     fn side_by_side(&mut self, value: usize) -> Source {
         let known = self.values[value];
         if !known.phase.has_blocks() {

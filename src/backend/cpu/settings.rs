@@ -1,21 +1,21 @@
-//! What the backend decides once per process: the instructions to use, and the sizes from which something pays.
+//! Settings that are chosen once per process: the vector instructions, and the sizes from which a technique pays off.
 //!
-//! The variable `BITLANE_CPU` overrides the choices, for tests and for measuring. It is a list such as
-//! `avx2,block=512,parallel=1,threads=7`, of which every part may be missing:
+//! The environment variable `BITLANE_CPU` overrides them, for tests and measurements. It is a list such as
+//! `avx2,block=512,parallel=1,threads=7`, of which every part is optional:
 //!
 //! - `baseline`, `avx2` or `avx512`: the vector instructions, as far as the machine has them;
-//! - `block`: the bytes of the blocks and squares in which intermediate values stay;
-//! - `parallel`: the bytes from which an operation is shared among threads that sleep, or half of them where one is
-//!   awake;
-//! - `stream`: the bytes read and written from which a destination is written past the caches, and blocks become small
-//!   from half of them;
+//! - `block`: the bytes of the blocks and squares that hold intermediate values;
+//! - `parallel`: the bytes from which an operation is shared among threads if all of them sleep; half of it suffices if
+//!   one is awake;
+//! - `stream`: the bytes read and written from which a destination is written past the caches; blocks become small from
+//!   half of it;
 //! - `threads`: into how many parts a shared operation is cut.
 
 #[cfg(test)]
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-/// The vector instructions that loops are compiled for. The order is that of the versions of a loop.
+/// The vector instructions that loops are compiled for, in the order of the versions of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     /// What every machine of the architecture has.
@@ -29,7 +29,7 @@ pub(super) enum Level {
 impl Level {
     pub(super) const COUNT: usize = if cfg!(target_arch = "x86_64") { 3 } else { 1 };
 
-    /// The most that this machine has.
+    /// Returns the highest level that this machine has.
     fn detect() -> Level {
         #[cfg(target_arch = "x86_64")]
         {
@@ -69,13 +69,13 @@ impl Level {
     }
 }
 
-/// The choices.
+/// The settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) level: Level,
     /// Bytes of the blocks of one thread, at most [`MAX_BLOCK_BYTES`].
     pub(super) block_bytes: usize,
-    /// The same where squares are walked, at most [`MAX_SQUARE_BYTES`].
+    /// The same where the iteration is in squares, at most [`MAX_SQUARE_BYTES`].
     pub(super) square_bytes: usize,
     /// Below this many bytes, waking another thread costs more than it saves.
     pub(super) parallel_bytes: usize,
@@ -85,25 +85,26 @@ pub(super) struct Settings {
     pub(super) threads: Option<usize>,
 }
 
-/// From where on an operation is shared though a thread has to be woken.
+/// The bytes from which an operation is shared although a thread has to be woken.
 ///
-/// Measured on two cores as the median of alternating runs, with everything shared and with nothing. To a call alone, a
-/// thread that sleeps is worth waking only from 2 MB on; calls in a row, which find it awake after the first, gain half
-/// as much again at 768 KB. This lies between the two: one call loses some 10 µs, and the others gain.
+/// Measured on two cores as the median of alternating runs, with everything shared and with nothing. For a single
+/// call, a sleeping thread is worth waking only from 2 MB on; calls in a row, which find it awake after the first,
+/// gain half as much again at 768 KB. This value is between the two: a single call loses some 10 µs, and calls in a
+/// row gain.
 const PARALLEL_BYTES: usize = 512 * 1024;
 
-/// From where on results are streamed: twice the L3 cache of the machine where it was measured, in alternating runs (lower
-/// quartiles of nine).
+/// The bytes from which results are streamed: twice the L3 cache of the machine where it was measured, in alternating
+/// runs (lower quartiles of nine).
 ///
-/// Operations on 32, 16 and 8 bits and conversions, of 2 M to 24 M elements, were all faster with streaming from 72 MB read
-/// and written, and all faster without it up to 48 MB, whatever the share of the result.
+/// Operations on 32, 16 and 8 bits and conversions, of 2 M to 24 M elements, were all faster with streaming from 72 MB
+/// read and written, and all faster without it up to 48 MB, whatever the share of the result.
 const STREAM_BYTES: usize = 64 * 1024 * 1024;
 
-/// Room for blocks, on the stack of each thread. Half of a usual L1 cache, so that operands fit besides.
+/// Room for blocks, on the stack of each thread. Half of a typical L1 cache, which leaves room for operands.
 pub(super) const MAX_BLOCK_BYTES: usize = 16 * 1024;
 
-/// Room for squares, likewise. They stay in a usual L2 cache: the larger they are, the longer are the pieces of memory that
-/// are read and written at a time.
+/// Room for squares, on the stack of each thread. They fit into a typical L2 cache: the larger they are, the longer
+/// are the runs of memory that are read and written at a time.
 pub(super) const MAX_SQUARE_BYTES: usize = 64 * 1024;
 
 impl Settings {
@@ -118,7 +119,7 @@ impl Settings {
         };
         for part in text.split(',') {
             if let Some(level) = Level::named(part) {
-                // A machine without the instructions must not be sent to them.
+                // Instructions that the machine does not have must not be used.
                 settings.level = level.min(settings.level);
             } else if let Some((key, value)) = part.split_once('=')
                 && let Ok(value) = value.parse::<usize>()
@@ -138,7 +139,7 @@ impl Settings {
         settings
     }
 
-    /// The choices for a call by this thread.
+    /// Returns the settings for a call by this thread.
     #[inline]
     pub(super) fn get() -> &'static Settings {
         #[cfg(test)]
@@ -149,7 +150,7 @@ impl Settings {
         SETTINGS.get_or_init(|| Settings::parse(&std::env::var("BITLANE_CPU").unwrap_or_default()))
     }
 
-    /// Runs something with the choices of a list as in `BITLANE_CPU`.
+    /// Runs a function with the settings of a list as in `BITLANE_CPU`.
     #[cfg(test)]
     pub(super) fn forced<R>(list: &str, run: impl FnOnce() -> R) -> R {
         let forced = Box::leak(Box::new(Settings::parse(list)));

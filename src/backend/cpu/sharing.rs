@@ -13,16 +13,16 @@ use super::placement::{current_core, leave};
 use super::settings::Settings;
 use super::threads::{Crew, PATIENCE, are_awake, count, crew};
 
-/// Parts per thread: whoever is done with its own takes those of others, so one that wakes late or runs slowly holds
-/// nobody up.
+/// Parts per thread. A thread that has done its own parts takes those of others, so that one that wakes late or runs
+/// slowly delays nobody.
 const PARTS_PER_THREAD: usize = 8;
 
-/// From how many bytes on an operation is shared.
+/// Returns the bytes from which an operation is shared.
 pub(super) fn line(settings: &Settings) -> usize {
     if are_awake() { settings.parallel_bytes / AWAKE } else { settings.parallel_bytes }
 }
 
-/// How much sooner it pays to share with a thread that need not be woken: calls in a row gain from 256 KB (8 bits) or
+/// By how much the threshold is lower if a thread need not be woken: calls in a row gain from 256 KB (8 bits) or
 /// 400 KB (32 bits) on, measured as `PARALLEL_BYTES` was.
 const AWAKE: usize = 2;
 
@@ -31,19 +31,19 @@ const AWAKE: usize = 2;
 pub(super) struct Team {
     /// How many threads there are, the calling one included.
     threads: usize,
-    /// Into how many parts the operation is best cut; 1 if nobody else is asked.
+    /// Into how many parts the operation is best cut; 1 if it is not shared.
     pub(super) parts: usize,
     crew: Option<&'static Crew>,
 }
 
 impl Team {
-    /// Who works on an operation over so many bytes.
+    /// Chooses the threads for an operation over so many bytes.
     pub(super) fn new(bytes: usize, settings: &Settings) -> Team {
         let line = line(settings);
         let threads = match settings.threads {
             _ if bytes < line => 1,
             Some(threads) => threads,
-            // Each has at least half of what is shared at all.
+            // Each has at least half of the threshold.
             None => count().min(bytes / (line / 2).max(1)),
         };
         // Looking for the crew is a system call.
@@ -54,11 +54,10 @@ impl Team {
         Team { threads, parts: threads * PARTS_PER_THREAD, crew }
     }
 
-    /// Does all parts of some work, which may be other ones than the best, on this thread and on others.
+    /// Does all parts of some work on this thread and on others; their number may differ from `self.parts`.
     ///
-    /// This thread waits without doing anything else: a worker of somebody's pool would else do other work of
-    /// that pool, which may want the locks that are held here. It waits only for threads that have come in time
-    /// to do a part.
+    /// This thread waits without doing anything else: a worker of a thread pool would otherwise do other work of
+    /// that pool, which may want the locks that are held here. It waits only for threads that have started a part.
     pub(super) fn share(self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
         let threads = self.threads.min(count()).min(parts);
         let Some(crew) = self.crew.filter(|_| threads > 1) else {
@@ -67,7 +66,7 @@ impl Team {
         let job = Arc::new(Job::new(parts, threads, work));
         crew.offer(&job, threads - 1);
         {
-            // Also if the work panics, nobody must be left who looks at it.
+            // Even if the work panics, no other thread may still use it.
             let _closed = CloseOnDrop { crew, job: &job };
             job.run(0);
         }
@@ -77,33 +76,32 @@ impl Team {
     }
 }
 
-/// Work that others may help with until it is closed.
+/// Work that other threads may help with until it is closed.
 pub(super) struct Job {
     work: *const (dyn Fn(usize) + Sync),
     /// The core on which the caller began it.
     core: Option<usize>,
     lanes: SmallVec<[Lane; 4]>,
-    /// How many help, and [`CLOSED`].
+    /// The number of helpers, plus [`CLOSED`] once the job is closed.
     helpers: AtomicUsize,
-    /// What a helper has died of.
+    /// The panic of a helper.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     gone: Condvar,
 }
 
-/// Added to the number of helpers when nobody else may come.
+/// Added to the number of helpers when no more may join.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
-/// The parts that one thread begins with, in its own cache line. The same thread has the same ones in the next operation
-/// of the same size, whose elements its cache may still hold.
+/// The parts that one thread begins with, in its own cache line. The same thread has the same ones in the next
+/// operation of the same size, whose elements its cache may still hold.
 #[repr(align(64))]
 struct Lane {
-    /// The next part that nobody has taken.
+    /// The next part that has not been taken.
     next: AtomicUsize,
     end: usize,
 }
 
-// SAFETY: the work may be called by any thread, and is only looked at before the job is closed, until when
-// its owner waits.
+// SAFETY: the work may be called by any thread, and is only used before the job is closed, which its owner waits for.
 unsafe impl Send for Job {}
 // SAFETY: as above.
 unsafe impl Sync for Job {}
@@ -111,7 +109,7 @@ unsafe impl Sync for Job {}
 impl Job {
     fn new(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) -> Job {
         let work: *const (dyn Fn(usize) + Sync + '_) = work;
-        // SAFETY: only the lifetime changes; the pointer is not followed after the job is closed.
+        // SAFETY: only the lifetime changes; the pointer is not dereferenced after the job is closed.
         let work: *const (dyn Fn(usize) + Sync + 'static) = unsafe { std::mem::transmute(work) };
         let start = |lane: usize| parts * lane / threads;
         let lane = |lane: usize| Lane { next: AtomicUsize::new(start(lane)), end: start(lane + 1) };
@@ -145,7 +143,7 @@ impl Job {
         }
     }
 
-    /// What another thread does: it comes too late if the job is closed.
+    /// Helps from another thread, unless the job is closed already.
     pub(super) fn help(&self, index: usize) {
         // Before anybody waits for this thread.
         leave(self.core);
@@ -164,13 +162,13 @@ impl Job {
         }
     }
 
-    /// Lets nobody else come, and waits until all have gone.
+    /// Lets no more helpers join, and waits until all have left.
     fn close(&self) {
         if self.helpers.fetch_add(CLOSED, Ordering::Acquire) == 0 {
             return;
         }
         let is_alone = || self.helpers.load(Ordering::Acquire) == CLOSED;
-        // Others are at most one part behind: that is often less than going to sleep would take.
+        // The others have at most one part left: that often takes less time than going to sleep.
         let start = Instant::now();
         while !is_alone() {
             if start.elapsed() >= PATIENCE {

@@ -1,9 +1,8 @@
 //! Sums and extremes, in the order that [`Reduction`] fixes.
 //!
-//! The program is run on blocks of terms, each converted to what sums are kept in, and the blocks are added
-//! up. There are two ways to go: along the terms of one sum, halving blocks of them, or across many sums,
-//! adding one term to all of them. Either gives the same bits, since any aligned run of 2^k terms is a
-//! subtree.
+//! The program is run on blocks of terms, which are converted to the dtype of the totals and added up. There are two
+//! orders of iteration: along the terms of one sum, halving blocks of them, or across many sums, adding one term to
+//! each of them. Both give the same bits, since any aligned run of 2^k terms is a subtree.
 
 mod terms;
 mod totals;
@@ -34,13 +33,14 @@ use crate::program::{Accumulator, Combine, Fold, Reduction};
 /// Terms that are halved together.
 const RUN: usize = 1024;
 
-/// A part of a sum that is worth a thread's while: an aligned run of this many terms or a power of two times that.
+/// The smallest part of a sum that is given to a thread: an aligned run of this many terms, or of a power of two times
+/// that.
 const SHARE: usize = 64 * RUN;
 
 /// Fewer terms than this are added across sums.
 const FEW_TERMS: usize = 64;
 
-/// Runs a request with a reduction; none if a step has no meaning.
+/// Runs a request with a reduction; returns `None` if a step is not defined for its dtype.
 pub(super) fn run(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
     let terms = call.request.program.dtype(call.request.program.result());
     let combine = reduction.fold.combine();
@@ -167,12 +167,12 @@ impl<'a, A: Total> Sums<'a, A> {
         self.share(nest.units, team, &|range| {
             let mut scratch: Scratch = Scratch::new();
             let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
-            // SAFETY: this phase looks at numbers alone.
+            // SAFETY: this phase reads numbers only.
             unsafe { frame.begin(Phase::Once, &self.call.bases) };
             nest.walk(&self.call.bases, range, |slots, _| {
-                // SAFETY: as in `walk::run`: the plans stay inside their storages, whose locks are held.
+                // SAFETY: as in `walk::run`: the plans are inside their storages, whose locks are held.
                 let total = unsafe { self.sum_of(&frame, slots, 0, self.terms.len) };
-                // SAFETY: the destination's element is one of the plan's, and nobody else's.
+                // SAFETY: the destination's element is one of the plan's, and no other thread writes it.
                 unsafe { self.store(&[total], slots[OUT], 0) };
             });
         });
@@ -278,7 +278,7 @@ impl<'a, A: Total> Sums<'a, A> {
     ///
     /// # Safety
     ///
-    /// There must be as many elements of the destination, `step` bytes apart, which nobody else touches.
+    /// There must be as many elements of the destination, `step` bytes apart, which no other thread accesses.
     unsafe fn store(&self, totals: &[A], to: *mut u8, step: isize) {
         const PIECE: usize = 128;
         let size = self.call.request.out.size();
@@ -294,7 +294,7 @@ impl<'a, A: Total> Sums<'a, A> {
             }
             for kernel in &self.finish {
                 // SAFETY: the loops convert from the total's dtype on to the destination's, whose elements
-                // are not larger than a total; the rooms are apart, and aligned for totals.
+                // are not larger than a total; the buffers do not overlap, and are aligned for totals.
                 unsafe { kernel(&[from.cast_const().cast(); 3], room.cast(), piece.len()) };
                 std::mem::swap(&mut from, &mut room);
             }
@@ -313,7 +313,7 @@ impl<'a, A: Total> Sums<'a, A> {
     }
 }
 
-/// Slots that several threads look at.
+/// Slots that several threads read.
 #[derive(Clone, Copy)]
 struct Shared<'a>(&'a [*mut u8]);
 
@@ -326,7 +326,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Chooses the way on which inputs are walked in smaller steps.
+/// Chooses the order of iteration in which inputs are read with smaller strides.
 fn way(kept: &Plan, terms: &Plan) -> Way {
     let sums = kept.sizes[0];
     if sums == 1 {

@@ -1,8 +1,7 @@
 //! The threads that help with large operations.
 //!
-//! They are the crate's own, because what counts here is how soon a thread begins to help: an operation of some
-//! microseconds is over before a sleeping thread has woken. A thread that has just helped therefore looks out for more
-//! for a moment, see [`PATIENCE`], before it sleeps.
+//! The crate has threads of its own because latency matters most: an operation of some microseconds is over before a
+//! sleeping thread has woken. A thread that has just helped therefore spins for [`PATIENCE`] before it sleeps.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,14 +10,14 @@ use std::{hint, process, thread};
 
 use super::sharing::Job;
 
-/// How long a thread looks out for work, keeping its core busy, before it sleeps. Long enough for the next of several
-/// operations in a row, and no longer than waking up takes.
+/// How long a thread spins for work before it sleeps. Long enough for the next of several operations in a row, and no
+/// longer than waking up takes.
 pub(super) const PATIENCE: Duration = Duration::from_micros(50);
 
-/// How many threads share an operation; 0 as long as nobody has said.
+/// How many threads share an operation; 0 until it is set.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
 
-/// The process that has started the threads, or is starting them; 0 before that.
+/// The id of the process that has started the threads, or is starting them; 0 before that.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
 /// How many threads have been started.
@@ -37,7 +36,7 @@ pub(crate) fn count() -> usize {
         0 => cores(),
         wanted => wanted,
     };
-    // What has been started cannot grow any more.
+    // Threads are started once; their number does not grow.
     STARTED.get().map_or(wanted, |started| wanted.min(started + 1))
 }
 
@@ -46,23 +45,23 @@ fn cores() -> usize {
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Whether a thread looks out for work, and would help at once.
+/// Whether a thread is spinning for work, and would help at once.
 pub(super) fn are_awake() -> bool {
     CREW.awake.load(Ordering::Relaxed) > 0
 }
 
-/// The threads of this process, started at the first call; none on a machine with one core, where
-/// they cannot be started, while they are being started, and in a process that was forked from the
-/// one that has started them.
+/// Returns the threads of this process, and starts them at the first call. Returns `None` on a machine with one core,
+/// if they cannot be started, while they are being started, and in a process that was forked from the one that has
+/// started them.
 ///
-/// A forked process has the memory of the threads but not the threads: work given to them would never be
-/// done, and a lock that one of them held is never let go. It therefore runs everything on the calling thread. Nothing
-/// here ever waits, because a fork may happen at any time, also while another thread starts the others.
+/// A forked process has the memory of the threads but not the threads: work given to them would never be done, and a
+/// lock that one of them held is never released. It therefore runs everything on the calling thread. Nothing here ever
+/// waits, because a fork may happen at any time, even while another thread starts the others.
 pub(super) fn crew() -> Option<&'static Crew> {
     let process = process::id();
     match OWNER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => {
-            // Only the one call that has changed the owner comes here.
+            // Only the one call that has set the owner gets here.
             let _ = STARTED.set(start());
         }
         Err(owner) if owner == process => {}
@@ -71,7 +70,7 @@ pub(super) fn crew() -> Option<&'static Crew> {
     (*STARTED.get()? > 0).then_some(&CREW)
 }
 
-/// Starts the threads, and says how many there are.
+/// Starts the threads, and returns how many there are.
 fn start() -> usize {
     // As many as there are cores even if fewer are wanted now: more may be wanted later.
     let helpers = WANTED.load(Ordering::Relaxed).max(cores()) - 1;
@@ -85,9 +84,9 @@ fn start() -> usize {
 /// Threads that help with whatever is offered.
 pub(super) struct Crew {
     offers: Mutex<Vec<Offer>>,
-    /// For how many helpers there is work, so that nobody takes the lock in vain.
+    /// How many helpers are wanted, so that no thread takes the lock for nothing.
     vacancies: AtomicUsize,
-    /// How many threads look out for work.
+    /// How many threads are spinning for work.
     awake: AtomicUsize,
     offered: Condvar,
 }
@@ -113,12 +112,12 @@ impl Crew {
         self.offers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks some threads to help with a job, and wakes as many as do not look out for one.
+    /// Asks some threads to help with a job, and wakes as many as are not spinning.
     pub(super) fn offer(&self, job: &Arc<Job>, helpers: usize) {
         let mut offers = self.lock();
         offers.push(Offer { job: Arc::clone(job), vacancies: helpers });
         let vacancies = self.vacancies.fetch_add(helpers, Ordering::Release) + helpers;
-        // Read under the lock: whoever gives up looking takes the lock once more before it sleeps.
+        // Read under the lock: a thread that stops spinning takes the lock once more before it sleeps.
         let awake = self.awake.load(Ordering::Relaxed);
         drop(offers);
         for _ in awake..vacancies.min(awake + helpers) {
@@ -126,7 +125,7 @@ impl Crew {
         }
     }
 
-    /// Takes back what is left of an offer.
+    /// Withdraws what is left of an offer.
     pub(super) fn withdraw(&self, job: &Arc<Job>) {
         let mut offers = self.lock();
         if let Some(place) = offers.iter().position(|offer| Arc::ptr_eq(&offer.job, job)) {
@@ -135,17 +134,17 @@ impl Crew {
         }
     }
 
-    /// What a thread does for as long as the process lives.
+    /// The main loop of a thread, which runs for as long as the process.
     fn serve(&self, index: usize) {
         loop {
             self.next().help(index);
         }
     }
 
-    /// The next job to help with, however long that takes.
+    /// Waits for the next job to help with.
     ///
-    /// Whoever was woken and has come too late looks out again before it sleeps: else every one of several short
-    /// operations in a row would wake it in vain.
+    /// A thread that was woken too late spins again before it sleeps; otherwise each of several short operations in a
+    /// row would wake it for nothing.
     fn next(&self) -> Arc<Job> {
         loop {
             self.awake.fetch_add(1, Ordering::Relaxed);

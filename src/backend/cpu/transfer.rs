@@ -1,4 +1,4 @@
-//! Bringing elements into blocks, where they lie side by side, and results from there into memory.
+//! Copies elements into blocks, where they are contiguous, and results from blocks to memory.
 //!
 //! Only the size of an element matters here, never its dtype.
 
@@ -10,7 +10,7 @@ use super::vectors::{VECTOR, gather_every_second, transpose};
 /// The bytes of a line of the caches.
 pub(super) const LINE: usize = 64;
 
-/// How a rectangle of elements lies in memory: the steps between neighbours in bytes.
+/// The layout of a rectangle of elements in memory: the steps between neighbours in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Steps {
     /// From an element to the next of its row.
@@ -38,7 +38,7 @@ impl Extent {
     }
 }
 
-/// Calls a function with the type that stands for all elements of a size.
+/// Calls a function with a type that represents all elements of a size.
 macro_rules! by_size {
     ($size:expr, $function:ident($($argument:expr),*)) => {
         match $size {
@@ -56,8 +56,8 @@ macro_rules! by_size {
 ///
 /// # Safety
 ///
-/// Every element of the rectangle must be valid for reads and aligned; `to` must be aligned and have room for them
-/// all, apart from what is read. The machine must have the instructions of the level.
+/// Every element of the rectangle must be valid for reads and aligned; `to` must be aligned, have room for them all,
+/// and not overlap them. The machine must have the instructions of the level.
 pub(super) unsafe fn gather(
     level: Level,
     size: usize,
@@ -83,7 +83,8 @@ pub(super) unsafe fn gather(
 ///
 /// # Safety
 ///
-/// `from` must be valid for reads of an element and aligned, `to` aligned and with room for `len` elements, apart.
+/// `from` must be valid for reads of an element and aligned, `to` aligned and with room for `len` elements that do not
+/// overlap it.
 pub(super) unsafe fn splat(size: usize, from: *const u8, len: usize, to: *mut u8) {
     // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
     unsafe { by_size!(size, splat_sized(from, len, to)) }
@@ -105,11 +106,11 @@ pub(super) unsafe fn scatter(
     unsafe { by_size!(size, scatter_sized(from, to, steps, extent)) }
 }
 
-/// Copies bytes past the caches, for whoever will not look at them soon. See [`finish_streams`].
+/// Copies bytes past the caches, for data that will not be read soon. See [`finish_streams`].
 ///
 /// # Safety
 ///
-/// `from` must be valid for reads of so many bytes, `to` for writes, and they must be apart.
+/// `from` must be valid for reads of `bytes` bytes, `to` for writes, and they must not overlap.
 pub(super) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -118,7 +119,7 @@ pub(super) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
         let head = to.align_offset(LINE).min(bytes);
         let lines = (bytes - head) / LINE;
         let tail = head + lines * LINE;
-        // SAFETY: the ranges lie inside those that the caller vouches for, and lines are aligned in `to`.
+        // SAFETY: the ranges are inside those that the caller vouches for, and lines are aligned in `to`.
         unsafe {
             to.copy_from_nonoverlapping(from, head);
             for line in 0..lines {
@@ -147,7 +148,7 @@ pub(super) fn finish_streams() {
     }
 }
 
-/// As [`scatter`], but elements whose mask is false are left alone. The mask lies side by side as the block does.
+/// Like [`scatter`], but elements whose mask is false are left unchanged. The mask is contiguous, like the block.
 ///
 /// # Safety
 ///
@@ -171,7 +172,7 @@ unsafe fn gather_sized<T: Copy>(from: *const u8, steps: Steps, extent: Extent, t
     let size = size_of::<T>();
     if steps.inner == size as isize {
         for row in 0..extent.outer {
-            // SAFETY: the caller vouches for this row, whose elements lie side by side, and for its room.
+            // SAFETY: the caller vouches for this row, whose elements are contiguous, and for its room.
             unsafe {
                 let from = from.offset(row as isize * steps.outer);
                 to.add(row * extent.inner * size)
@@ -182,7 +183,8 @@ unsafe fn gather_sized<T: Copy>(from: *const u8, steps: Steps, extent: Extent, t
     }
     // SAFETY: the caller vouches for the room.
     let to = unsafe { write::<T>(to, extent.count()) };
-    // Where columns are closer together than rows, cache lines are used up before they are left.
+    // If the elements of a column are closer together than those of a row, going column by column uses up each cache
+    // line before leaving it.
     if steps.outer.unsigned_abs() < steps.inner.unsigned_abs() && extent.outer > 1 {
         // As many columns at a time as a vector has elements, if they are dense.
         let strip = if steps.outer == size as isize { (VECTOR / size).max(1) } else { 1 };
@@ -229,10 +231,10 @@ unsafe fn gather_sized<T: Copy>(from: *const u8, steps: Steps, extent: Extent, t
     }
 }
 
-/// How many columns ahead memory is asked for.
+/// How many columns ahead memory is prefetched.
 const PREFETCHED: usize = 8;
 
-/// Asks for the lines of elements that will be read soon; they need not exist.
+/// Prefetches the cache lines of elements that will be read soon; they need not exist.
 #[inline(always)]
 pub(super) fn prefetch(start: *const u8, step: isize, count: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -241,7 +243,7 @@ pub(super) fn prefetch(start: *const u8, step: isize, count: usize) {
         let bytes = count as isize * step;
         let mut offset = 0isize;
         while offset.unsigned_abs() < bytes.unsigned_abs() {
-            // SAFETY: a prefetch touches nothing, whatever the address.
+            // SAFETY: a prefetch accesses no memory that the program can observe, whatever the address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_offset(offset).cast()) };
             offset += LINE as isize * step.signum();
         }
@@ -270,7 +272,7 @@ unsafe fn scatter_sized<T: Copy>(from: *const u8, to: *mut u8, steps: Steps, ext
     let size = size_of::<T>();
     if steps.inner == size as isize {
         for row in 0..extent.outer {
-            // SAFETY: the caller vouches for this row, whose elements lie side by side; it may be the source itself.
+            // SAFETY: the caller vouches for this row, whose elements are contiguous; it may be the source itself.
             unsafe {
                 let to = to.offset(row as isize * steps.outer);
                 to.copy_from(from.add(row * extent.inner * size), extent.inner * size);

@@ -1,7 +1,7 @@
-//! Moving elements about inside vectors of 16 bytes: every second one, and squares that are transposed.
+//! Rearranges elements in vectors of 16 bytes: takes every second one, and transposes squares.
 //!
-//! Only the size of an element matters here. These instructions every machine of the architecture has; where there are none,
-//! `transfer` moves one element after another.
+//! Only the size of an element matters here. Every machine of the architecture has these instructions; on other
+//! architectures `transfer` moves one element after another.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{gather_every_second, transpose};
@@ -9,7 +9,7 @@ pub(super) use x86::{gather_every_second, transpose};
 /// The bytes of a vector.
 pub(super) const VECTOR: usize = 16;
 
-/// Copies every second of some elements, and says how many it has copied; the rest is left to the caller.
+/// Copies every second of some elements, and returns how many it has copied; the rest is left to the caller.
 ///
 /// # Safety
 ///
@@ -42,15 +42,15 @@ mod x86 {
 
     use super::VECTOR;
 
-    /// How many bytes ahead memory is asked for: about a block, so that it comes while the block is computed.
+    /// How many bytes ahead memory is prefetched: about a block, so that it arrives while the block is computed.
     const AHEAD: usize = 2048;
 
-    /// Copies every second of some elements, and says how many it has copied; the rest is left to the caller.
+    /// Copies every second of some elements, and returns how many it has copied; the rest is left to the caller.
     ///
     /// # Safety
     ///
-    /// `from` must be valid for reads up to the last of `len` elements, each two from the next, and `to` for writes of as
-    /// many side by side, apart.
+    /// `from` must be valid for reads up to the last of `len` elements, each two from the next, and `to` for writes of
+    /// as many contiguous elements, which must not overlap them.
     pub(in super::super) unsafe fn gather_every_second<T>(
         from: *const u8,
         to: *mut u8,
@@ -60,10 +60,11 @@ mod x86 {
         if lanes < 2 {
             return 0;
         }
-        // Nothing need be there behind the last element, so that it is never part of a vector.
+        // There may be no memory behind the last element, so it is never part of a vector.
         let vectors = len.saturating_sub(1) / lanes;
         for index in 0..vectors {
-            // SAFETY: two vectors are read in front of the last element, and one is written; a prefetch touches nothing.
+            // SAFETY: two vectors are read in front of the last element, and one is written; a prefetch touches
+            // nothing.
             unsafe {
                 let from = from.add(index * 2 * VECTOR);
                 if index % 2 == 0 {
@@ -102,9 +103,9 @@ mod x86 {
         }
     }
 
-    /// Copies as many columns as a vector has elements, transposed, and says how many rows of them; the rest is left to the
-    /// caller. Element `r` of column `c` is read `r` elements and `c` steps from the start, and written `c` elements and
-    /// `r` times `pitch` bytes from there.
+    /// Copies as many columns as a vector has elements, transposed, and says how many rows of them; the rest is left
+    /// to the caller. Element `r` of column `c` is read `r` elements and `c` steps from the start, and written `c`
+    /// elements and `r` times `pitch` bytes from there.
     ///
     /// # Safety
     ///

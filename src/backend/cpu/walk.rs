@@ -1,4 +1,4 @@
-//! Element by element: every element of the destination is computed from those at the same place.
+//! Elementwise requests: every element of the destination is computed from the elements with the same index.
 
 use smallvec::SmallVec;
 
@@ -13,7 +13,7 @@ use super::transfer::{
 };
 use crate::plan::{OUT, Plan};
 
-/// Rows below this length are not worth a loop of their own.
+/// Rows shorter than this are not computed on their own.
 const SHORT_ROW: usize = 64;
 
 /// The shortest sides of a loop nest that is worth cutting into squares.
@@ -22,15 +22,15 @@ const SQUARE: usize = 8;
 /// Rows below this many bytes are not written past the caches.
 const STREAMED_ROW: usize = 4096;
 
-/// How many bytes of each register are computed at a time where operands come from memory, and all registers together at
-/// least. Memory is idle while a block is computed, so blocks are as small as the calls of loops allow.
+/// How many bytes of each register are computed at a time where operands come from memory, and all registers together
+/// at least. Memory is idle while a block is computed, so blocks are as small as the calls of loops allow.
 const FAR_REGISTER: usize = 1024;
 const FAR_BLOCK: usize = 4 * FAR_REGISTER;
 
-/// How many bytes are streamed between requests for what is read next.
+/// How many bytes are streamed between prefetches of what is read next.
 const STREAMED_PIECE: usize = 512;
 
-/// Runs a request without a reduction; none if a step has no meaning.
+/// Runs a request without a reduction; returns `None` if a step is not defined for its dtype.
 pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
     let plan = call.request.plan;
     let across = across(plan);
@@ -43,7 +43,7 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
         shape = Shape::new(call, settings, across, false);
         script = shape.script(settings)?;
     }
-    // With few steps, time goes into reading and writing.
+    // With few steps, most of the time is spent on reading and writing.
     let waits_for_memory = across.is_none()
         && shape.traffic >= settings.stream_bytes / 2
         && script.phase(Phase::Block).len() <= call.sizes.len();
@@ -90,10 +90,10 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
         let start = part * share;
         let end = walk.nest.units.min(start + share);
         if start < end {
-            // SAFETY: the plan was made from layouts that lie inside their storages, whose locks are held;
-            // storages are written in full before they are shared, and hold elements of the dtypes that the
-            // program names; the destination's elements were checked to be distinct, inputs that share its
-            // storage are the same view or apart; parts write disjoint elements.
+            // SAFETY: the plan was made from layouts inside their storages, whose locks are held; storages are
+            // written in full before they are shared, and hold elements of the dtypes that the program names; the
+            // destination's elements were checked to be distinct, and inputs that share its storage are the same view
+            // or do not overlap it; parts write disjoint elements.
             unsafe { walk.units(start, end) };
         }
     };
@@ -101,7 +101,7 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
     Some(())
 }
 
-/// How the slots lie in a unit, and what follows for the destination.
+/// The access patterns of the slots in a unit, and what follows for the destination.
 struct Shape<'a> {
     call: &'a Call<'a>,
     /// Whether a unit has whole rows.
@@ -109,7 +109,7 @@ struct Shape<'a> {
     lies: SmallVec<[Lie; 4]>,
     /// Which slots may stay where they are from one unit to the next.
     is_fixed: SmallVec<[bool; 4]>,
-    /// Whether a unit's results lie side by side.
+    /// Whether a unit's results are contiguous.
     out_is_dense: bool,
     streams: bool,
     /// The bytes that are read and written, or 0 if they are few.
@@ -127,7 +127,7 @@ impl<'a> Shape<'a> {
         let lie = |slot: usize| {
             let inner = plan.slots[slot].strides[0];
             let outer = across.map(|(level, _)| plan.slots[slot].strides[level]);
-            // Rows that follow each other are one.
+            // Consecutive rows without a gap are one row.
             let is_one_row =
                 outer.is_none() || has_whole_rows && outer == Some(plan.sizes[0] as isize);
             if inner == 0 && outer.is_none_or(|outer| outer == 0) {
@@ -150,12 +150,12 @@ impl<'a> Shape<'a> {
         let has_rows = out_is_dense || (is_square && plan.slots[OUT].strides[0] == 1);
         let row = if out_is_dense && across.is_some() { plan.len } else { plan.sizes[0] };
         let bytes = plan.len.saturating_mul(call.sizes.iter().sum());
-        // An element takes at most a line: what is small even so is not looked at closely.
+        // An element takes at most a cache line: if that bound is small, the exact number is not needed.
         let traffic = match bytes.saturating_mul(LINE) < settings.stream_bytes / 2 {
             true => 0,
             false => traffic(plan, &call.sizes),
         };
-        // Whoever reads the destination too has it in the caches already.
+        // If the destination is read too, it is in the caches already.
         let streams = has_rows
             && !call.request.masked
             && traffic >= settings.stream_bytes
@@ -164,7 +164,7 @@ impl<'a> Shape<'a> {
         Shape { call, has_whole_rows, lies, is_fixed, out_is_dense, streams, traffic }
     }
 
-    /// Whether the elements of a slot lie side by side, and one row after another, and that matters.
+    /// Whether a slot is contiguous, rows included, and that matters.
     fn is_followed(&self, slot: usize) -> bool {
         let plan = self.call.request.plan;
         let strides = &plan.slots[slot].strides;
@@ -183,8 +183,8 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// A loop that is best walked together with the innermost one, and whether in squares: where rows are short, the next
-/// one, and where a slot runs along another loop, that one.
+/// Returns the loop that is best combined with the innermost one, and whether in squares: the next one if rows are
+/// short, and if a slot has a smaller stride along another loop, that one.
 fn across(plan: &Plan) -> Option<(usize, bool)> {
     if plan.rank < 2 {
         return None;
@@ -206,7 +206,7 @@ fn across(plan: &Plan) -> Option<(usize, bool)> {
     (plan.sizes[0] < SHORT_ROW).then_some((1, false))
 }
 
-/// How many bytes are read and written: every element of every slot once, and what lies between them on the same lines.
+/// Returns the bytes that are read and written: every element of every slot once, and the gaps on the same cache lines.
 fn traffic(plan: &Plan, sizes: &[usize]) -> usize {
     let bytes = |(slot, &size): (&crate::plan::Slot, &usize)| {
         let moving = (0..plan.rank).filter(|&level| slot.strides[level] != 0);
@@ -217,7 +217,7 @@ fn traffic(plan: &Plan, sizes: &[usize]) -> usize {
     plan.slots.iter().zip(sizes).map(bytes).fold(0, usize::saturating_add)
 }
 
-/// The side of the largest square of so many elements, as a power of two.
+/// Returns the side of the largest square of so many elements, as a power of two.
 fn square_side(count: usize) -> usize {
     1 << (count.max(1).ilog2() / 2)
 }
@@ -237,11 +237,11 @@ struct Walk<'a> {
     unit: Extent,
     /// Which slots may stay where they are from one unit to the next.
     is_fixed: SmallVec<[bool; 4]>,
-    /// Whether a unit's results lie side by side.
+    /// Whether a unit's results are contiguous.
     out_is_dense: bool,
     /// Whether results are written past the caches.
     streams: bool,
-    /// Whether the elements of each slot lie side by side, and one row after another; false if that does not matter.
+    /// Whether each slot is contiguous, rows included; false if that does not matter.
     followed: SmallVec<[bool; 4]>,
 }
 
@@ -270,7 +270,7 @@ impl Walk<'_> {
     unsafe fn units_in<const BYTES: usize>(&self, start: usize, end: usize) {
         let mut scratch = Scratch::<BYTES>::new();
         let frame = Frame::new(&self.script, &mut scratch, self.block_bytes);
-        // SAFETY: the bases are first elements; this phase looks at numbers alone.
+        // SAFETY: the bases are first elements; this phase reads numbers only.
         unsafe { frame.begin(Phase::Once, &self.call.bases) };
         let mut before = Slots::new();
         self.nest.walk(&self.call.bases, start..end, |slots, extent| {
@@ -341,8 +341,8 @@ impl Walk<'_> {
         unsafe { frame.block(place, to) };
         let Some(source) = self.script.result else { return };
         let from = frame.resolve(source, place.slots);
-        // SAFETY: results and mask lie side by side, either in registers or in slots that are the destination itself
-        // or apart from it.
+        // SAFETY: results and mask are contiguous, either in registers or in slots that are the destination itself
+        // or do not overlap it.
         unsafe {
             match self.script.mask {
                 None if self.streams && place.extent.outer == 1 => {
@@ -364,12 +364,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Writes a row past the caches, and meanwhile asks for what comes after it: else nothing would be read from memory
-    /// for as long as it is written to.
+    /// Writes a row past the caches, and prefetches what is read after it; otherwise nothing would be read from memory
+    /// while it is written.
     ///
     /// # Safety
     ///
-    /// As for [`stream`], from results that lie side by side to the destination of the place.
+    /// As for [`stream`], from contiguous results to the destination of the place.
     unsafe fn stream_row(&self, from: *const u8, place: &Place<'_>) {
         let (to, size) = (place.slots[OUT], self.call.sizes[OUT]);
         let bytes = place.extent.inner * size;
@@ -379,7 +379,7 @@ impl Walk<'_> {
             let to = to.wrapping_add(start);
             let piece = (to.align_offset(LINE) + STREAMED_PIECE).min(bytes - start);
             let next = (place.extent.inner + start / size) as isize;
-            // What lies otherwise is asked for where it is gathered, or is read again and again.
+            // Slots with other access patterns are prefetched where they are gathered, or are read repeatedly.
             for (slot, _) in self.followed.iter().enumerate().skip(1).filter(|(_, is)| **is) {
                 let step = self.steps[slot].inner;
                 let next = place.slots[slot].wrapping_offset(next * step);

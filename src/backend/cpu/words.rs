@@ -1,5 +1,6 @@
-//! Shifts of 16-bit integers by amounts of their own, of which AVX2 has none: two of them share a lane of 32 bits, for
-//! which there are. The compiler would widen each to a lane and narrow the results, which takes twice as long.
+//! Shifts of 16-bit integers by an amount per element. AVX2 has no such instruction for 16 bits, but has one for 32,
+//! so two elements share a vector lane. The compiler would widen each to a lane and narrow the results, which takes
+//! twice as long.
 
 use super::element::{ShiftLeft, ShiftRight};
 use super::loops::Kernels;
@@ -12,7 +13,7 @@ pub(super) const fn shift_left() -> Kernels {
     kernels
 }
 
-/// The loops of a right shift that zeros enter.
+/// The loops of a logical right shift.
 pub(super) const fn shift_right_logical() -> Kernels {
     let kernels = Kernels::of_two::<u16, ShiftRight>();
     #[cfg(target_arch = "x86_64")]
@@ -20,7 +21,7 @@ pub(super) const fn shift_right_logical() -> Kernels {
     kernels
 }
 
-/// The loops of a right shift that copies of the sign enter.
+/// The loops of an arithmetic right shift.
 pub(super) const fn shift_right() -> Kernels {
     let kernels = Kernels::of_two::<i16, ShiftRight>();
     #[cfg(target_arch = "x86_64")]
@@ -37,7 +38,7 @@ mod pairs {
     use crate::backend::cpu::loops::{Kernels, avx2, plain};
     use crate::backend::cpu::settings::Level;
 
-    /// Two elements side by side, aligned as they are.
+    /// Two neighbouring elements, aligned like one.
     #[derive(Clone, Copy)]
     #[repr(C, packed(2))]
     pub(super) struct Pair(u32);
@@ -65,12 +66,12 @@ mod pairs {
         F: Apply<T>,
         P: Apply<Pair>,
     {
-        // SAFETY: the caller's promise: half as many pairs lie where the elements do, and have their alignment.
+        // SAFETY: the caller's promise: half as many pairs occupy the memory of the elements, with their alignment.
         unsafe { avx2::both::<Pair, P>(args, out, len / 2) };
         if len % 2 == 1 {
             let offset = (len - 1) * size_of::<T>();
             let args = args.map(|arg| arg.wrapping_add(offset));
-            // SAFETY: the caller's promise, for the last element; arguments beyond the second are not looked at.
+            // SAFETY: the caller's promise, for the last element; arguments beyond the second are ignored.
             unsafe { plain::both::<T, F>(&args, out.add(offset), 1) };
         }
     }

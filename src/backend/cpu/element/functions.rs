@@ -1,4 +1,4 @@
-//! The functions of `crate::math`, as functions of elements.
+//! The functions of `crate::math`, as element functions.
 //!
 //! They are computed in `f64`: those named `Narrow` for arguments that are floats of at most 32 bits, which need less
 //! to be rounded once, the others for `f64` itself.

@@ -1,4 +1,4 @@
-//! The element functions: what each operation does to its elements. The scalar truth of the crate.
+//! The element functions: what each operation computes, one element at a time.
 //!
 //! A function is a type that implements [`Map`] or [`Apply`] for the types it takes. Where dtypes share their
 //! bits' behaviour (`i8` and `u8` add alike) only one of them is implemented, and `kernels` knows which.
@@ -19,21 +19,21 @@ use self::order::Ordered;
 use crate::cast::Cast;
 use crate::math::Power;
 
-/// A function of one element.
+/// A unary function.
 pub(super) trait Map<T> {
     type Output;
     fn map(x: T) -> Self::Output;
 }
 
-/// A function of two elements that has a short way for most of them, without branches.
+/// A binary function that has a fast path without branches for most elements.
 pub(super) trait ApplyNear<T>: Apply<T> {
-    /// Whether only the long way will do.
+    /// Whether the elements need the general path.
     fn is_far(x: T, y: T) -> bool;
-    /// The short way.
+    /// The fast path.
     fn apply_near(x: T, y: T) -> Self::Output;
 }
 
-/// A function of two elements.
+/// A binary function.
 pub(super) trait Apply<T> {
     type Output;
     fn apply(x: T, y: T) -> Self::Output;
@@ -69,7 +69,7 @@ macro_rules! functions_of_two {
     )*};
 }
 
-/// Sums, differences and products, whatever the sort of number.
+/// Sums, differences and products, of every kind of number.
 pub(super) trait Number: Copy {
     fn add(self, other: Self) -> Self;
     fn subtract(self, other: Self) -> Self;
@@ -161,7 +161,7 @@ macro_rules! near_functions {
 
 near_functions! { FloorDivide: floor_divide_near; Remainder: remainder_near; }
 
-/// The conversion to `T`, as a function of one element.
+/// The conversion to `T`, as a unary function.
 pub(super) struct CastTo<T>(std::marker::PhantomData<T>);
 
 impl<S: Cast<T>, T> Map<S> for CastTo<T> {

@@ -1,4 +1,4 @@
-//! Order: comparisons and the two sorts of extremes.
+//! Order: comparisons and the two kinds of extremes.
 
 use half::{bf16, f16};
 

@@ -1,8 +1,8 @@
 //! Size classes: every block has the size of its class, so any free block of a class serves any
 //! request of that class, and free blocks never have to be split or joined.
 //!
-//! There are eight classes between two powers of two, multiples of 64 bytes all of them. At most an eighth
-//! of a block above 512 bytes is therefore unused, and of a large one the unused end is never touched.
+//! There are eight classes between two powers of two, all multiples of 64 bytes. At most an eighth of a block above
+//! 512 bytes is therefore unused, and the unused end of a large one is never touched.
 
 use super::ALIGNMENT;
 

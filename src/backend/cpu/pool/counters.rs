@@ -1,12 +1,12 @@
-//! Counting what the pool does, without threads getting into each other's way.
+//! Statistics of the pool, counted per thread so that threads do not contend for them.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use super::lock_briefly;
 
-/// What one thread, or all of them together, have done. A thread that frees the blocks of another has negative
-/// numbers here, which wrap; the sum of all is right.
+/// The counters of one thread, or the shared ones. A thread that frees the blocks of another has negative numbers
+/// here, which wrap; the sum over all threads is right.
 #[derive(Default)]
 pub(super) struct Counters {
     pub(super) used_bytes: AtomicUsize,
@@ -16,8 +16,7 @@ pub(super) struct Counters {
     pub(super) allocated: AtomicUsize,
 }
 
-/// What large blocks are counted in, small ones of threads that have no counters, and those of threads
-/// that have ended.
+/// Counts large blocks, small blocks of threads that have no counters, and what threads have counted that have ended.
 static SHARED: Counters = Counters {
     used_bytes: AtomicUsize::new(0),
     kept_bytes: AtomicUsize::new(0),
@@ -29,16 +28,16 @@ static SHARED: Counters = Counters {
 /// The counters of the threads that run.
 static THREADS: Mutex<Vec<Arc<Counters>>> = Mutex::new(Vec::new());
 
-/// Counters for this thread, unless the list cannot be had just now.
+/// Registers counters for this thread; returns `None` if the list stays locked.
 pub(super) fn register() -> Option<Arc<Counters>> {
     let counters = Arc::<Counters>::default();
     lock_briefly(&THREADS)?.push(counters.clone());
     Some(counters)
 }
 
-/// Adds what a thread has counted to the shared counters, when it ends.
+/// Adds the counters of a thread that ends to the shared ones.
 pub(super) fn retire(counters: &Arc<Counters>) {
-    // Where the list cannot be had, the counters stay in it, and nothing is lost.
+    // If the list stays locked, the counters remain in it, and nothing is lost.
     if let Some(mut threads) = lock_briefly(&THREADS)
         && let Some(place) = threads.iter().position(|other| Arc::ptr_eq(other, counters))
     {
@@ -49,11 +48,11 @@ pub(super) fn retire(counters: &Arc<Counters>) {
     }
 }
 
-/// The sums over all threads, in the order of the fields.
+/// Returns the sums over all threads, in the order of the fields.
 pub(super) fn sums() -> [usize; 5] {
     let mut sums = SHARED.cells().map(|cell| cell.load(Relaxed));
     if let Some(threads) = lock_briefly(&THREADS) {
-        // Again under the lock: a thread that ends must be seen in one place.
+        // Read again under the lock, so that a thread that ends is counted once.
         sums = SHARED.cells().map(|cell| cell.load(Relaxed));
         for counters in threads.iter() {
             for (sum, cell) in sums.iter_mut().zip(counters.cells()) {
@@ -61,7 +60,7 @@ pub(super) fn sums() -> [usize; 5] {
             }
         }
     }
-    // Threads go on counting meanwhile: what another thread frees may be seen before it is used.
+    // Threads keep counting meanwhile: a block may be seen as freed before it is seen as used.
     sums.map(|sum| if sum > isize::MAX as usize { 0 } else { sum })
 }
 
@@ -71,24 +70,24 @@ impl Counters {
     }
 }
 
-/// Who counts.
+/// The counters to use.
 #[derive(Clone, Copy)]
 pub(super) enum Tally<'a> {
-    /// The thread that these belong to, and only that one.
+    /// Those of the calling thread, which no other thread writes.
     Own(&'a Counters),
-    /// Anyone.
+    /// The shared ones.
     Shared,
 }
 
 impl Tally<'_> {
-    /// A block from the system is handed out.
+    /// Counts a block from the system that is handed out.
     pub(super) fn handed_out_new(self, bytes: usize) {
         let counters = self.counters();
         self.add(&counters.used_bytes, bytes);
         self.add(&counters.allocated, 1);
     }
 
-    /// A block that was kept is handed out.
+    /// Counts a kept block that is handed out.
     #[inline]
     pub(super) fn handed_out_again(self, bytes: usize) {
         let counters = self.counters();
@@ -97,13 +96,13 @@ impl Tally<'_> {
         self.given_back(bytes);
     }
 
-    /// A block is not used any more.
+    /// Counts a block that is not used any more.
     #[inline]
     pub(super) fn came_back(self, bytes: usize) {
         self.add(&self.counters().used_bytes, bytes.wrapping_neg());
     }
 
-    /// A block is kept from now on.
+    /// Counts a block that is kept from now on.
     #[inline]
     pub(super) fn kept(self, bytes: usize) {
         let counters = self.counters();
@@ -111,7 +110,7 @@ impl Tally<'_> {
         self.add(&counters.kept_blocks, 1);
     }
 
-    /// A block is not kept any more.
+    /// Counts a block that is not kept any more.
     #[inline]
     pub(super) fn given_back(self, bytes: usize) {
         let counters = self.counters();
@@ -130,7 +129,7 @@ impl Tally<'_> {
     #[inline]
     fn add(self, cell: &AtomicUsize, number: usize) {
         match self {
-            // Only this thread writes, so that two plain accesses do.
+            // Only this thread writes, so a load and a store suffice.
             Tally::Own(_) => cell.store(cell.load(Relaxed).wrapping_add(number), Relaxed),
             Tally::Shared => {
                 cell.fetch_add(number, Relaxed);

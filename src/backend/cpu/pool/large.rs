@@ -10,11 +10,10 @@ use super::class::Class;
 use super::counters::Tally;
 use super::{limit, lock_briefly, small, system};
 
-/// A block that nobody has wanted for this long goes back to the system.
+/// A block that has been free for this long is returned to the system.
 pub(super) const IDLE: Duration = Duration::from_secs(5);
 
-/// How late the thread that gives idle blocks back may be before it counts as lost, as it is in a process
-/// that was forked.
+/// How late the thread that returns idle blocks may be before it counts as lost, as it is in a forked process.
 const GRACE: Duration = Duration::from_secs(2);
 
 const FIRST: usize = Class::of(small::MAX_BYTES + 1).index();
@@ -26,22 +25,22 @@ struct Shelf {
     /// By class, from [`FIRST`] on, those freed last at the back.
     classes: [VecDeque<Free>; Class::COUNT - FIRST],
     kept_bytes: usize,
-    /// When the thread that looks for idle blocks will look next, if there is one.
+    /// When the thread that returns idle blocks looks for them next, if there is one.
     next_look: Option<Instant>,
-    /// Which thread that is: one that was taken for lost, and was only late, finds another number.
+    /// The number of that thread. One that was only late but taken for lost finds another number here.
     looker: u64,
 }
 
-/// A free block that belongs to whoever holds this.
+/// A free block, owned by this value.
 struct Free {
     start: NonNull<u8>,
     since: Instant,
 }
 
-// SAFETY: a free block is plain memory, used by nobody and tied to no thread.
+// SAFETY: a free block is plain memory that is not in use and not tied to a thread.
 unsafe impl Send for Free {}
 
-/// Free blocks on their way back to the system, which happens outside the lock, when this is dropped.
+/// Free blocks that are returned to the system when this is dropped, which is done outside the lock.
 #[derive(Default)]
 struct Leaving(Vec<(Free, usize)>);
 
@@ -55,18 +54,18 @@ impl Drop for Leaving {
     }
 }
 
-/// A block of a class, if one is kept.
+/// Takes a block of a class, if one is kept.
 pub(super) fn take(class: Class, bytes: usize) -> Option<NonNull<u8>> {
     let block = lock_briefly(&SHELF)?.take(class, bytes)?;
     Tally::Shared.handed_out_again(bytes);
     Some(block.start)
 }
 
-/// Keeps a block, or gives it back to the system.
+/// Keeps a block, or returns it to the system.
 ///
 /// # Safety
 ///
-/// The block was handed out with this class, and nobody uses it any more.
+/// The block must have been handed out with this class, and must not be used any more.
 pub(super) unsafe fn give(start: NonNull<u8>, class: Class, bytes: usize) {
     Tally::Shared.came_back(bytes);
     Tally::Shared.kept(bytes); // if only for a moment
@@ -85,7 +84,7 @@ pub(super) unsafe fn give(start: NonNull<u8>, class: Class, bytes: usize) {
     }
 }
 
-/// Gives blocks back, those kept longest first, until no more than this many bytes are kept.
+/// Returns blocks to the system, those kept longest first, until no more than this many bytes are kept.
 pub(super) fn shrink(to: usize) {
     let mut leaving = Leaving::default();
     if let Some(mut shelf) = lock_briefly(&SHELF) {
@@ -93,9 +92,9 @@ pub(super) fn shrink(to: usize) {
     }
 }
 
-/// Starts the thread that gives idle blocks back; it ends when there are none.
+/// Starts the thread that returns idle blocks; it ends when no blocks are kept.
 fn start_looking(looker: u64) {
-    // Miri has every thread end before the program does.
+    // Miri requires every thread to end before the program does.
     if cfg!(miri) {
         return;
     }
@@ -105,14 +104,14 @@ fn start_looking(looker: u64) {
         }
     });
     if started.is_err() {
-        // The next block that is kept tries again.
+        // It is tried again when the next block is kept.
         if let Some(mut shelf) = lock_briefly(&SHELF) {
             shelf.next_look = None;
         }
     }
 }
 
-/// Gives idle blocks back. How long to wait until the next look, or `None` if it will not be needed.
+/// Returns idle blocks to the system. Gives the time to wait until the next look, or `None` if none is needed.
 fn look(looker: u64) -> Option<Duration> {
     let mut leaving = Leaving::default();
     let now = Instant::now();
@@ -139,14 +138,14 @@ impl Shelf {
         }
     }
 
-    /// The block of a class that was freed last: of all of them, it is the likeliest to be in a cache.
+    /// Takes the block of a class that was freed last, which is the likeliest to be in a cache.
     fn take(&mut self, class: Class, bytes: usize) -> Option<Free> {
         let block = self.classes[class.index() - FIRST].pop_back()?;
         self.kept_bytes -= bytes;
         Some(block)
     }
 
-    /// Keeps a block, in place of others if need be: it is wanted again sooner than what has been kept for longer.
+    /// Keeps a block, if necessary in place of those kept longest, which are less likely to be needed again soon.
     fn keep(
         &mut self,
         block: Free,

@@ -13,10 +13,10 @@ const DEFAULT_UNKNOWN: usize = 512 << 20;
 /// The limit, once it is known.
 static LIMIT: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
-/// Stands for a limit that has not been looked up yet. No pool gets that large.
+/// Stands for a limit that has not been determined yet. No pool gets that large.
 const UNKNOWN: usize = usize::MAX;
 
-/// Changes whenever threads have to look at the limit again and let go of what they keep.
+/// Changes whenever threads have to read the limit again and free what they keep.
 static EPOCH: AtomicUsize = AtomicUsize::new(1);
 
 /// The bytes of large blocks that the pool keeps at most.
@@ -32,7 +32,7 @@ pub(super) fn get() -> usize {
 fn look_up() -> usize {
     let text = std::env::var("BITLANE_POOL_LIMIT").unwrap_or_default();
     let limit = parse(&text).unwrap_or_else(default).min(UNKNOWN - 1);
-    // A limit that somebody has set meanwhile is the one that counts.
+    // A limit that was set meanwhile takes precedence.
     match LIMIT.compare_exchange(UNKNOWN, limit, Relaxed, Relaxed) {
         Ok(_) => limit,
         Err(set) => set,
@@ -56,13 +56,13 @@ fn parse(text: &str) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(1 << shift)
 }
 
-/// Sets the limit. What is kept beyond it is for the caller to let go of.
+/// Sets the limit. The caller frees what is kept beyond it.
 pub(super) fn set(bytes: usize) {
     LIMIT.store(bytes.min(UNKNOWN - 1), Relaxed);
     advance_epoch();
 }
 
-/// Tells every thread to let go of what it keeps.
+/// Tells every thread to free what it keeps.
 pub(super) fn advance_epoch() {
     EPOCH.fetch_add(1, Relaxed);
 }

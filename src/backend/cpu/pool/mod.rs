@@ -1,14 +1,14 @@
-//! The pool that tensors' memory comes from: blocks of freed tensors are kept and handed out again.
+//! The memory pool: blocks of freed tensors are kept and handed out again.
 //!
 //! A new large block costs several times what an operation on it does, because the system maps and clears
-//! every page at its first use. A new small one costs as much as the call that asks for it.
+//! every page at its first use. A new small block costs as much as the call that needs it.
 //!
 //! - [`class`] rounds sizes up, so that blocks are never split: what can be kept is bounded, and so is waste.
 //! - [`small`] keeps blocks up to 32 KiB per thread, without locks.
 //! - [`large`] keeps the others for all threads, up to a limit, and for a few seconds.
 //!
-//! Nothing here waits for long: a lock that cannot be had within microseconds is done without, and the system
-//! asked instead. A forked process, in which the holder of a lock may be missing, goes on working.
+//! Nothing here waits for long: if a lock cannot be taken within microseconds, the pool is bypassed and the system
+//! asked instead. A forked process, in which the holder of a lock may be missing, therefore keeps working.
 
 mod class;
 mod counters;
@@ -27,7 +27,7 @@ use self::counters::Tally;
 /// Blocks start on a cache line, which is also the widest vector.
 pub(super) const ALIGNMENT: usize = 64;
 
-/// What the pool holds and has done, in bytes and blocks of their class' size.
+/// Statistics of the pool; bytes are those of the size classes.
 pub(crate) struct Statistics {
     pub(crate) limit: usize,
     pub(crate) used_bytes: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Statistics {
     pub(crate) allocated: usize,
 }
 
-/// A block with room for this many bytes, at least one, and undefined contents; `None` if the system refuses.
+/// Returns a block with room for `bytes`, which must not be 0, and undefined contents; `None` if the system refuses.
 #[inline]
 pub(super) fn acquire(bytes: usize) -> Option<NonNull<u8>> {
     let class = Class::of(bytes);
@@ -57,15 +57,15 @@ pub(super) fn acquire(bytes: usize) -> Option<NonNull<u8>> {
     }
 }
 
-/// Takes a block back.
+/// Returns a block to the pool.
 ///
 /// # Safety
 ///
-/// The block comes from [`acquire`] with the same number of bytes, and nobody uses it any more.
+/// The block must come from [`acquire`] with the same number of bytes, and must not be used any more.
 #[inline]
 pub(super) unsafe fn release(block: NonNull<u8>, bytes: usize) {
     let class = Class::of(bytes);
-    // Every class that blocks have been handed out of has a size.
+    // Every class from which a block was handed out has a size.
     let Some(bytes) = class.bytes() else { return };
     if bytes <= small::MAX_BYTES {
         // SAFETY: the caller's promise.
@@ -76,7 +76,7 @@ pub(super) unsafe fn release(block: NonNull<u8>, bytes: usize) {
     }
 }
 
-/// Asks the system, if need be a second time, with everything given back that the pool keeps.
+/// Asks the system, and if it refuses a second time, after returning to it everything that the pool keeps.
 #[cold]
 fn allocate(bytes: usize) -> Option<NonNull<u8>> {
     system::allocate(bytes).or_else(|| {
@@ -85,7 +85,7 @@ fn allocate(bytes: usize) -> Option<NonNull<u8>> {
     })
 }
 
-/// Gives back what is kept. Other threads give back theirs when they next allocate or free a small block.
+/// Frees the blocks that are kept. Other threads free theirs when they next allocate or free a small block.
 pub(crate) fn trim() {
     limit::advance_epoch();
     small::trim_own();
@@ -99,19 +99,19 @@ pub(crate) fn set_limit(bytes: usize) {
     large::shrink(bytes);
 }
 
-/// What the pool holds and has done so far.
+/// Returns the statistics of the pool.
 pub(crate) fn statistics() -> Statistics {
     let [used_bytes, kept_bytes, kept_blocks, reused, allocated] = counters::sums();
     Statistics { limit: limit::get(), used_bytes, kept_bytes, kept_blocks, reused, allocated }
 }
 
-/// A lock that is only ever held for some nanoseconds, or `None` if it cannot be had: its holder may be waiting for
-/// a core, or have been left behind by a fork.
+/// Takes a lock that is only ever held for some nanoseconds. Returns `None` if it stays locked: its holder may be
+/// waiting for a core, or may not exist any more after a fork.
 fn lock_briefly<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     for _ in 0..1000 {
         match mutex.try_lock() {
             Ok(guard) => return Some(guard),
-            // Nothing that runs under these locks panics; if it did, the data would still be whole.
+            // Nothing that runs under these locks panics; if it did, the data would still be consistent.
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => hint::spin_loop(),
         }

@@ -1,4 +1,4 @@
-//! Small blocks: each thread keeps its own, so that a small call takes no lock.
+//! Small blocks: each thread keeps its own, so that a small call takes no lock of the pool.
 
 use std::cell::RefCell;
 use std::ptr::{self, NonNull};
@@ -20,14 +20,14 @@ thread_local! {
     static CACHE: RefCell<Cache> = const { RefCell::new(Cache::new()) };
 }
 
-/// A free block, whose first bytes lead to the next one of its class.
+/// A free block, whose first bytes point to the next one of its class.
 struct Free {
     next: *mut Free,
 }
 
-/// What one thread keeps.
+/// The free blocks of one thread.
 struct Cache {
-    /// The [`limit::epoch`] that the rest belongs to; 0 before the first use.
+    /// The [`limit::epoch`] at the last use; 0 before the first.
     epoch: usize,
     enabled: bool,
     kept_bytes: usize,
@@ -36,26 +36,26 @@ struct Cache {
     counters: Option<Arc<Counters>>,
 }
 
-/// A block of a class, if this thread keeps one.
+/// Takes a block of a class, if this thread keeps one.
 #[inline]
 pub(super) fn take(class: Class, bytes: usize) -> Option<NonNull<u8>> {
     with_cache(|cache| cache.take(class, bytes)).flatten()
 }
 
-/// Keeps a block, or gives it back to the system.
+/// Keeps a block, or returns it to the system.
 ///
 /// # Safety
 ///
-/// The block was handed out with this class, and nobody uses it any more.
+/// The block must have been handed out with this class, and must not be used any more.
 pub(super) unsafe fn give(block: NonNull<u8>, class: Class, bytes: usize) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller's promise.
     let kept = with_cache(|cache| unsafe { cache.give(block, class, bytes) });
     let kept = kept.unwrap_or_else(|| {
         Tally::Shared.came_back(bytes);
         false
     });
     if !kept {
-        // SAFETY: blocks of a class have its size, come from the system, and nobody has this one.
+        // SAFETY: blocks of a class have its size and come from the system, and this one is not in use.
         unsafe { system::free(block, bytes) }
     }
 }
@@ -67,12 +67,12 @@ pub(super) fn count_new(bytes: usize) {
     }
 }
 
-/// Gives everything back that this thread keeps.
+/// Frees everything that this thread keeps.
 pub(super) fn trim_own() {
     with_cache(Cache::clear);
 }
 
-/// Runs something on this thread's cache. A thread that is ending may have none any more.
+/// Runs a function on this thread's cache. Returns `None` if the thread is ending and has none any more.
 #[inline]
 fn with_cache<R>(run: impl FnOnce(&mut Cache) -> R) -> Option<R> {
     CACHE.try_with(|cache| cache.try_borrow_mut().ok().map(|mut cache| run(&mut cache))).ok()?
@@ -102,7 +102,7 @@ impl Cache {
         Some(block.cast())
     }
 
-    /// Whether the block is kept now.
+    /// Keeps a block if keeping is enabled, and returns whether it does.
     ///
     /// # Safety
     ///
@@ -128,7 +128,7 @@ impl Cache {
         true
     }
 
-    /// Obeys a trim or a new limit, which other threads cannot do for this one.
+    /// Applies a trim or a new limit, which other threads cannot do for this one.
     #[inline]
     fn catch_up(&mut self) {
         let epoch = limit::epoch();
@@ -147,7 +147,7 @@ impl Cache {
         }
     }
 
-    /// Where this thread counts.
+    /// Returns the counters that this thread uses.
     #[inline]
     fn tally(&self) -> Tally<'_> {
         self.counters.as_deref().map_or(Tally::Shared, Tally::Own)

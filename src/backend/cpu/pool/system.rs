@@ -1,4 +1,4 @@
-//! Where the pool's memory comes from and goes back to.
+//! The memory source of the pool.
 
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) use self::mapped::{allocate, free};
@@ -23,17 +23,17 @@ mod plain {
     ///
     /// # Safety
     ///
-    /// The block comes from [`allocate`] with the same size, and nobody uses it any more.
+    /// The block comes from [`allocate`] with the same size, and must not be used any more.
     pub(in super::super) unsafe fn free(block: NonNull<u8>, bytes: usize) {
         if let Ok(layout) = Layout::from_size_align(bytes, ALIGNMENT) {
-            // SAFETY: the block was allocated with this layout, says the caller.
+            // SAFETY: the caller's promise: the block was allocated with this layout.
             unsafe { alloc::dealloc(block.as_ptr(), layout) }
         }
     }
 }
 
-/// Blocks from the program's allocator below 2 MiB. Larger ones are mapped on their own: they start at a huge
-/// page, and giving one back gives it to the system, whatever else is allocated.
+/// Blocks from the program's allocator below 2 MiB. Larger ones are mappings of their own: they start at a huge
+/// page, and freeing one returns it to the system, whatever else is allocated.
 #[cfg(all(target_os = "linux", not(miri)))]
 mod mapped {
     use std::ptr::{self, NonNull};
@@ -48,8 +48,8 @@ mod mapped {
         if bytes < HUGE_PAGE {
             return plain::allocate(bytes);
         }
-        // A mapping may start at any small page: map a huge page more, and give back what lies
-        // before the first huge page and after the block. Classes from 2 MiB up are multiples of
+        // A mapping may start at any small page: map a huge page more, and unmap what is before the
+        // first huge page and after the block. Classes from 2 MiB up are multiples of
         // 256 KiB and so of every size that small pages have.
         let mapped = bytes.checked_add(HUGE_PAGE)?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -61,9 +61,9 @@ mod mapped {
         }
         let before = start.addr().wrapping_neg() % HUGE_PAGE;
         let block = start.wrapping_byte_add(before);
-        // SAFETY: all of it lies in the mapping made above, of which nobody knows yet: the parts
-        // that are unmapped are outside the block, and advice changes no contents. Where unmapping
-        // or the advice fails, the block is as good, only larger or slower.
+        // SAFETY: all of it is inside the mapping made above, which is not used yet: the parts that
+        // are unmapped are outside the block, and advice changes no contents. If unmapping or the
+        // advice fails, the block is still valid, only larger or slower.
         unsafe {
             if before > 0 {
                 libc::munmap(start, before);
@@ -80,19 +80,19 @@ mod mapped {
     ///
     /// # Safety
     ///
-    /// The block comes from [`allocate`] with the same size, and nobody uses it any more.
+    /// The block comes from [`allocate`] with the same size, and must not be used any more.
     pub(in super::super) unsafe fn free(block: NonNull<u8>, bytes: usize) {
         if bytes < HUGE_PAGE {
             // SAFETY: blocks of this size come from there; the caller promises the rest.
             unsafe { plain::free(block, bytes) }
         } else {
-            // SAFETY: `allocate` left exactly this mapping, which nobody uses any more.
+            // SAFETY: `allocate` left exactly this mapping, which is not used any more.
             unsafe { libc::munmap(block.as_ptr().cast(), bytes) };
         }
     }
 }
 
-/// The memory that this process may use, if the system tells.
+/// Returns the memory that this process may use, if the system reports it.
 pub(super) fn physical_memory() -> Option<usize> {
     #[cfg(all(unix, not(miri)))]
     {

@@ -12,11 +12,11 @@ impl Builder<'_> {
         mask: &mut Option<Source>,
     ) -> usize {
         let count = usize::from(self.registers);
-        // The instruction that looks at a register last; the one that writes it, if nobody looks.
+        // The last instruction that reads a register, or the one that writes it if none does.
         let mut last_use: SmallVec<[usize; 8]> = SmallVec::from_elem(0, count);
         for (index, instruction) in self.instructions.iter_mut().enumerate() {
             if let Target::Register(register) = instruction.target {
-                // What is computed before the blocks is there for all of them.
+                // What is computed before the blocks is kept for all of them.
                 let is_kept = instruction.phase != Phase::Block;
                 last_use[usize::from(register)] = if is_kept { usize::MAX } else { index };
             }

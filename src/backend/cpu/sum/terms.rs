@@ -93,7 +93,7 @@ impl<'s, 'a, A: Total> Terms<'s, 'a, A> {
                 .collect();
             let place = Place { slots: &slots, steps: &self.steps, extent };
             // SAFETY: these are the next terms, inside a row or as whole rows of the next loop, and there is room for
-            // them; what stands still is that of this row.
+            // them; values that are constant along the inner loop are those of this row.
             unsafe {
                 frame.begin(Phase::Span, &slots);
                 frame.block_to(&place, room.add(filled).cast(), size_of::<A>());
