@@ -19,10 +19,10 @@ pub const COMMAND: Command = Command {
     usage: "[--full] [--only WORDS]",
     about: "Runs everything that has to pass, and says how long each step took. That is formatting, lints of every \
             feature, documentation, the suite on the CPU, again with every kind of vector instructions and with tiny \
-            blocks, again with a virtual CUDA device, and checks of the kernels; it takes some 25 minutes on two \
+            blocks, again with a virtual CUDA device, and checks of the kernels; it takes some 20 minutes on two \
             cores. What it needs is fetched into target/, the first time. --full adds features beside the other backend, the suite for five \
             architectures, two versions of NVRTC and two kinds of memory, longer fuzzing, sanitizers, the cost of a \
-            build, and deliberate faults; it takes hours, and goes on after a step that fails. \
+            build, and mutation testing; it takes hours, and goes on after a step that fails. \
             --only takes the steps with these words in their names.",
     run,
 };
