@@ -261,3 +261,24 @@ fn destinations_that_begin_inside_a_vector() {
         }
     }
 }
+
+/// Several short rows make a block, whether or not there are gaps between them.
+#[test]
+fn short_rows_with_gaps_between_them() {
+    let (rows, columns, width) = (70, 30, 41);
+    for device in devices() {
+        let op = BinaryOp::Subtract;
+        let wide = Random::new(3).elements(DType::I16, rows * width);
+        let dense = Random::new(4).elements(DType::I16, rows * columns);
+        let x = upload(DType::I16, &wide, &[rows, width], &device).narrow(1, 5, columns).unwrap();
+        let y = upload(DType::I16, &dense, &[rows, columns], &device);
+        for (index, given) in download(&binary(op, &x, &y).run().unwrap()).into_iter().enumerate() {
+            let left = wide[index / columns * width + 5 + index % columns];
+            assert_eq!(
+                given,
+                apply(op, DType::I16, left, dense[index]),
+                "element {index} on {device}"
+            );
+        }
+    }
+}

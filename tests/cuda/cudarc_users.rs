@@ -248,7 +248,8 @@ pub fn a_loan_that_cudarc_cannot_record_is_over_when_it_ends() {
         let context = CudaContext::new(0).unwrap();
         let (home, other) = (context.new_stream().unwrap(), context.new_stream().unwrap());
         let mut slice = home.clone_htod(&[1i32; 40]).unwrap();
-        let _ = cuda::device(&context).unwrap();
+        // Kept to the end: the last device of a context waits for its work when it is dropped.
+        let _device = cuda::device(&context).unwrap();
         cuda::with_view_mut(&mut slice, [40], |x| {
             x.add_assign(1)?;
             driver.set("fail", "cuEventRecord:1:999");

@@ -307,3 +307,17 @@ fn preparing_checks_and_computes_nothing() {
         assert_eq!((x.expr() + &y).prepare().unwrap_err().kind(), ErrorKind::Broadcast);
     }
 }
+
+/// A node that is used elsewhere too stays a graph of its own, and is still computed before what stands to its right.
+#[test]
+fn errors_of_a_shared_operand_on_the_left_come_first() {
+    for device in devices() {
+        let zeros = |len: usize| Tensor::zeros(len, DType::I32, &device).unwrap();
+        let (two, three, five) = (zeros(2), zeros(3), zeros(5));
+        let left = two.expr() + &three;
+        let shared = left.clone();
+        let error = (left * (two.expr() - &five)).run().unwrap_err().to_string();
+        assert!(error.starts_with("add: cannot broadcast [2] with [3]"), "{error}");
+        drop(shared);
+    }
+}

@@ -391,12 +391,12 @@ mod tests {
             key(source, &options, target, version)
         };
         let keys = [
-            key_of("source", "-DA", Target::Ptx(80), (12, 9)),
-            key_of("another", "-DA", Target::Ptx(80), (12, 9)),
-            key_of("source", "-DB", Target::Ptx(80), (12, 9)),
-            key_of("source", "-DA", Target::Ptx(90), (12, 9)),
-            key_of("source", "-DA", Target::Cubin(80), (12, 9)),
-            key_of("source", "-DA", Target::Ptx(80), (13, 0)),
+            key_of("source", "-DBL_OP=add", Target::Ptx(80), (12, 9)),
+            key_of("another", "-DBL_OP=add", Target::Ptx(80), (12, 9)),
+            key_of("source", "-DBL_OP=pow", Target::Ptx(80), (12, 9)),
+            key_of("source", "-DBL_OP=add", Target::Ptx(90), (12, 9)),
+            key_of("source", "-DBL_OP=add", Target::Cubin(80), (12, 9)),
+            key_of("source", "-DBL_OP=add", Target::Ptx(80), (13, 0)),
         ];
         for (index, key) in keys.iter().enumerate() {
             assert!(!keys[..index].contains(key));

@@ -209,7 +209,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "Err(graph) => (self.part(graph), false),",
         put: "Err(graph) => (self.part(graph), true),",
         breaks: "errors in the right operand are reported before those in the left",
-        tests: "--test expressions random",
+        tests: "--test expressions errors_of",
     },
     Mutant {
         name: "rows-of-another-block",
@@ -225,7 +225,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "has_whole_rows && outer == Some(plan.sizes[0] as isize)",
         put: "has_whole_rows && outer != Some(0)",
         breaks: "rows with a gap between them are treated as contiguous",
-        tests: "--test operations",
+        tests: "--test sizes short_rows",
     },
     Mutant {
         name: "numbers-not-counted",
