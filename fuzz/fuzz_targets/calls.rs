@@ -3,9 +3,9 @@
 
 #![no_main]
 
-#[path = "../../tests/fuzz_cases/case.rs"]
+#[path = "../../tests/results/fuzz_cases/case.rs"]
 mod case;
-#[path = "../../tests/fuzz_cases/check.rs"]
+#[path = "../../tests/results/fuzz_cases/check.rs"]
 mod check;
 #[path = "../../tests/model/mod.rs"]
 #[allow(

@@ -2,9 +2,9 @@
 
 #![no_main]
 
-#[path = "../../tests/expressions/check.rs"]
+#[path = "../../tests/results/expressions/check.rs"]
 mod check;
-#[path = "../../tests/expressions/graph.rs"]
+#[path = "../../tests/results/expressions/graph.rs"]
 mod graph;
 #[path = "../../tests/model/mod.rs"]
 #[allow(
