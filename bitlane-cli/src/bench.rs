@@ -89,7 +89,7 @@ fn subjects(device: &Device, elements: usize) -> Result<Vec<Subject>, Error> {
         subject("copysign f32", 12, Box::new(move || c.copysign(&signs))),
         subject("f16 + f16", 6, Box::new(move || &d + &d)),
         subject("f32 * f32 + 1", 8, Box::new(move || (e.expr() * &e + 1).run())),
-        subject("sum of f32", 4, Box::new(move || f.sum(&[]))),
+        subject("sum of f32", 4, Box::new(move || f.sum(..))),
         subject("cast i32 to f64", 12, Box::new(move || g.cast(DType::F64))),
     ])
 }

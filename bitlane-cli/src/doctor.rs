@@ -27,11 +27,12 @@ impl Findings {
 pub fn run() -> Answer {
     let mut found = Findings { json: json!({}), ..Findings::default() };
     found.add("bitlane", env!("CARGO_PKG_VERSION"));
-    found.add("features", features().join(" "));
+    found.add("features", features());
     found.add("system", format!("{} {}", env::consts::OS, env::consts::ARCH));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     found.add("threads", threads.to_string());
     found.add("vector instructions", instructions().join(" "));
+    found.add("CPU settings", bitlane::cpu::settings());
     for variable in ["BITLANE_CPU", "BITLANE_NVRTC", "BITLANE_CACHE", "BITLANE_POOL_LIMIT"] {
         if let Some(value) = env::var_os(variable) {
             found.add(variable, value.to_string_lossy());
@@ -60,18 +61,9 @@ pub fn run() -> Answer {
     Answer { text: columns(&found.rows), json: found.json, ok }
 }
 
-fn features() -> Vec<&'static str> {
-    let all = [
-        ("cpu", cfg!(feature = "cpu")),
-        ("cuda", cfg!(feature = "cuda")),
-        ("ndarray", cfg!(feature = "ndarray")),
-        ("npy", cfg!(feature = "npy")),
-        ("safetensors", cfg!(feature = "safetensors")),
-        ("dlpack", cfg!(feature = "dlpack")),
-        ("serde", cfg!(feature = "serde")),
-        ("tracing", cfg!(feature = "tracing")),
-    ];
-    all.into_iter().filter(|(_, enabled)| *enabled).map(|(name, _)| name).collect()
+/// Returns the features of the library with which this program is built.
+fn features() -> &'static str {
+    if cfg!(feature = "cuda") { "cpu npy cuda" } else { "cpu npy" }
 }
 
 /// Returns the vector instruction sets that loops are compiled for and that this machine has.
@@ -109,7 +101,7 @@ fn compiler() -> Vec<(&'static str, String)> {
         Err(error) => error.to_string(),
     };
     let cache = bitlane::introspect::cache_folder();
-    let cache = cache.map_or("off, or not usable".into(), |folder| folder.display().to_string());
+    let cache = cache.map_or_else(String::from, |folder| folder.display().to_string());
     vec![("NVRTC", nvrtc), ("kernel cache", cache)]
 }
 

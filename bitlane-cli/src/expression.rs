@@ -1,44 +1,27 @@
 //! The parser of the language of `bitlane eval`.
 
-use bitlane::{BinaryOp, DType, Expr, Scalar, Shift, UnaryFn};
+use bitlane::{Axes, BinaryOp, DType, IntoAxes, ReduceOp, Scalar, Shift, UnaryOp};
 
 use crate::answer::Failure;
 use crate::operands::number;
-use crate::run::{unary, unknown};
+use crate::run::unknown;
 
 /// The maximum nesting depth of parentheses, calls and prefix operators.
 const DEEPEST: usize = 100;
 
-/// The maximum number of operators, which also bounds the depth of the tree. An [`Expr`] allows fewer.
+/// The maximum number of operators, which also bounds the depth of the tree. An [`Expr`](bitlane::Expr) allows fewer.
 const MOST: usize = 1000;
-
-/// A reduction over axes.
-type Reduction = for<'a> fn(Expr<'a>, &[usize]) -> Expr<'a>;
-
-/// Returns the reduction of this name.
-fn reduction(name: &str) -> Option<Reduction> {
-    let reduction: Reduction = match name {
-        "sum" => |x, axes| x.sum(axes),
-        "mean" => |x, axes| x.mean(axes),
-        "max" => |x, axes| x.max(axes),
-        "min" => |x, axes| x.min(axes),
-        "any" => |x, axes| x.any(axes),
-        "all" => |x, axes| x.all(axes),
-        _ => return None,
-    };
-    Some(reduction)
-}
 
 /// A node of the syntax tree.
 #[derive(Debug)]
 pub enum Node {
     Number(Scalar),
     Name(String),
-    Unary(UnaryFn, Box<Node>),
+    Unary(UnaryOp, Box<Node>),
     Binary(BinaryOp, Box<Node>, Box<Node>),
     Select(Box<Node>, Box<Node>, Box<Node>),
     Cast(Box<Node>, DType),
-    Reduce(Reduction, Box<Node>, Vec<usize>),
+    Reduce(ReduceOp, Box<Node>, Axes),
 }
 
 /// The binary operators with their precedence. An operator must come before its own prefixes.
@@ -63,6 +46,10 @@ const OPERATORS: [(&str, u8, BinaryOp); 19] = [
     ("/", 7, BinaryOp::Divide),
     ("%", 7, BinaryOp::Remainder),
 ];
+
+/// The prefix operators.
+const PREFIXES: [(&str, UnaryOp); 3] =
+    [("-", UnaryOp::Negative), ("~", UnaryOp::BitwiseNot), ("!", UnaryOp::LogicalNot)];
 
 /// The precedence of comparisons, which cannot be chained.
 const COMPARISON: u8 = 1;
@@ -157,12 +144,11 @@ impl<'a> Parser<'a> {
             self.expect(")")?;
             return Ok(inner);
         }
-        for (sign, name) in [("-", "negative"), ("~", "bitwise_not"), ("!", "logical_not")] {
+        for (sign, op) in PREFIXES {
             if self.take(sign) {
-                return match (self.expression(PREFIX)?, unary(name)) {
-                    (Node::Number(scalar), _) if sign == "-" => Ok(Node::Number(negated(scalar)?)),
-                    (operand, Some(function)) => Ok(Node::Unary(function, Box::new(operand))),
-                    (_, None) => Err(unknown(name)),
+                return match self.expression(PREFIX)? {
+                    Node::Number(scalar) if sign == "-" => Ok(Node::Number(negated(scalar)?)),
+                    operand => Ok(Node::Unary(op, Box::new(operand))),
                 };
             }
         }
@@ -213,28 +199,33 @@ impl<'a> Parser<'a> {
                 self.expect(",")?;
                 Node::Select(first, x, Box::new(self.expression(0)?))
             }
-            _ => match (reduction(name), unary(name), name.parse::<BinaryOp>()) {
-                (Some(reduction), ..) => Node::Reduce(reduction, first, self.axes()?),
-                (None, Some(function), _) => Node::Unary(function, first),
-                (None, None, Ok(op)) => {
-                    self.expect(",")?;
-                    Node::Binary(op, first, Box::new(self.expression(0)?))
+            _ => {
+                match (name.parse::<ReduceOp>(), name.parse::<UnaryOp>(), name.parse::<BinaryOp>())
+                {
+                    (Ok(op), ..) => Node::Reduce(op, first, self.axes()?),
+                    (Err(_), Ok(op), _) => Node::Unary(op, first),
+                    (Err(_), Err(_), Ok(op)) => {
+                        self.expect(",")?;
+                        Node::Binary(op, first, Box::new(self.expression(0)?))
+                    }
+                    (Err(_), Err(_), Err(_)) => return Err(unknown(name)),
                 }
-                (None, None, Err(_)) => return Err(unknown(name)),
-            },
+            }
         };
         self.expect(")")?;
         Ok(node)
     }
 
-    /// Parses the axes after the operand of a reduction.
-    fn axes(&mut self) -> Result<Vec<usize>, Failure> {
+    /// Parses the axes after the operand of a reduction: all of them if none is named.
+    fn axes(&mut self) -> Result<Axes, Failure> {
         let mut axes = Vec::new();
         while self.take(",") {
+            let sign = if self.take("-") { -1 } else { 1 };
             self.rest();
-            axes.push(self.word().parse().map_err(|_| self.wrong("the number of an axis"))?);
+            let axis: i32 = self.word().parse().map_err(|_| self.wrong("the number of an axis"))?;
+            axes.push(sign * axis);
         }
-        Ok(axes)
+        Ok(if axes.is_empty() { (..).into_axes() } else { axes.into_axes() })
     }
 }
 
@@ -257,11 +248,11 @@ mod tests {
             match node {
                 Node::Number(scalar) => scalar.to_string(),
                 Node::Name(name) => name.clone(),
-                Node::Unary(_, x) => format!("(u {})", show(x)),
+                Node::Unary(op, x) => format!("({op} {})", show(x)),
                 Node::Binary(op, x, y) => format!("({op} {} {})", show(x), show(y)),
                 Node::Select(c, x, y) => format!("(select {} {} {})", show(c), show(x), show(y)),
                 Node::Cast(x, dtype) => format!("({dtype} {})", show(x)),
-                Node::Reduce(_, x, axes) => format!("(r {} {axes:?})", show(x)),
+                Node::Reduce(op, x, axes) => format!("({op} {} {axes})", show(x)),
             }
         }
         show(&parse(text).unwrap_or_else(|error| panic!("{text}: {error}")))
@@ -272,14 +263,14 @@ mod tests {
         assert_eq!(tree("a + b * c - d"), "(subtract (add a (multiply b c)) d)");
         assert_eq!(tree("a & b == c"), "(equal (bitwise_and a b) c)");
         assert_eq!(tree("a<<2+b"), "(bitwise_left_shift a (add 2 b))");
-        assert_eq!(tree("-a ** 2 ** b"), "(u (pow a (pow 2 b)))");
+        assert_eq!(tree("-a ** 2 ** b"), "(negative (pow a (pow 2 b)))");
         assert_eq!(
             tree("a>>>1 | b >> 2"),
             "(bitwise_or (bitwise_right_shift_logical a 1) (bitwise_right_shift b 2))"
         );
         assert_eq!(tree("-1.5e-3*x"), "(multiply -0.0015 x)");
         assert_eq!(tree("0xff & 0b1"), "(bitwise_and 255 1)");
-        assert_eq!(tree("2 ** -x"), "(pow 2 (u x))");
+        assert_eq!(tree("2 ** -x"), "(pow 2 (negative x))");
         assert_eq!(tree("(a < b) == c"), "(equal (less_than a b) c)");
         assert_eq!(tree("a == (b < c)"), "(equal a (less_than b c))");
         assert_eq!(tree("equal(a, b) < c"), "(less_than (equal a b) c)");
@@ -287,10 +278,11 @@ mod tests {
 
     #[test]
     fn calls_by_name() {
-        assert_eq!(tree("copysign(abs(x), -0.0)"), "(copysign (u x) -0.0)");
+        assert_eq!(tree("copysign(abs(x), -0.0)"), "(copysign (abs x) -0.0)");
         assert_eq!(tree("cast(select(a < 0, a, 1), f16)"), "(f16 (select (less_than a 0) a 1))");
-        assert_eq!(tree("sum(x * x, 0, 2)"), "(r (multiply x x) [0, 2])");
-        assert_eq!(tree("mean(x)"), "(r x [])");
+        assert_eq!(tree("sum(x * x, 0, 2)"), "(sum (multiply x x) [0, 2])");
+        assert_eq!(tree("mean(x)"), "(mean x ..)");
+        assert_eq!(tree("max(x, -1)"), "(max x [-1])");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `bitlane parity`: compares a device with the CPU, bit for bit.
 
-use bitlane::{BinaryOp, DType, Device, Error, Tensor, UNARY, UnaryFn};
+use bitlane::{BinaryOp, DType, Device, Error, Expr, ReduceOp, Tensor, UnaryOp};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -108,8 +108,11 @@ pub fn run(options: &Options) -> Outcome {
     Ok(Answer { text, json, ok: differences.is_empty() })
 }
 
-/// Returns every binary operation in every dtype and arrangement, every unary operation and cast in every dtype, and a
-/// selection of all other operations.
+/// Makes an expression of another.
+type Build = Box<dyn for<'a> Fn(Expr<'a>) -> Expr<'a>>;
+
+/// Returns every binary operation in every dtype and arrangement, every unary operation, reduction and cast in every
+/// dtype, and a selection of all other operations.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for &dtype in DType::ALL {
@@ -121,24 +124,22 @@ fn cases() -> Vec<Case> {
                 });
             }
         }
-        let mut unary = |name: &str, function: UnaryFn| {
+        let mut of_one = |name: String, build: Build| {
             cases.push(Case {
                 name: format!("{name} {dtype}"),
-                run: Box::new(move |device| function(sample(dtype, 3, device)?.expr()).run()),
+                run: Box::new(move |device| build(sample(dtype, 3, device)?.expr()).run()),
             });
         };
-        for &(name, function) in UNARY {
-            unary(name, function);
+        for &op in UnaryOp::ALL {
+            of_one(op.to_string(), Box::new(move |x| x.unary(op)));
         }
-        unary("sum", |x| x.sum(&[]));
-        unary("sum of rows", |x| x.sum(&[1]));
-        unary("mean of columns", |x| x.mean(&[0]));
-        unary("max of rows", |x| x.max(&[1]));
-        unary("min of columns", |x| x.min(&[0]));
-        unary("any", |x| x.any(&[]));
-        unary("all of columns", |x| x.all(&[0]));
-        unary("select", |x| x.clone().logical_not().select(x, 1));
-        unary("a chain", |x| (x.clone() + 1).multiply(x));
+        for &op in ReduceOp::ALL {
+            of_one(op.to_string(), Box::new(move |x| x.reduce(op, ..)));
+            of_one(format!("{op} of rows"), Box::new(move |x| x.reduce(op, 1)));
+            of_one(format!("{op} of columns"), Box::new(move |x| x.reduce_keepdims(op, 0)));
+        }
+        of_one("select".into(), Box::new(|x| x.clone().logical_not().select(x, 1)));
+        of_one("a chain".into(), Box::new(|x| (x.clone() + 1).multiply(x)));
         for &to in DType::ALL {
             cases.push(Case {
                 name: format!("cast {dtype} {to}"),

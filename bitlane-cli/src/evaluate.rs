@@ -22,8 +22,8 @@ Expressions, from what binds loosest to what binds tightest, as in Python:
 Every operation can be called by its name, as copysign(a, b) or abs(a). There are also
   cast(a, f32)        a conversion
   select(c, a, b)     a where c is true, else b
-  sum(a), mean(a, 0)  over all axes, or over those named; as the last step
-  max, min, any, all  likewise";
+  sum(a), mean(a, -1) and every other reduction: over all axes, or over those named;
+                      as the last step";
 
 /// The arguments of `eval`.
 #[derive(Args)]
@@ -84,7 +84,7 @@ pub fn lower<'a>(
             used.push(name);
             Expr::from(input.operand())
         }
-        Node::Unary(function, x) => function(lower(x, inputs, used)?),
+        Node::Unary(op, x) => lower(x, inputs, used)?.unary(*op),
         Node::Binary(op, x, y) => {
             let x = lower(x, inputs, used)?;
             x.binary(*op, lower(y, inputs, used)?)
@@ -95,6 +95,6 @@ pub fn lower<'a>(
             condition.select(x, lower(y, inputs, used)?)
         }
         Node::Cast(x, dtype) => lower(x, inputs, used)?.cast(*dtype),
-        Node::Reduce(reduction, x, axes) => reduction(lower(x, inputs, used)?, axes),
+        Node::Reduce(op, x, axes) => lower(x, inputs, used)?.reduce(*op, axes),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bitlane::{BinaryOp, Rules, Tensor, UNARY, UnaryFn};
+use bitlane::{BinaryOp, Rules, Tensor, UnaryOp};
 use clap::Args;
 
 use crate::answer::{Failure, Outcome};
@@ -31,15 +31,11 @@ pub struct Options {
     device: String,
 }
 
-/// Returns the unary operation of this name.
-pub fn unary(name: &str) -> Option<UnaryFn> {
-    UNARY.iter().find(|(known, _)| *known == name).map(|&(_, function)| function)
-}
-
 /// Creates the error for an unknown name, which lists the known ones.
 pub fn unknown(name: &str) -> Failure {
-    let names = UNARY.iter().map(|(name, _)| *name).chain(BinaryOp::ALL.iter().map(|op| op.name()));
-    let names: Vec<_> = names.collect();
+    let unary = UnaryOp::ALL.iter().map(|op| op.name());
+    let binary = BinaryOp::ALL.iter().map(|op| op.name());
+    let names: Vec<_> = unary.chain(binary).collect();
     format!("{name:?} is no operation; operations are {}", names.join(" ")).into()
 }
 
@@ -47,23 +43,23 @@ pub fn unknown(name: &str) -> Failure {
 pub fn run(options: &Options) -> Outcome {
     let device = device(&options.device)?;
     let name = &options.op;
-    let result: Tensor = match (unary(name), name.parse::<BinaryOp>(), &options.y) {
-        (Some(function), _, None) => match Input::parse(&options.x, &device)? {
-            Input::Array(x) => function(x.expr()).rules(options.rules).run()?,
+    let result: Tensor = match (name.parse::<UnaryOp>(), name.parse::<BinaryOp>(), &options.y) {
+        (Ok(op), _, None) => match Input::parse(&options.x, &device)? {
+            Input::Array(x) => bitlane::unary(op, &x).rules(options.rules).run()?,
             Input::Number(_) => return Err(format!("{name} of a number; give a .npy file").into()),
         },
-        (None, Ok(op), Some(y)) => {
+        (Err(_), Ok(op), Some(y)) => {
             let (x, y) = (Input::parse(&options.x, &device)?, Input::parse(y, &device)?);
             let result = bitlane::binary(op, x.operand(), y.operand()).rules(options.rules).run();
             result?
         }
-        (Some(_), _, Some(_)) => {
+        (Ok(_), _, Some(_)) => {
             return Err(format!("{name} takes one operand, two were given").into());
         }
-        (None, Ok(_), None) => {
+        (Err(_), Ok(_), None) => {
             return Err(format!("{name} takes two operands, one was given").into());
         }
-        (None, Err(_), _) => return Err(unknown(name)),
+        (Err(_), Err(_), _) => return Err(unknown(name)),
     };
     deliver(&result, options.output.as_ref())
 }

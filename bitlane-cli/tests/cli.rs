@@ -1,0 +1,200 @@
+//! The program `bitlane`: its output, the files it writes and its exit codes.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use bitlane::{DType, Device, Tensor, npy};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Runs the program in a folder, on the CPU only.
+fn bitlane(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_bitlane"))
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// Runs a command that must succeed and returns its output.
+#[track_caller]
+fn answer(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = bitlane(folder.path(), arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    assert!(!output.stdout.contains(&0x1b), "colours in a pipe");
+    text(&output.stdout).to_owned()
+}
+
+#[track_caller]
+fn json(folder: &TempDir, arguments: &[&str]) -> Value {
+    let printed = answer(folder, &[arguments, &["--json"]].concat());
+    assert_eq!(printed.lines().count(), 1);
+    serde_json::from_str(&printed).unwrap()
+}
+
+/// Runs a command that must fail with this exit code and returns its message.
+#[track_caller]
+fn failure(folder: &TempDir, code: i32, arguments: &[&str]) -> String {
+    let output = bitlane(folder.path(), arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", text(&output.stderr));
+    assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
+    text(&output.stderr).to_owned()
+}
+
+/// Creates a folder with `x.npy`, of i32, and `y.npy`, of f32.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let x = Tensor::from_nested([[1, -2, 3], [4, 5, -6]], &Device::cpu()).unwrap();
+    npy::save(folder.path().join("x.npy"), &x).unwrap();
+    npy::save(folder.path().join("y.npy"), &x.cast(DType::F32).unwrap()).unwrap();
+    folder
+}
+
+const CPU: [&str; 2] = ["--device", "cpu"];
+
+fn on_cpu<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [arguments, &CPU].concat()
+}
+
+#[test]
+fn one_operation() {
+    let folder = folder();
+    let printed = answer(&folder, &on_cpu(&["run", "bitwise_left_shift", "x.npy", "4"]));
+    assert_eq!(printed, "[[ 16 -32  48]\n [ 64  80 -96]]\nshape [2, 3], i32, cpu\n");
+    let saved = answer(&folder, &on_cpu(&["run", "abs", "x.npy", "-o", "out.npy"]));
+    assert_eq!(saved, "out.npy: i32, shape [2, 3]\n");
+    let out = npy::load(folder.path().join("out.npy"), &Device::cpu()).unwrap();
+    assert_eq!(out.to_vec::<i32>().unwrap(), [1, 2, 3, 4, 5, 6]);
+    let negative = answer(&folder, &on_cpu(&["run", "add", "x.npy", "-1"]));
+    assert!(negative.starts_with("[[ 0 -3  2]"), "{negative}");
+    let mixed = json(&folder, &on_cpu(&["run", "add", "x.npy", "y.npy", "--rules", "numpy"]));
+    assert_eq!((&mixed["dtype"], &mixed["shape"]), (&"f64".into(), &Value::from([2, 3])));
+}
+
+#[test]
+fn what_fails_leaves_nothing_behind() {
+    let folder = folder();
+    let files = || folder.path().read_dir().unwrap().count();
+    let said = failure(&folder, 1, &on_cpu(&["run", "add", "x.npy", "y.npy", "-o", "out.npy"]));
+    assert!(said.contains("Paddle rules give i32 tensor and f32 tensor no common dtype"), "{said}");
+    let said = failure(&folder, 1, &on_cpu(&["run", "abs", "x.npy", "-o", "missing/out.npy"]));
+    assert!(said.starts_with("bitlane: npy: missing/out.npy: "), "{said}");
+    let said = failure(&folder, 1, &on_cpu(&["run", "frobnicate", "x.npy", "1"]));
+    assert!(said.contains("\"frobnicate\" is no operation; operations are abs"), "{said}");
+    let said = failure(&folder, 1, &on_cpu(&["run", "add", "x.npy"]));
+    assert!(said.contains("takes two operands"), "{said}");
+    let said = failure(&folder, 1, &on_cpu(&["run", "add", "x.npy", "no.npy"]));
+    assert!(said.contains("no.npy"), "{said}");
+    failure(&folder, 2, &["run"]);
+    failure(&folder, 2, &["run", "add", "x.npy", "1", "--rules", "nobody"]);
+    let said = failure(&folder, 1, &["run", "add", "x.npy", "1", "--device", "tpu"]);
+    assert!(said.contains("devices are best, cpu, cuda and cuda:NUMBER"), "{said}");
+    assert_eq!(files(), 2);
+    let output = bitlane(folder.path(), &["run", "add", "x.npy", "--json"]);
+    let error: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(error["error"].as_str().unwrap().contains("takes two operands"));
+}
+
+#[test]
+fn expressions() {
+    let folder = folder();
+    let eval = |expression: &str, names: &[&str]| {
+        answer(&folder, &on_cpu(&[&["eval", expression], names].concat()))
+    };
+    assert!(eval("(a << 2) & 0xf", &["a=x.npy"]).starts_with("[[ 4  8 12]\n [ 0  4  8]]"));
+    let clipped = eval("select(a < k, 0, a) * 2", &["a=y.npy", "k=0"]);
+    assert!(clipped.starts_with("[[ 2.  0.  6.]\n [ 8. 10.  0.]]"), "{clipped}");
+    assert!(eval("sum(cast(a, f64) ** 2, 1)", &["a=x.npy"]).starts_with("[14. 77.]"));
+    let saved = json(&folder, &on_cpu(&["eval", "-a", "a=x.npy", "-o", "out.npy"]));
+    assert_eq!(saved["output"], "out.npy");
+    let said = failure(&folder, 1, &on_cpu(&["eval", "a + b", "a=x.npy"]));
+    assert!(said.contains("b is not defined; add b=FILE.npy"), "{said}");
+    let said = failure(&folder, 1, &on_cpu(&["eval", "a +", "a=no.npy"]));
+    assert!(said.contains("expected a number, a name"), "{said}");
+    let said = failure(&folder, 1, &on_cpu(&["eval", "a + 1", "a=x.npy", "b=y.npy"]));
+    assert!(said.contains("b is defined, but the expression does not use it"), "{said}");
+}
+
+#[test]
+fn promotion() {
+    let folder = folder();
+    assert_eq!(answer(&folder, &["promote", "add", "i32", "f32", "--rules", "numpy"]), "f64\n");
+    assert_eq!(answer(&folder, &["promote", "add", "u8", "-1.5", "--rules", "torch"]), "f32\n");
+    let all = json(&folder, &["promote", "add", "i32", "f32"]);
+    assert_eq!((&all["Paddle"], &all["Torch"]), (&Value::Null, &"f32".into()));
+    assert!(
+        failure(&folder, 1, &["promote", "add", "i32", "f32", "--rules", "paddle"])
+            .contains("cast")
+    );
+    let table = answer(&folder, &["promote", "divide", "--table", "--rules", "torch"]);
+    assert_eq!(table.lines().count(), 2 + 1 + DType::ALL.len());
+    failure(&folder, 2, &["promote", "add", "i32"]);
+}
+
+#[test]
+fn the_machine() {
+    let folder = folder();
+    // The exit code tells whether there is a GPU that cannot be used.
+    let output = bitlane(folder.path(), &["doctor", "--json"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["bitlane"], env!("CARGO_PKG_VERSION"));
+    let features = found["features"].as_str().unwrap();
+    assert_eq!(features.contains("cuda"), cfg!(feature = "cuda"), "{features}");
+    assert!(found["verdict"].is_string());
+    let measured = json(&folder, &on_cpu(&["bench", "--time", "1", "--elements", "1000"]));
+    assert!(measured["results"].as_array().unwrap().len() > 3);
+    let chart = answer(&folder, &on_cpu(&["bench", "--time", "1", "--elements", "1000"]));
+    assert!(chart.contains("GB/s") && chart.contains('█'));
+    failure(&folder, 2, &["bench", "--time", "0"]);
+}
+
+#[test]
+fn parity_of_the_cpu_with_itself() {
+    let folder = folder();
+    let report = json(&folder, &on_cpu(&["parity"]));
+    assert_eq!(report["differences"], Value::Array(Vec::new()));
+    assert!(report["same"].as_u64().unwrap() > 1000, "{report}");
+}
+
+#[test]
+fn help_for_everyone() {
+    let folder = folder();
+    for command in ["doctor", "run", "eval", "promote", "kernels", "parity", "bench"] {
+        assert!(answer(&folder, &["--help"]).contains(command));
+        assert!(answer(&folder, &[command, "--help"]).contains("Usage: bitlane "));
+    }
+    assert!(answer(&folder, &["eval", "--help"]).contains("as in Python"));
+    assert!(failure(&folder, 2, &[]).contains("Usage"));
+}
+
+/// The parts that need no NVRTC: hand-written kernels are named, and invalid input is refused.
+#[cfg(feature = "cuda")]
+#[test]
+fn the_kernels_of_an_expression() {
+    let folder = TempDir::new().unwrap();
+    fn kernels<'a>(expression: &'a str, dtypes: &[&'a str]) -> Vec<&'a str> {
+        let dtypes: Vec<_> = dtypes.iter().flat_map(|&dtype| ["--dtype", dtype]).collect();
+        [&["kernels", "--expr", expression][..], &dtypes].concat()
+    }
+    let printed = answer(&folder, &kernels("x + y", &["x=f32[8,4]", "y=f32[8,4]"]));
+    assert!(printed.contains("f32[8, 4] + f32[8, 4]"), "{printed}");
+    assert!(printed.contains("contig_add_f32 is written by hand"), "{printed}");
+    let shown = json(&folder, &kernels("x << 3", &["x=u16"]));
+    assert_eq!(shown["kernels"][0]["kernel"], "scalar_bitwise_left_shift_u16");
+    for (expression, dtypes, said) in [
+        ("x + y", &["x=f32"][..], "y is not defined"),
+        ("x + 1", &["x"], "should be NAME=DTYPE"),
+        ("x + 1", &["x=f32", "x=f16"], "x is defined twice"),
+        ("x + 1", &["x=f31"], "f31"),
+        ("x + 1", &["x=f32[2"], "has no end"),
+        ("x & 1", &["x=f32"], "bitwise_and"),
+    ] {
+        let output = bitlane(folder.path(), &kernels(expression, dtypes));
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+    }
+}
