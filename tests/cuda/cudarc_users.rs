@@ -3,7 +3,7 @@
 use std::panic;
 
 use bitlane::cuda::cudarc::driver::{CudaContext, sys};
-use bitlane::{BinaryOp, DType, Device, ErrorKind, Tensor, binary, cuda};
+use bitlane::{BinaryOp, Complex, DType, Device, ErrorKind, Tensor, binary, cuda};
 
 use crate::virtual_driver::isolated;
 
@@ -291,4 +291,58 @@ pub fn a_slice_that_cannot_be_made_leaves_nothing_behind() {
         }
         assert!(refused > 5, "only {refused} were refused");
     });
+}
+
+pub fn views_are_aligned_to_whole_elements() {
+    isolated(module_path!(), "views_are_aligned_to_whole_elements", &[], |_| {
+        let stream = CudaContext::new(0).unwrap().new_stream().unwrap();
+        let mut slice = stream.clone_htod(&[0f32, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        for start in [0, 1, 2, 3] {
+            // A complex number is aligned like a float in Rust, but not in a kernel.
+            let floats = slice.slice(start..start + 4);
+            // SAFETY: two complex numbers are four floats.
+            let view = unsafe { floats.transmute::<Complex<f32>>(2) }.unwrap();
+            let sum =
+                cuda::with_view(&view, [2], |x| x + 1).and_then(|sum| sum.to_vec::<Complex<f32>>());
+            let mut floats = slice.slice_mut(start..start + 4);
+            // SAFETY: as above.
+            let mut view = unsafe { floats.transmute_mut::<Complex<f32>>(2) }.unwrap();
+            let written = cuda::with_view_mut(&mut view, [2], |x| x.multiply_assign(1));
+            if start % 2 == 0 {
+                let first = start as f32;
+                let expected = [first, first + 2.0].map(|k| Complex::new(k + 1.0, k + 1.0));
+                assert_eq!(sum.unwrap(), expected);
+                written.unwrap();
+                continue;
+            }
+            for refused in [sum.unwrap_err(), written.unwrap_err()] {
+                assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+                assert!(refused.to_string().contains("elements of 8 bytes; copy it"), "{refused}");
+            }
+        }
+    });
+}
+
+pub fn a_loan_that_cannot_end_ends_the_process() {
+    let name = "a_loan_that_cannot_end_ends_the_process";
+    let outcome = panic::catch_unwind(|| {
+        isolated(module_path!(), name, &[("VCUDA_ASYNC", "lazy")], |_| {
+            let context = CudaContext::new(0).unwrap();
+            let stream = context.new_stream().unwrap();
+            let other = Device::cuda(0).unwrap();
+            let warm = Tensor::ones([100], DType::I32, &other).unwrap();
+            let mut sums = vec![(&warm + 1).unwrap()];
+            let slice = stream.clone_htod(&[1i32; 100]).unwrap();
+            // The sum is queued on a stream for which nobody can wait when the loan ends, and the slice may be freed then.
+            cuda::with_view(&slice, [100], |x| {
+                sums.push((&x.to_device(&other)? + 1)?);
+                let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+                cuda::stream(&other).unwrap().begin_capture(mode).unwrap();
+                Ok(())
+            })
+            .unwrap();
+        });
+    });
+    let said = *outcome.expect_err("the process ends").downcast::<String>().unwrap();
+    assert!(said.contains("borrowed memory is still in use"), "{said}");
 }

@@ -62,7 +62,7 @@ pub fn other_numbers_sizes_and_strides_compile_nothing() {
         assert_eq!(compiled(|| chain(&turned(&[3, 5, 7]), 2.0)), 1);
         assert_eq!(compiled(|| chain(&turned(&[9, 2, 3, 11]), 4.0)), 0);
         // Sums of any length that needs the same number of stages.
-        let sum = |len: usize| (ones(len).expr() * 2).sum(&[]).run();
+        let sum = |len: usize| (ones(len).expr() * 2).sum(..).run();
         assert!(compiled(|| sum(100_000)) > 0);
         assert_eq!(compiled(|| sum(123_456)), 0);
     });
@@ -133,7 +133,7 @@ pub fn the_kernels_that_are_shown_are_those_that_run() {
         let [shown, ran] = [Device::cpu(), Device::cuda(0).unwrap()].map(|device| {
             let x = Tensor::ones([40, 24], DType::F16, &device).unwrap();
             let y = Tensor::ones([24], DType::F32, &device).unwrap();
-            [x.expr() + &y, (x.expr() * 3).sum(&[])].map(|expr| {
+            [x.expr() + &y, (x.expr() * 3).sum(..)].map(|expr| {
                 introspect::record();
                 expr.run().unwrap();
                 let ran = introspect::recorded_sources();
@@ -207,7 +207,7 @@ impl Way {
             Way::Out => work.chain(steps).out(&mut out).run(),
             Way::Sum => {
                 let mut first = work.out.narrow(0, 0, 1)?.squeeze(0)?;
-                work.chain(steps).sum(&[]).out(&mut first).run()
+                work.chain(steps).sum(..).out(&mut first).run()
             }
         }
     }
@@ -341,9 +341,10 @@ pub fn every_compiler_call_of_a_first_run_may_fail() {
                     }
                 }
             }
-            // The calls that create a program, compile it, and get the size and the bytes of its output. Destroying the
-            // program may fail without consequences, and the second kernel of a sum is loaded already.
-            assert_eq!(refused, [1, 2, 3, 4], "{way:?}");
+            // The calls that create a program, compile it, and get the size and the bytes of its output. The two calls
+            // between them that get the compiler's warnings, and destroying the program, may fail without consequences,
+            // and the second kernel of a sum is loaded already.
+            assert_eq!(refused, [1, 2, 5, 6], "{way:?}");
         }
     });
 }

@@ -2,6 +2,8 @@
 //! The tests run on the virtual driver, which counts its calls and can make them fail. Without NVRTC the tests are
 //! shown as ignored, and the program prints the reason.
 
+#[cfg(all(unix, feature = "dlpack"))]
+mod captures;
 #[cfg(unix)]
 mod cudarc_users;
 #[path = "../devices/mod.rs"]
@@ -39,6 +41,20 @@ fn main() {
         eprintln!("cuda: ignored, {reason}");
     }
     let tests = trials! { ignored
+        captures {
+            #[cfg(feature = "dlpack")]
+            memory_is_returned_while_another_stream_is_captured
+            #[cfg(feature = "dlpack")]
+            memory_is_kept_while_its_own_stream_is_captured
+            #[cfg(feature = "dlpack")]
+            memory_is_kept_while_the_driver_refuses_to_wait
+            #[cfg(feature = "dlpack")]
+            memory_is_freed_after_the_captures_of_its_streams
+            #[cfg(feature = "dlpack")]
+            copies_leave_captures_alone
+            #[cfg(feature = "dlpack")]
+            an_export_waits_for_a_reader_that_compiles_its_kernel
+        }
         cudarc_users {
             slices_become_tensors_and_slices_again
             tensors_of_ours_become_slices
@@ -53,6 +69,8 @@ fn main() {
             a_stream_may_outlive_its_device
             a_loan_that_cudarc_cannot_record_is_over_when_it_ends
             a_slice_that_cannot_be_made_leaves_nothing_behind
+            views_are_aligned_to_whole_elements
+            a_loan_that_cannot_end_ends_the_process
         }
         far {
             elements_further_apart_than_32_bits_count

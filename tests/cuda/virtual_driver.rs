@@ -50,7 +50,10 @@ pub fn isolated(module: &str, name: &str, variables: &[(&str, &str)], body: impl
         .output()
         .expect("the test's own program starts");
     let text = [output.stdout, output.stderr].concat();
-    assert!(output.status.success(), "{}\n{}", output.status, String::from_utf8_lossy(&text));
+    let text = String::from_utf8_lossy(&text);
+    assert!(output.status.success(), "{}\n{text}", output.status);
+    // A name that matches no test would succeed, too.
+    assert!(text.contains("ok. 1 passed"), "the body of {test} was not run\n{text}");
 }
 
 impl Driver {

@@ -1,7 +1,7 @@
 //! The errors of the crate's own exp, log, pow, atan2, logaddexp, fmod and powers of integers.
 //!
 //! `cargo test` tries a few thousand arguments of each kind; with `BITLANE_EXHAUSTIVE` set, as by `cargo xtask
-//! exhaustive`, 10^8 for f32, 10^7 for f64 and 10^5 hard ones. `tests/exhaustive16` covers the pairs of 16 bits.
+//! exhaustive`, 10^8 for f32, 10^7 for f64 and 10^5 hard ones. `exhaustive16` covers the pairs of 16 bits.
 
 // The module is private and independent of the rest of the crate, so it is compiled into the test.
 #[path = "../../src/math/mod.rs"]
@@ -9,10 +9,21 @@
 mod math;
 
 mod arguments;
+#[path = "../devices/mod.rs"]
+mod devices;
 mod errors;
 mod exact;
+mod exhaustive16;
 mod function;
 mod goldens;
+#[cfg(feature = "host-kernels")]
+mod host_kernels;
+#[cfg(feature = "host-kernels")]
+mod host_math;
+#[cfg(feature = "host-kernels")]
+#[path = "../model/mod.rs"]
+#[allow(unused_imports, reason = "the tests of the model itself are run elsewhere")]
+mod model;
 mod reference;
 mod special;
 

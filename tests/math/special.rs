@@ -138,7 +138,7 @@ fn powers_with_exact_results_are_exact() {
         expect(Function::Pow, 0.5, (-k).into(), 2f64.powi(k));
     }
     for k in 0..=22 {
-        assert_eq!(Function::Pow.wide(10.0, k.into()), format!("1e{k}").parse().unwrap());
+        assert_eq!(Function::Pow.wide(10.0, k.into()), format!("1e{k}").parse::<f64>().unwrap());
     }
     // The ends of the range of f64.
     assert_eq!(Function::Pow.wide(2.0, -1074.0), 5e-324);

@@ -6,7 +6,8 @@
 
 use bitlane::{BinaryOp, DType};
 
-use super::element::{Bits, Number, cast, decode, encode_float};
+use super::element::{Bits, Nan, Number, cast, decode, encode_float, part_dtype, parts};
+use super::modular::nextafter;
 
 /// Returns the exact value of a float of any dtype.
 pub fn value(dtype: DType, bits: Bits) -> f64 {
@@ -57,6 +58,44 @@ pub fn is_near(dtype: DType, expected: Bits, given: Bits, units: u64, floor: f64
     floor > 0.0 && (expected - given).abs() <= units as f64 * unit
 }
 
+/// Returns whether `given` is what a float near `expected`, as [`same`](super::element::same) has it, is converted to.
+/// Conversions keep the order of numbers, so those of the ends of what is near bound it.
+pub fn is_conversion_of_near(
+    from: DType,
+    expected: Bits,
+    nan: Nan,
+    to: DType,
+    given: Bits,
+) -> bool {
+    if to.is_complex() {
+        let (part, (re, im)) = (part_dtype(to), parts(to, given));
+        return im == 0 && is_conversion_of_near(from, expected, nan, part, re);
+    }
+    let (center, given) = (value(from, expected), value(to, given));
+    if center.is_nan() || given.is_nan() {
+        return center.is_nan() && given.is_nan();
+    }
+    let floor = if nan == Nan::NearSum { 0.5 } else { 0.0 };
+    let end = |up: bool| {
+        let mut bits = nearest(from, center);
+        for _ in 0..units(from) {
+            bits = nextafter(
+                from,
+                bits,
+                nearest(from, if up { f64::INFINITY } else { f64::NEG_INFINITY }),
+            );
+        }
+        let unit = value(from, nearest(from, floor) + 1) - value(from, nearest(from, floor));
+        let apart = if floor > 0.0 { units(from) as f64 * unit } else { 0.0 };
+        let wide = if up { center + apart } else { center - apart };
+        let end = if up { wide.max(value(from, bits)) } else { wide.min(value(from, bits)) };
+        value(to, cast(DType::F64, to, end.to_bits().into()))
+    };
+    // Only a sum may have another sign: a zero has the right one otherwise.
+    let has_sign = nan == Nan::NearSum || center.is_sign_negative() == given.is_sign_negative();
+    has_sign && (end(false)..=end(true)).contains(&given)
+}
+
 /// Returns how many units in the last place a function may differ from the model.
 pub fn units(dtype: DType) -> u64 {
     if dtype == DType::F64 { 2 } else { 1 }
@@ -75,6 +114,17 @@ fn near_means_near() {
         9,
         9.0
     ));
+    // What is rounded away by a conversion is not seen, and what is not is bounded.
+    let is_half = |given: f64| {
+        let given = nearest(DType::F16, given);
+        is_conversion_of_near(DType::F32, one, Nan::Near, DType::F16, given)
+    };
+    assert!(is_half(1.0) && !is_half(1.001) && !is_half(-1.0) && !is_half(f64::NAN));
+    let is_wide = |units: i64| {
+        let given = 1.0 + units as f64 * f64::from(f32::EPSILON) / 2.0;
+        is_conversion_of_near(DType::F32, one, Nan::Near, DType::F64, given.to_bits().into())
+    };
+    assert!(is_wide(0) && is_wide(2) && is_wide(-1) && !is_wide(3) && !is_wide(-2));
     // Near zero the floor counts.
     assert!(is_near(DType::F32, nearest(DType::F32, 1e-9), nearest(DType::F32, -1e-9), 1, 0.5));
     assert!(!is_near(DType::F32, nearest(DType::F32, 1e-6), nearest(DType::F32, -1e-6), 1, 0.5));

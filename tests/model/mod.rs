@@ -11,5 +11,6 @@ pub mod losses;
 pub mod modular;
 pub mod ops;
 pub mod random;
+pub mod reduce;
 pub mod unary;
 pub mod view;

@@ -1,10 +1,11 @@
 //! Unary operations, reductions, and the gradient of copysign.
 
 use bitlane::introspect::Force;
-use bitlane::{DType, Result, Tensor};
+use bitlane::{DType, ReduceOp, Tensor, UnaryOp, reduce};
 
 use crate::data::{Pair, dense, lanes, strided, turned};
 use crate::model::element::{Bits, Nan, Number, encode_float};
+use crate::model::unary;
 use crate::model::view::View;
 use crate::runner::{Kernel, Runner};
 
@@ -20,16 +21,6 @@ fn views(dtype: DType) -> Vec<View> {
         strided(&[2; 8], &[1, -2, 4, -8, 16, -32, 64, 128]),
     ]
 }
-
-type Unary = fn(&Tensor) -> Result<Tensor>;
-
-const UNARY: [(&str, Unary); 5] = [
-    ("abs", Tensor::abs),
-    ("negative", Tensor::negative),
-    ("bitwise_not", Tensor::bitwise_not),
-    ("logical_not", Tensor::logical_not),
-    ("signbit", Tensor::signbit),
-];
 
 /// Copies, conversions, fills, and every unary operation.
 pub fn all(runner: &Runner, dtype: DType) {
@@ -70,12 +61,18 @@ pub fn all(runner: &Runner, dtype: DType) {
         |side| Tensor::ones([1030], dtype, &runner.devices[side]),
     );
     let views = [dense(&[1024 * l + 3], 0), dense(&[300], 1), turned(&[3, 5, 7])];
-    for (at, (name, function)) in UNARY.into_iter().enumerate() {
+    for (at, &op) in UnaryOp::ALL.iter().enumerate() {
         // Over all dtypes, every operation is run on every view.
         let view = &views[(at + dtype as usize) % views.len()];
-        let what = || format!("{name} of {dtype}, {view:?}");
+        let what = || format!("{op} of {dtype}, {view:?}");
         // If the dtype does not support the operation, both sides must return the same error.
-        runner.agree(None, Nan::Exact, what, |side| function(&view.of(&data.lhs.0[side])));
+        let freedom = match unary::freedom(op) {
+            Nan::Exact => Nan::Exact,
+            _ => Nan::Any,
+        };
+        runner.agree(None, freedom, what, |side| {
+            bitlane::unary(op, &view.of(&data.lhs.0[side])).run()
+        });
     }
     if dtype.is_float() {
         copysign_grad(runner, dtype);
@@ -90,29 +87,28 @@ pub const SUMS: [Force; 4] =
 pub fn sums(runner: &Runner, dtype: DType, force: Force) {
     let data = runner.data(dtype);
     let cases: [(View, &[usize]); 6] = [
-        (dense(&[1], 0), &[]),
-        (dense(&[4099], 1), &[]),
+        (dense(&[1], 0), &[0]),
+        (dense(&[4099], 1), &[0]),
         (dense(&[37, 65], 0), &[0]),
         (dense(&[37, 65], 0), &[1]),
         (turned(&[9, 33, 5]), &[0, 2]),
         (strided(&[257, 3], &[-1, 0]), &[0]),
     ];
+    let is_other = |op: &ReduceOp| !matches!(op, ReduceOp::Sum | ReduceOp::Mean);
+    let others: Vec<_> = ReduceOp::ALL.iter().copied().filter(is_other).collect();
     for (at, (view, axes)) in cases.into_iter().enumerate() {
         let what = || format!("the sum of {dtype}, {view:?} over {axes:?}, {force:?}");
         let generated = Some(&Kernel::Generated);
         runner.agree(generated, Nan::Any, what, |side| view.of(&data.lhs.0[side]).sum(axes));
         // Over all dtypes, every reduction is run on every case.
-        let (name, function) = EXTREMES[(at + dtype as usize) % EXTREMES.len()];
-        let what = || format!("{name} of {dtype}, {view:?} over {axes:?}, {force:?}");
+        let op = others[(at + dtype as usize) % others.len()];
+        let what = || format!("{op} of {dtype}, {view:?} over {axes:?}, {force:?}");
         // If the dtype has no order, both sides must return the same error.
-        runner.agree(None, Nan::Any, what, |side| function(&view.of(&data.lhs.0[side]), axes));
+        runner.agree(None, Nan::Any, what, |side| {
+            reduce(op, &view.of(&data.lhs.0[side]), axes).run()
+        });
     }
 }
-
-type Reduction = fn(&Tensor, &[usize]) -> Result<Tensor>;
-
-const EXTREMES: [(&str, Reduction); 4] =
-    [("max", Tensor::max), ("min", Tensor::min), ("any", Tensor::any), ("all", Tensor::all)];
 
 /// The gradient of copysign. Where it is summed, the incoming gradient consists of small integers.
 fn copysign_grad(runner: &Runner, dtype: DType) {

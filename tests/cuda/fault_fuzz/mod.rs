@@ -19,7 +19,7 @@ use crate::model::random::Random;
 use crate::virtual_driver::{Driver, isolated};
 
 /// The driver functions that operations call, each of which may fail.
-const FUNCTIONS: [&str; 18] = [
+const FUNCTIONS: [&str; 20] = [
     "*",
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
@@ -36,8 +36,10 @@ const FUNCTIONS: [&str; 18] = [
     "cuMemcpyHtoDAsync",
     "cuMemcpyPeerAsync",
     "cuMemsetD8Async",
+    "cuStreamIsCapturing",
     "cuStreamSynchronize",
     "cuStreamWaitEvent",
+    "cuThreadExchangeStreamCaptureMode",
 ];
 
 /// Invalid value, out of memory, invalid handle, unknown error, and a code that does not exist.

@@ -1,0 +1,81 @@
+//! The reductions (docs/semantics.md, section 8).
+
+use bitlane::{BinaryOp, DType, ReduceOp};
+
+use super::element::{Bits, cast, from_parts, integer, part_dtype, parts, wrapped};
+use super::ops::apply;
+
+/// Returns whether a reduction is defined for a dtype.
+pub fn is_defined(op: ReduceOp, dtype: DType) -> bool {
+    match op {
+        ReduceOp::Sum | ReduceOp::Any | ReduceOp::All => true,
+        ReduceOp::Mean => dtype.is_float() || dtype.is_complex(),
+        ReduceOp::Max | ReduceOp::Min => !dtype.is_complex(),
+        other => panic!("the model lacks {other}"),
+    }
+}
+
+/// Returns the dtype of the reduction of elements of `dtype`.
+pub fn result_dtype(op: ReduceOp, dtype: DType) -> DType {
+    match op {
+        ReduceOp::Sum if dtype.is_unsigned_int() => DType::U64,
+        ReduceOp::Sum if dtype.is_int() || dtype == DType::Bool => DType::I64,
+        ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Max | ReduceOp::Min => dtype,
+        ReduceOp::Any | ReduceOp::All => DType::Bool,
+        other => panic!("the model lacks {other}"),
+    }
+}
+
+/// Reduces elements of `dtype`. Returns `None` if there must be one and there is none.
+pub fn reduce(op: ReduceOp, dtype: DType, elements: &[Bits]) -> Option<Bits> {
+    let fold = |op: BinaryOp, dtype: DType, elements: &mut dyn Iterator<Item = Bits>| {
+        elements.reduce(|left, right| apply(op, dtype, left, right))
+    };
+    let mut truths = elements.iter().map(|&bits| cast(dtype, DType::Bool, bits));
+    match op {
+        ReduceOp::Sum | ReduceOp::Mean => Some(sum(op, dtype, elements)),
+        ReduceOp::Max => fold(BinaryOp::Maximum, dtype, &mut elements.iter().copied()),
+        ReduceOp::Min => fold(BinaryOp::Minimum, dtype, &mut elements.iter().copied()),
+        ReduceOp::Any => Some(truths.any(|truth| truth == 1).into()),
+        ReduceOp::All => Some(truths.all(|truth| truth == 1).into()),
+        other => panic!("the model lacks {other}"),
+    }
+}
+
+fn sum(op: ReduceOp, dtype: DType, elements: &[Bits]) -> Bits {
+    if dtype.is_complex() {
+        let part = part_dtype(dtype);
+        let (real, imaginary): (Vec<_>, Vec<_>) =
+            elements.iter().map(|&bits| parts(dtype, bits)).unzip();
+        return from_parts(dtype, sum(op, part, &real), sum(op, part, &imaginary));
+    }
+    if dtype.is_float() {
+        let terms: Vec<f64> = elements.iter().map(|&bits| widened(dtype, bits)).collect();
+        let total = match (op, terms.len()) {
+            (ReduceOp::Mean, 0) => f64::NAN,
+            (_, 0) => 0.0,
+            (ReduceOp::Mean, count) => tree(&terms) / count as f64,
+            _ => tree(&terms),
+        };
+        return cast(DType::F64, dtype, total.to_bits().into());
+    }
+    let value = |bits: Bits| if dtype == DType::Bool { bits as i128 } else { integer(dtype, bits) };
+    wrapped(result_dtype(op, dtype), elements.iter().map(|&bits| value(bits)).sum())
+}
+
+fn widened(dtype: DType, bits: Bits) -> f64 {
+    match dtype {
+        DType::F32 => f32::from_bits(bits as u32).into(),
+        _ => f64::from_bits(cast(dtype, DType::F64, bits) as u64),
+    }
+}
+
+/// The definition of the order: the terms are the leaves of a perfect binary tree, and every node is the sum of its
+/// children. Missing leaves change nothing.
+fn tree(terms: &[f64]) -> f64 {
+    if let [term] = terms {
+        return *term;
+    }
+    let (left, right) = terms.split_at(terms.len().next_power_of_two() / 2);
+    tree(left) + tree(right)
+}

@@ -1,0 +1,25 @@
+//! What calls compute: the elements and dtypes of results, on every device, compared with the model, with tables and
+//! with recorded answers of other libraries.
+
+#[path = "../corpus/mod.rs"]
+mod corpus;
+mod destinations;
+#[path = "../devices/mod.rs"]
+mod devices;
+mod elements;
+mod exhaustive;
+mod expressions;
+mod fuzz_cases;
+mod goldens;
+mod gradients;
+mod layouts;
+#[path = "../model/mod.rs"]
+mod model;
+mod operations;
+mod promotion;
+mod result_types;
+mod sizes;
+mod special_cases;
+mod sums;
+mod values;
+mod views;
