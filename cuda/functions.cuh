@@ -3,25 +3,6 @@
 
 namespace bl {
 
-BL_FN f32 floor_of(f32 x) {
-#if BL_DEVICE
-    f32 r;
-    BL_PTX("cvt.rmi.f32.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-#else
-    return __builtin_floorf(x);
-#endif
-}
-BL_FN f64 floor_of(f64 x) {
-#if BL_DEVICE
-    f64 r;
-    BL_PTX("cvt.rmi.f64.f64 %0, %1;" : "=d"(r) : "d"(x));
-    return r;
-#else
-    return __builtin_floor(x);
-#endif
-}
-
 // NumPy's algorithm, in f32 or f64. The remainder is exact, so the quotient is an integer up to rounding.
 template <class F> BL_FN F float_floor_divide(F x, F y) {
     const F ratio = x / y;
@@ -30,7 +11,7 @@ template <class F> BL_FN F float_floor_divide(F x, F y) {
     F quotient = (x - rest) / y;
     if (rest != 0 && (y < 0) != (rest < 0)) quotient -= 1;
     if (quotient == 0) return with_sign(F(0), sign_of(ratio));
-    const F floor = floor_of(quotient);
+    const F floor = round_down(quotient);
     return quotient - floor > F(0.5) ? floor + 1 : floor;
 }
 template <class F> BL_FN F float_remainder(F x, F y) {

@@ -233,6 +233,123 @@ struct logical_not {
     template <class T> static BL_FN boolean apply(T x) { return truth(!is_nonzero(x)); }
 };
 
+// Computes f of a float in f32 or f64; f16 and bf16 are rounded once. Other types have no fraction and stay as they are.
+template <class T, class F> BL_FN T of_float(T x, F f) {
+    if constexpr (is_half<T>()) return round_to<T>(f(widen(x)));
+    else if constexpr (is_float<T>()) return f(x);
+    else return x;
+}
+
+struct floor {
+    template <class T> static BL_FN T apply(T x) { return of_float(x, [](auto a) { return round_down(a); }); }
+};
+struct ceil {
+    template <class T> static BL_FN T apply(T x) { return of_float(x, [](auto a) { return round_up(a); }); }
+};
+struct trunc {
+    template <class T> static BL_FN T apply(T x) { return of_float(x, [](auto a) { return round_to_zero(a); }); }
+};
+struct round {
+    template <class T> static BL_FN T apply(T x) { return of_float(x, [](auto a) { return round_to_even(a); }); }
+};
+struct sqrt {
+    template <class T> static BL_FN T apply(T x) { return of_float(x, [](auto a) { return square_root(a); }); }
+};
+
+struct sign {
+    template <class T> static BL_FN T apply(T x) {
+        if constexpr (is_integer<T>()) return T((x > 0) - (x < 0));
+        else return of_float(x, [](auto a) { return a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a; });
+    }
+};
+
+struct square {
+    template <class T> static BL_FN T apply(T x) { return multiply::apply(x, x); }
+};
+
+struct reciprocal {
+    template <class T> static BL_FN T apply(T x) {
+        if constexpr (is_complex<T>()) return divide::apply(T{1, 0}, x);
+        else return of_float(x, [](auto a) { return 1 / a; });
+    }
+};
+
+// The magnitude of a float as bits, compared with that of infinity.
+template <class T> BL_FN Bits<T> infinity_bits() {
+    if constexpr (same<T, f16>()) return 0x7c00;
+    else if constexpr (same<T, bf16>()) return 0x7f80;
+    else if constexpr (same<T, f32>()) return 0x7f800000u;
+    else return 0x7ff0000000000000ull;
+}
+template <class T> BL_FN Bits<T> magnitude_bits(T x) { return bits_of(without_sign(x)); }
+
+struct isnan {
+    template <class T> static BL_FN boolean apply(T x) {
+        if constexpr (is_complex<T>()) return truth(apply(x.re).bits | apply(x.im).bits);
+        else if constexpr (is_half<T>() || is_float<T>()) return truth(magnitude_bits(x) > infinity_bits<T>());
+        else return truth(false);
+    }
+};
+struct isinf {
+    template <class T> static BL_FN boolean apply(T x) {
+        if constexpr (is_complex<T>()) return truth(apply(x.re).bits | apply(x.im).bits);
+        else if constexpr (is_half<T>() || is_float<T>()) return truth(magnitude_bits(x) == infinity_bits<T>());
+        else return truth(false);
+    }
+};
+struct isfinite {
+    template <class T> static BL_FN boolean apply(T x) {
+        if constexpr (is_complex<T>()) return truth(apply(x.re).bits & apply(x.im).bits);
+        else if constexpr (is_half<T>() || is_float<T>()) return truth(magnitude_bits(x) < infinity_bits<T>());
+        else return truth(true);
+    }
+};
+
+// ---- Bits --------------------------------------------------------------------------------------------------------
+
+struct count_ones {
+    template <class T> static BL_FN T apply(T x) { return T(ones_in(wrapping(bits_of(x)))); }
+};
+// The bits of a narrow integer are moved to the top of a register; a one below them counts as the end.
+struct leading_zeros {
+    template <class T> static BL_FN T apply(T x) {
+        if constexpr (sizeof(T) < 4) return T(zeros_above((u32(bits_of(x)) << 1 | 1) << (31 - 8 * sizeof(T))));
+        else return T(zeros_above(bits_of(x)));
+    }
+};
+struct trailing_zeros {
+    template <class T> static BL_FN T apply(T x) {
+        if constexpr (sizeof(T) < 4) return T(zeros_above(reversed(u32(bits_of(x)) | 1u << 8 * sizeof(T))));
+        else return T(zeros_above(reversed(bits_of(x))));
+    }
+};
+struct reverse_bits {
+    template <class T> static BL_FN T apply(T x) {
+        if constexpr (sizeof(T) < 4) return T(reversed(u32(bits_of(x))) >> (32 - 8 * sizeof(T)));
+        else return T(reversed(bits_of(x)));
+    }
+};
+struct swap_bytes {
+    template <class T> static BL_FN T apply(T x) {
+        if constexpr (sizeof(T) == 1) return x;
+        else if constexpr (sizeof(T) == 2) return T(permute<0x4401>(u32(bits_of(x)), 0));
+        else if constexpr (sizeof(T) == 4) return T(permute<0x0123>(u32(x), 0));
+        else return T(join(permute<0x0123>(high_half(u64(x)), 0), permute<0x0123>(low_half(u64(x)), 0)));
+    }
+};
+
+// ---- Parts of complex numbers ------------------------------------------------------------------------------------
+
+struct real {
+    template <class T> static BL_FN auto apply(T x) { return x.re; }
+};
+struct imag {
+    template <class T> static BL_FN auto apply(T x) { return x.im; }
+};
+struct conj {
+    template <class T> static BL_FN T apply(T x) { return T{x.re, with_other_sign(x.im)}; }
+};
+
 // ---- Choice and neighbours ---------------------------------------------------------------------------------------
 
 struct select {

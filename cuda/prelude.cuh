@@ -217,6 +217,49 @@ BL_FN u32 high_half(u64 x) {
 #endif
 }
 
+// Rounding to an integer, and the square root: single instructions of f32 and f64.
+#if BL_DEVICE
+#define BL_FLOAT_INSTRUCTION(name, instruction32, instruction64, host) \
+    BL_FN f32 name(f32 x) { f32 r; BL_PTX(instruction32 " %0, %1;" : "=f"(r) : "f"(x)); return r; } \
+    BL_FN f64 name(f64 x) { f64 r; BL_PTX(instruction64 " %0, %1;" : "=d"(r) : "d"(x)); return r; }
+#else
+#define BL_FLOAT_INSTRUCTION(name, instruction32, instruction64, host) \
+    BL_FN f32 name(f32 x) { return __builtin_##host##f(x); } \
+    BL_FN f64 name(f64 x) { return __builtin_##host(x); }
+#endif
+BL_FLOAT_INSTRUCTION(round_down, "cvt.rmi.f32.f32", "cvt.rmi.f64.f64", floor)
+BL_FLOAT_INSTRUCTION(round_up, "cvt.rpi.f32.f32", "cvt.rpi.f64.f64", ceil)
+BL_FLOAT_INSTRUCTION(round_to_zero, "cvt.rzi.f32.f32", "cvt.rzi.f64.f64", trunc)
+BL_FLOAT_INSTRUCTION(round_to_even, "cvt.rni.f32.f32", "cvt.rni.f64.f64", rint)
+BL_FLOAT_INSTRUCTION(square_root, "sqrt.rn.f32", "sqrt.rn.f64", sqrt)
+
+// Counting and reversing bits. The zeros above the highest one of 0 are the width.
+#if BL_DEVICE
+#define BL_BIT_INSTRUCTION(name, instruction) \
+    BL_FN u32 name(u32 x) { u32 r; BL_PTX(instruction ".b32 %0, %1;" : "=r"(r) : "r"(x)); return r; } \
+    BL_FN u32 name(u64 x) { u32 r; BL_PTX(instruction ".b64 %0, %1;" : "=r"(r) : "l"(x)); return r; }
+BL_BIT_INSTRUCTION(ones_in, "popc")
+BL_BIT_INSTRUCTION(zeros_above, "clz")
+BL_FN u32 reversed(u32 x) { u32 r; BL_PTX("brev.b32 %0, %1;" : "=r"(r) : "r"(x)); return r; }
+BL_FN u64 reversed(u64 x) { u64 r; BL_PTX("brev.b64 %0, %1;" : "=l"(r) : "l"(x)); return r; }
+#else
+template <class T> BL_FN u32 ones_in(T x) {
+    u32 count = 0;
+    for (; x; x &= x - 1) ++count;
+    return count;
+}
+template <class T> BL_FN u32 zeros_above(T x) {
+    u32 count = 8 * sizeof(T);
+    for (; x; x >>= 1) --count;
+    return count;
+}
+template <class T> BL_FN T reversed(T x) {
+    T r = 0;
+    for (u32 i = 0; i < 8 * sizeof(T); ++i) r = T(r << 1 | (x >> i & 1));
+    return r;
+}
+#endif
+
 // ---- Sixteen bytes in registers, and memory ----------------------------------------------------------------------
 
 // BYTES bytes of consecutive elements as 32-bit words; fewer than four bytes occupy the low end of one word.

@@ -1,13 +1,13 @@
 // The skeletons of generated sums and extremes. The terms of one output, in order, are the leaves of a perfect binary
-// tree in which every node is the sum of its children, the left one first; leaves beyond the last term are -0, the
-// identity (0 for integers). So any aligned run of 2^k terms is a subtree, which may be added up by a thread in its
+// tree in which every node combines its children, the left one first; leaves beyond the last term are the identity (of
+// addition: -0, or 0 for integers). So any aligned run of 2^k terms is a subtree, which may be added up by a thread in its
 // registers, by a warp, by a block, or by the next launch, which sums the parts that this one has stored. The result
 // depends only on the terms.
 //
 // The generated part is a struct K as for map.cuh, where groups are groups of terms, without `later` and `store`, and
 // with:
 //
-//     Sum                        the accumulator: f64, u64 or c128; or Largest<T>, Smallest<T> of f64, u64 or i64
+//     Sum                        the total: Folded<op, T>, where T is f64, u64, i64 or c128
 //     STRADDLES                  whether a group may straddle the end of the inner loop
 //     COUNTS_GROUPS              whether places<GROUP> takes the index of a group rather than of its first element
 //     output_places(p, output)   the addresses of an output and of the first term of every operand
@@ -17,49 +17,45 @@
 
 namespace bl {
 
-// Accumulators for extremes: sum_of two of them is the larger, or the smaller; a NaN wins.
-template <class T> struct Largest {
-    T value;
-    static BL_FN Largest identity() {
-        if constexpr (is_float<T>()) return Largest{from_bits<T>(0xfff0000000000000ull)};  // -infinity
-        else return Largest{lowest<T>()};
+// What changes no total that the operation O combines it with.
+template <class O, class T> struct Identity;
+template <class T> struct Identity<op::add, T> {
+    static BL_FN T value() {
+        if constexpr (is_complex<T>()) return T{Identity<op::add, decltype(T::re)>::value(), Identity<op::add, decltype(T::im)>::value()};
+        else if constexpr (is_float<T>()) return from_bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));  // -0
+        else return T(0);
     }
 };
-template <class T> struct Smallest {
-    T value;
-    static BL_FN Smallest identity() {
-        if constexpr (is_float<T>()) return Smallest{from_bits<T>(0x7ff0000000000000ull)};  // infinity
-        else return Smallest{highest<T>()};
+template <class T> struct Identity<op::maximum, T> {
+    static BL_FN T value() {
+        if constexpr (is_float<T>()) return from_bits<T>(0xfff0000000000000ull);  // -infinity
+        else return lowest<T>();
     }
 };
-template <class S> struct IsExtreme { enum { value = false }; };
-template <class T> struct IsExtreme<Largest<T>> { enum { value = true }; };
-template <class T> struct IsExtreme<Smallest<T>> { enum { value = true }; };
+template <class T> struct Identity<op::minimum, T> {
+    static BL_FN T value() {
+        if constexpr (is_float<T>()) return from_bits<T>(0x7ff0000000000000ull);  // infinity
+        else return highest<T>();
+    }
+};
 
-template <class S> BL_FN S identity() {
-    if constexpr (IsExtreme<S>::value) return S::identity();
-    else if constexpr (is_complex<S>()) return S{identity<decltype(S::re)>(), identity<decltype(S::re)>()};
-    else if constexpr (is_float<S>()) return from_bits<S>(Bits<S>(1) << (8 * sizeof(S) - 1));
-    else return S(0);
-}
-template <class S> BL_FN S sum_of(S left, S right) {
-    if constexpr (is_complex<S>()) return S{left.re + right.re, left.im + right.im};
-    else return left + right;
-}
-template <class T> BL_FN Largest<T> sum_of(Largest<T> left, Largest<T> right) {
-    return Largest<T>{op::maximum::apply(left.value, right.value)};
-}
-template <class T> BL_FN Smallest<T> sum_of(Smallest<T> left, Smallest<T> right) {
-    return Smallest<T>{op::minimum::apply(left.value, right.value)};
+// A total that the operation O combines with others.
+template <class O, class T> struct Folded {
+    typedef T Total;
+    T value;
+    static BL_FN Folded identity() { return Folded{Identity<O, T>::value()}; }
+};
+template <class O, class T> BL_FN Folded<O, T> sum_of(Folded<O, T> left, Folded<O, T> right) {
+    return Folded<O, T>{O::apply(left.value, right.value)};
 }
 
-// A term converted to the accumulator. The sign of a NaN is unspecified here, so floats are simply widened.
+// A term converted to the type of the total. The sign of a NaN is unspecified here, so floats are simply widened.
 template <class S, class T> BL_FN S leaf(T x) {
-    if constexpr (IsExtreme<S>::value) return S{leaf<decltype(S::value)>(x)};
-    else if constexpr (is_complex<T>()) return S{f64(x.re), f64(x.im)};
-    else if constexpr (is_half<T>()) return S(widen(x));
-    else if constexpr (is_bool<T>()) return S(x.bits);
-    else return S(x);
+    typedef typename S::Total Total;
+    if constexpr (is_complex<T>()) return S{Total{f64(x.re), f64(x.im)}};
+    else if constexpr (is_half<T>()) return S{Total(widen(x))};
+    else if constexpr (is_bool<T>()) return S{Total(x.bits)};
+    else return S{Total(x)};
 }
 
 template <class S> BL_FN S quotient(S sum, f64 terms) {
@@ -74,7 +70,7 @@ template <class S, int LEVELS> struct Counter {
     u32 count;
     BL_FN Counter() : count(0) {
 #pragma unroll
-        for (int k = 0; k <= LEVELS; ++k) held[k] = identity<S>();
+        for (int k = 0; k <= LEVELS; ++k) held[k] = S::identity();
     }
     BL_FN void push(S x) {
         bool carries = true;
@@ -90,7 +86,7 @@ template <class S, int LEVELS> struct Counter {
         ++count;
     }
     BL_FN S sum() const {
-        S x = identity<S>();
+        S x = S::identity();
 #pragma unroll
         for (int k = 0; k <= LEVELS; ++k) x = count >> k & 1 ? sum_of(held[k], x) : x;
         return x;
@@ -163,8 +159,10 @@ BL_FN u64 exchange(u64 x, u32 distance) {
 }
 BL_FN f64 exchange(f64 x, u32 distance) { return from_bits<f64>(exchange(bits_of(x), distance)); }
 BL_FN i64 exchange(i64 x, u32 distance) { return i64(exchange(u64(x), distance)); }
-template <template <class> class E, class T> BL_FN E<T> exchange(E<T> x, u32 distance) { return E<T>{exchange(x.value, distance)}; }
 BL_FN c128 exchange(c128 x, u32 distance) { return c128{exchange(x.re, distance), exchange(x.im, distance)}; }
+template <class O, class T> BL_FN Folded<O, T> exchange(Folded<O, T> x, u32 distance) {
+    return Folded<O, T>{exchange(x.value, distance)};
+}
 
 // The sum over 2^log2 neighbouring threads of a warp, in the first of them. The others add in a different order, and
 // their results are not used.
@@ -208,7 +206,7 @@ template <class K> BL_FN void sum_by_blocks(const typename K::Params& p) {
         if (threadIdx.x % BL_WARP == 0) partial[count + threadIdx.x / BL_WARP] = sum;
     }
     __syncthreads();
-    Sum sum = threadIdx.x < count ? partial[threadIdx.x] : identity<Sum>();
+    Sum sum = threadIdx.x < count ? partial[threadIdx.x] : Sum::identity();
 #pragma unroll 1
     for (u32 left = count; left > 1; left = (left + 1) / 2) {
         const u32 right = 2 * threadIdx.x + 1;

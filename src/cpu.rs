@@ -31,7 +31,7 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 
-use crate::backend::cpu::{pool, threads};
+use crate::backend::cpu::{self, pool, threads};
 
 /// The contents of the memory pool, and counters since the program started; see [`pool_statistics`].
 ///
@@ -107,8 +107,25 @@ pub fn trim_pool() {
     pool::trim();
 }
 
+/// Returns the settings in force of the CPU backend, as a list: the vector instructions (`baseline`, `avx2` or
+/// `avx512`), which are the highest that the machine has, and the sizes in bytes from which a technique is used.
+///
+/// The environment variable `BITLANE_CPU` overrides them for tests and measurements, by a list of the same form. What it
+/// asks for in vain, such as instructions that the machine does not have, is reported on the standard error stream and
+/// is not in the list.
+///
+/// # Examples
+///
+/// ```
+/// let settings = bitlane::cpu::settings();
+/// assert!(["baseline", "avx2", "avx512"].contains(&settings.split(',').next().unwrap()));
+/// ```
+pub fn settings() -> String {
+    cpu::settings()
+}
+
 /// Returns the number of threads that share a large operation, including the calling one: the number of cores, unless
-/// [`set_threads`] has set another number.
+/// [`set_threads`] has set another number; 1 in a process that was forked after the threads had been started.
 ///
 /// # Examples
 ///
@@ -120,7 +137,7 @@ pub fn threads() -> usize {
 }
 
 /// Sets the number of threads that share a large operation, including the calling one. 0 stands for the number of
-/// cores.
+/// cores. The number is at most 256, or that of the cores if it is higher.
 ///
 /// Operations that are already running are not affected. The threads are started by the first operation that is large
 /// enough to be shared. A number above that of the cores must be set before that; afterwards, the number is limited to

@@ -22,7 +22,9 @@
 //! streams needs the context's event tracking, which is on by default.
 //!
 //! Operations can be captured into a CUDA graph. The graph holds addresses, not tensors: as with cudarc's own slices,
-//! every tensor that the graph reads or writes must be kept alive for as long as the graph is launched.
+//! every tensor that the graph reads or writes must be kept alive for as long as the graph is launched. Tensors of other
+//! streams can be dropped and copied from and to the host during a capture; on the captured stream such copies are
+//! errors.
 
 use std::sync::Arc;
 
@@ -149,6 +151,11 @@ pub fn slice_from_tensor<T: Element>(tensor: Tensor) -> Result<CudaSlice<T>> {
 ///
 /// The tensor's operations run on the view's stream. Operations on clones of the tensor that outlive the call fail with
 /// [`Error::InvalidArgument`].
+///
+/// When the call returns, operations that used the view on other streams are ordered before later work on the view's
+/// stream. If the driver refuses that and refuses to wait for them too, the process is aborted: the owner of the view could
+/// free memory that is in use. This happens if the function begins to capture another stream on which it has used the
+/// view, and does not end the capture.
 ///
 /// # Examples
 ///

@@ -312,13 +312,23 @@ impl Layout {
             let reason = format!("axis {axis} has size {}, not 1", self.shape[axis]);
             return Err(invalid("squeeze", self.shape(), reason));
         }
+        Ok(self.without(axis))
+    }
+
+    /// Removes an axis, which must exist: what remains is what lies at its index 0.
+    fn without(&self, axis: usize) -> Layout {
         let mut result = *self;
         result.shape.copy_within(axis + 1..self.rank, axis);
         result.strides.copy_within(axis + 1..self.rank, axis);
         result.rank -= 1;
         result.shape[result.rank] = 1;
         result.strides[result.rank] = 0;
-        Ok(result)
+        result
+    }
+
+    /// Selects one index of an axis and removes the axis. Both must exist.
+    pub(crate) fn at(&self, axis: usize, index: usize) -> Layout {
+        self.selected(axis, index, 1, 1).without(axis)
     }
 
     /// Selects `len` elements of an axis, beginning with `start`.

@@ -1,398 +1,379 @@
 //! The op table, which has one row per operation of any arity.
 
+mod binary;
 mod domain;
+mod element;
+mod other;
+mod reduce;
+mod unary;
 
-use std::fmt;
-use std::str::FromStr;
-
+pub use self::binary::{BinaryOp, Shift};
 pub(crate) use self::domain::Domain;
-use crate::promote::Family;
-use crate::{DType, Error, Result};
+pub(crate) use self::element::ElementOp;
+pub(crate) use self::other::OtherOp;
+pub(crate) use self::reduce::Finish;
+pub use self::reduce::ReduceOp;
+pub use self::unary::UnaryOp;
+use crate::DType;
 
-/// How a right shift fills the vacated bits. Arithmetic and logical left shifts are the same.
+/// Calls `$callback!` with the rows of one group, after any arguments.
 ///
-/// # Examples
+/// All rows have the same columns:
 ///
+/// ```text
+/// Variant name Domain Result {own columns} "documentation" {example};
 /// ```
-/// use bitlane::{Device, Shift, Tensor};
-/// let x = Tensor::from_slice(&[-102i8], [1], &Device::cpu())?;
-/// assert_eq!(x.bitwise_right_shift(3, Shift::Arithmetic)?.to_vec::<i8>()?, [-13]);
-/// assert_eq!(x.bitwise_right_shift(3, Shift::Logical)?.to_vec::<i8>()?, [19]);
-/// # Ok::<(), bitlane::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Shift {
-    /// Fills with copies of the sign bit, or with zeros if the dtype is unsigned. `<<` and `>>` shift in this way.
-    #[default]
-    Arithmetic,
-    /// Fills with zeros, whatever the sign.
-    Logical,
-}
-
-/// Calls `$callback!` with the whole table, which has a group per arity.
 ///
-/// A row starts with the enum variant and the name of the operation. The name is also that of the method, of the device
-/// function in `cuda/ops.cuh`, and of the operation in text. The variant is also the name of the type in
-/// `backend::cpu::element` that implements the operation for one element. The other columns are
+/// - The *variant* of the enum and the *name*, which is that of the method, of the device function in `cuda/`, and of
+///   the operation in text. `recipe` in `backend::cpu::kernels` names the loops of a variant.
+/// - The *domain*, the set of dtypes in which the operation can be computed.
+/// - The *result*: `Same` for the dtype in which it is computed, `Bool`, `Part` for the dtype of the parts of a complex
+///   number, or `Wide` for a 64-bit integer in place of a narrower one or a bool.
+/// - The columns of its group:
+///   - `binary`: the in-place method and the *family*, the row of the promotion tables that governs it;
+///   - `unary`: whether it is computed in the dtype of its operand (`Own`), or integers and bools are converted to the
+///     float of the rulebook first (`Float`); and the names that other libraries have for it;
+///   - `reductions`: the method that keeps the reduced dimensions; the *terms*, which are the elements (`Own`) or their
+///     truth (`Bool`); the binary operation that *combines* two totals; the value of no terms; and what becomes of the
+///     total, which is the result (`Total`) or is divided by the number of terms (`Mean`);
+///   - `ternary` and `losses`: the family.
+/// - The *documentation* of the methods and the variant, which is also its line in `docs/semantics.md`.
+/// - An *example* for documentation tests. For a binary operation these are two elements, the right operand, and the
+///   result with its type; for a unary operation, two elements and the result; for a reduction, a tensor of shape
+///   `[2, 3]`, and the results over its first dimension and over both.
 ///
-/// - for a binary operation, its in-place method and its *family*, the row of the promotion tables that governs it (a
-///   unary operation is computed in the dtype of its operand);
-/// - the *domain*, the set of dtypes in which it can be computed;
-/// - the *result*: `Same` for the dtype in which it is computed, or `Bool`;
-/// - its description, which becomes the documentation of the methods and the variant;
-/// - an example for a documentation test: two elements, the right operand, and the result with its type.
-///
-/// `shifts` are binary operations with a parameter, `functions` are steps of the losses that have no method of their
-/// own, and `losses` consist of several steps (`ops::loss`).
+/// The group `shifts` has the element functions of binary operations with a parameter. Two other names stand for several
+/// groups: `elements`, the functions that the backends implement, each group after its arity, and `others`, the
+/// operations that have promotion rules and are not in [`BinaryOp`].
 macro_rules! for_each_op {
-    ($callback:ident $($argument:tt)*) => {
-        $callback! {
-            $($argument)*
+    ($group:ident: $callback:ident $($argument:tt)*) => {
+        $crate::op::rows_of! {
+            $group [$callback $($argument)*]
             shifts {
-                ShiftLeft bitwise_left_shift Same;
-                ShiftRight bitwise_right_shift Same;
-                ShiftRightLogical bitwise_right_shift_logical Same;
+                ShiftLeft bitwise_left_shift Integers Same {}
+                    "Shifts to the left and fills with zeros. An amount out of range gives 0."
+                    {};
+                ShiftRight bitwise_right_shift Integers Same {}
+                    "Shifts to the right and fills with copies of the sign bit. An amount out of range gives 0, or −1 for a \
+                     negative value."
+                    {};
+                ShiftRightLogical bitwise_right_shift_logical Integers Same {}
+                    "Shifts to the right and fills with zeros. An amount out of range gives 0."
+                    {};
             }
             binary {
-                Copysign copysign copysign_assign Copysign Real Same
+                Copysign copysign Real Same {copysign_assign Copysign}
                     "Combines the magnitude of the left operand with the sign of the right one."
-                    "1.5f32, -2.0" "-0.0" => f32 "-1.5, -2.0";
-                Add add add_assign Arithmetic All Same
+                    {"1.5f32, -2.0" "-0.0" => f32 "-1.5, -2.0"};
+                Add add All Same {add_assign Arithmetic}
                     "Adds the operands. Integers wrap; bools are or-ed."
-                    "1i32, i32::MAX" "1" => i32 "2, i32::MIN";
-                Subtract subtract subtract_assign Arithmetic Numbers Same
+                    {"1i32, i32::MAX" "1" => i32 "2, i32::MIN"};
+                Subtract subtract Numbers Same {subtract_assign Arithmetic}
                     "Subtracts the right operand from the left one. Integers wrap; bools are rejected."
-                    "5u8, 0" "1" => u8 "4, 255";
-                Multiply multiply multiply_assign Arithmetic All Same
+                    {"5u8, 0" "1" => u8 "4, 255"};
+                Multiply multiply All Same {multiply_assign Arithmetic}
                     "Multiplies the operands. Integers wrap; bools are and-ed."
-                    "3i8, 100" "2" => i8 "6, -56";
-                Divide divide divide_assign Divide Fractions Same
+                    {"3i8, 100" "2" => i8 "6, -56"};
+                Divide divide Fractions Same {divide_assign Divide}
                     "Divides the left operand by the right one. Integers are divided as floats: in `f32` under the \
                      default rules."
-                    "7.0f32, 1.0" "2" => f32 "3.5, 0.5";
-                FloorDivide floor_divide floor_divide_assign Modular RealNumbers Same
+                    {"7.0f32, 1.0" "2" => f32 "3.5, 0.5"};
+                FloorDivide floor_divide RealNumbers Same {floor_divide_assign Modular}
                     "Divides the left operand by the right one and rounds towards −∞. An integer divided by 0 gives 0."
-                    "7i32, -7" "2" => i32 "3, -4";
-                Remainder remainder remainder_assign Modular RealNumbers Same
+                    {"7i32, -7" "2" => i32 "3, -4"};
+                Remainder remainder RealNumbers Same {remainder_assign Modular}
                     "Computes the remainder of `floor_divide`, which has the sign of the divisor. An integer modulo 0 \
                      gives 0."
-                    "7i32, -7" "4" => i32 "3, 1";
-                Pow pow pow_assign Pow RealNumbers Same
+                    {"7i32, -7" "4" => i32 "3, 1"};
+                Pow pow RealNumbers Same {pow_assign Pow}
                     "Raises the left operand to the power of the right one. Integers wrap; a negative exponent gives 0, \
                      except with the bases 1 and −1."
-                    "3i32, -2" "3" => i32 "27, -8";
-                Equal equal equal_assign Equality All Bool
+                    {"3i32, -2" "3" => i32 "27, -8"};
+                Equal equal All Bool {equal_assign Equality}
                     "Tests whether the operands are equal. NaN equals nothing, not even itself."
-                    "1.0f32, f32::NAN" "1" => bool "true, false";
-                NotEqual not_equal not_equal_assign Equality All Bool
+                    {"1.0f32, f32::NAN" "1" => bool "true, false"};
+                NotEqual not_equal All Bool {not_equal_assign Equality}
                     "Tests whether the operands differ. NaN differs from everything, even from itself."
-                    "1.0f32, f32::NAN" "1" => bool "false, true";
-                LessThan less_than less_than_assign Ordering Real Bool
+                    {"1.0f32, f32::NAN" "1" => bool "false, true"};
+                LessThan less_than Real Bool {less_than_assign Ordering}
                     "Tests whether the left operand is less than the right one."
-                    "1i32, 2" "2" => bool "true, false";
-                LessEqual less_equal less_equal_assign Ordering Real Bool
+                    {"1i32, 2" "2" => bool "true, false"};
+                LessEqual less_equal Real Bool {less_equal_assign Ordering}
                     "Tests whether the left operand is less than or equal to the right one."
-                    "2i32, 3" "2" => bool "true, false";
-                GreaterThan greater_than greater_than_assign Ordering Real Bool
+                    {"2i32, 3" "2" => bool "true, false"};
+                GreaterThan greater_than Real Bool {greater_than_assign Ordering}
                     "Tests whether the left operand is greater than the right one."
-                    "2i32, 3" "2" => bool "false, true";
-                GreaterEqual greater_equal greater_equal_assign Ordering Real Bool
+                    {"2i32, 3" "2" => bool "false, true"};
+                GreaterEqual greater_equal Real Bool {greater_equal_assign Ordering}
                     "Tests whether the left operand is greater than or equal to the right one."
-                    "1i32, 2" "2" => bool "false, true";
-                LogicalAnd logical_and logical_and_assign Logical All Bool
+                    {"1i32, 2" "2" => bool "false, true"};
+                LogicalAnd logical_and All Bool {logical_and_assign Logical}
                     "Tests whether both operands are non-zero."
-                    "2i32, 0" "1" => bool "true, false";
-                LogicalOr logical_or logical_or_assign Logical All Bool
+                    {"2i32, 0" "1" => bool "true, false"};
+                LogicalOr logical_or All Bool {logical_or_assign Logical}
                     "Tests whether at least one operand is non-zero."
-                    "2i32, 0" "0" => bool "true, false";
-                LogicalXor logical_xor logical_xor_assign Logical All Bool
+                    {"2i32, 0" "0" => bool "true, false"};
+                LogicalXor logical_xor All Bool {logical_xor_assign Logical}
                     "Tests whether exactly one operand is non-zero."
-                    "2i32, 0" "1" => bool "false, true";
-                BitwiseAnd bitwise_and bitwise_and_assign Bitwise BoolAndIntegers Same
+                    {"2i32, 0" "1" => bool "false, true"};
+                BitwiseAnd bitwise_and BoolAndIntegers Same {bitwise_and_assign Bitwise}
                     "Computes the bitwise AND of the operands."
-                    "0b1100u8, 0b1010" "0b0110" => u8 "0b0100, 0b0010";
-                BitwiseOr bitwise_or bitwise_or_assign Bitwise BoolAndIntegers Same
+                    {"0b1100u8, 0b1010" "0b0110" => u8 "0b0100, 0b0010"};
+                BitwiseOr bitwise_or BoolAndIntegers Same {bitwise_or_assign Bitwise}
                     "Computes the bitwise OR of the operands."
-                    "0b1100u8, 0b1010" "0b0110" => u8 "0b1110, 0b1110";
-                BitwiseXor bitwise_xor bitwise_xor_assign Bitwise BoolAndIntegers Same
+                    {"0b1100u8, 0b1010" "0b0110" => u8 "0b1110, 0b1110"};
+                BitwiseXor bitwise_xor BoolAndIntegers Same {bitwise_xor_assign Bitwise}
                     "Computes the bitwise exclusive OR of the operands."
-                    "0b1100u8, 0b1010" "0b0110" => u8 "0b1010, 0b1100";
-                Maximum maximum maximum_assign MinMax Real Same
+                    {"0b1100u8, 0b1010" "0b0110" => u8 "0b1010, 0b1100"};
+                Maximum maximum Real Same {maximum_assign MinMax}
                     "Selects the larger operand, or NaN if either is NaN. −0 is less than +0."
-                    "1i32, 5" "3" => i32 "3, 5";
-                Minimum minimum minimum_assign MinMax Real Same
+                    {"1i32, 5" "3" => i32 "3, 5"};
+                Minimum minimum Real Same {minimum_assign MinMax}
                     "Selects the smaller operand, or NaN if either is NaN. −0 is less than +0."
-                    "1i32, 5" "3" => i32 "1, 3";
-                Fmax fmax fmax_assign MinMax Real Same
+                    {"1i32, 5" "3" => i32 "1, 3"};
+                Fmax fmax Real Same {fmax_assign MinMax}
                     "Selects the larger operand, ignoring a NaN unless both are NaN. −0 is less than +0."
-                    "1.0f32, f32::NAN" "3.0" => f32 "3.0, 3.0";
-                Fmin fmin fmin_assign MinMax Real Same
+                    {"1.0f32, f32::NAN" "3.0" => f32 "3.0, 3.0"};
+                Fmin fmin Real Same {fmin_assign MinMax}
                     "Selects the smaller operand, ignoring a NaN unless both are NaN. −0 is less than +0."
-                    "1.0f32, f32::NAN" "3.0" => f32 "1.0, 3.0";
-                LogAddExp logaddexp logaddexp_assign LogAddExp Floats Same
+                    {"1.0f32, f32::NAN" "3.0" => f32 "1.0, 3.0"};
+                LogAddExp logaddexp Floats Same {logaddexp_assign LogAddExp}
                     "Computes `log(exp(x) + exp(y))` without intermediate overflow."
-                    "1000.0f32, f32::NEG_INFINITY" "0.0" => f32 "1000.0, 0.0";
-                NextAfter nextafter nextafter_assign NextAfter Floats Same
+                    {"1000.0f32, f32::NEG_INFINITY" "0.0" => f32 "1000.0, 0.0"};
+                NextAfter nextafter Floats Same {nextafter_assign NextAfter}
                     "Computes the next representable value after the left operand in the direction of the right one."
-                    "1.0f32, 0.0" "0.0" => f32 "0.99999994, 0.0";
-                Atan2 atan2 atan2_assign Atan2 Floats Same
+                    {"1.0f32, 0.0" "0.0" => f32 "0.99999994, 0.0"};
+                Atan2 atan2 Floats Same {atan2_assign Atan2}
                     "Computes the angle, in radians, of the point with the left operand as its y coordinate and the \
                      right one as its x coordinate."
-                    "0.0f32, 1.0" "0.0" => f32 "0.0, std::f32::consts::FRAC_PI_2";
+                    {"0.0f32, 1.0" "0.0" => f32 "0.0, std::f32::consts::FRAC_PI_2"};
             }
             unary {
-                Abs abs RealNumbers Same
+                Abs abs RealNumbers Same {Own "fabs" "absolute"}
                     "Computes the absolute value. Integers wrap, so the lowest one is unchanged; floats, even NaN, have \
                      their sign bit cleared."
-                    "-3i32, i32::MIN" => i32 "3, i32::MIN";
-                Negative negative Numbers Same
+                    {"-3i32, i32::MIN" => i32, "3, i32::MIN"};
+                Negative negative Numbers Same {Own "neg"}
                     "Negates every element. Integers wrap; floats, even NaN, have their sign bit flipped."
-                    "-3i32, i32::MIN" => i32 "3, i32::MIN";
-                BitwiseNot bitwise_not BoolAndIntegers Same
+                    {"-3i32, i32::MIN" => i32, "3, i32::MIN"};
+                BitwiseNot bitwise_not BoolAndIntegers Same {Own "invert" "bitwise_invert"}
                     "Flips every bit. A bool is negated."
-                    "0u8, 0b1010" => u8 "255, 0b1111_0101";
-                LogicalNot logical_not All Bool
+                    {"0u8, 0b1010" => u8, "255, 0b1111_0101"};
+                LogicalNot logical_not All Bool {Own}
                     "Tests whether each element is zero."
-                    "0i32, 5" => bool "true, false";
-                Signbit signbit Real Bool
+                    {"0i32, 5" => bool, "true, false"};
+                Signbit signbit Real Bool {Own}
                     "Tests whether the sign bit is set, as in −0.0, negative NaNs and negative integers."
-                    "-0.0f32, f32::INFINITY" => bool "true, false";
-            }
-            functions {
-                Exp exp Floats Same;
-                Log log Floats Same;
+                    {"-0.0f32, f32::INFINITY" => bool, "true, false"};
+                Sign sign RealNumbers Same {Own "signum" "sgn"}
+                    "Computes the sign: −1, 0 or 1. It is +0 for both zeros, and NaN for NaN."
+                    {"-3.5f32, 0.0" => f32, "-1.0, 0.0"};
+                Square square Numbers Same {Own}
+                    "Multiplies every element by itself. Integers wrap."
+                    {"-3i8, 16" => i8, "9, 0"};
+                Reciprocal reciprocal Fractions Same {Float "recip"}
+                    "Divides 1 by every element."
+                    {"4.0f32, -0.0" => f32, "0.25, f32::NEG_INFINITY"};
+                Floor floor RealNumbers Same {Own}
+                    "Rounds towards −∞. Integers are unchanged, and a zero keeps its sign."
+                    {"1.5f32, -1.5" => f32, "1.0, -2.0"};
+                Ceil ceil RealNumbers Same {Own}
+                    "Rounds towards +∞. Integers are unchanged, and a zero result has the sign of the operand."
+                    {"1.5f32, -1.5" => f32, "2.0, -1.0"};
+                Trunc trunc RealNumbers Same {Own "fix"}
+                    "Rounds towards zero. Integers are unchanged, and a zero result has the sign of the operand."
+                    {"1.5f32, -1.5" => f32, "1.0, -1.0"};
+                Round round RealNumbers Same {Own "rint" "round_ties_even"}
+                    "Rounds to the nearest integer, and halfway cases to the even one. Integers are unchanged, and a zero \
+                     result has the sign of the operand."
+                    {"2.5f32, -1.5" => f32, "2.0, -2.0"};
+                IsNan isnan All Bool {Own "is_nan"}
+                    "Tests for NaN. A complex number is NaN if a part is."
+                    {"f32::NAN, f32::INFINITY" => bool, "true, false"};
+                IsInf isinf All Bool {Own "is_infinite"}
+                    "Tests for an infinity of either sign. A complex number is infinite if a part is."
+                    {"f32::NAN, f32::NEG_INFINITY" => bool, "false, true"};
+                IsFinite isfinite All Bool {Own "is_finite"}
+                    "Tests for a number that is neither infinite nor NaN. Both parts of a complex number must be finite."
+                    {"f32::NAN, f32::MAX" => bool, "false, true"};
+                CountOnes count_ones Integers Same {Own "popcount" "popc" "bitwise_count" "bit_count"}
+                    "Counts the bits that are 1."
+                    {"0b1011u8, 255" => u8, "3, 8"};
+                LeadingZeros leading_zeros Integers Same {Own "clz"}
+                    "Counts the zeros above the highest bit that is 1. Those of 0 are the width of the dtype."
+                    {"1u8, 0" => u8, "7, 8"};
+                TrailingZeros trailing_zeros Integers Same {Own "ctz" "ffs"}
+                    "Counts the zeros below the lowest bit that is 1. Those of 0 are the width of the dtype."
+                    {"8u8, 0" => u8, "3, 8"};
+                ReverseBits reverse_bits Integers Same {Own "brev"}
+                    "Reverses the order of the bits."
+                    {"1u8, 0b1100" => u8, "128, 0b11_0000"};
+                SwapBytes swap_bytes Integers Same {Own "byteswap" "bswap"}
+                    "Reverses the order of the bytes. A single byte is unchanged."
+                    {"1u16, 0x1234" => u16, "256, 0x3412"};
+                Real real Complex Part {Own}
+                    "Returns the real parts."
+                    {"Complex::new(1.0f32, 2.0), Complex::new(3.0, 4.0)" => f32, "1.0, 3.0"};
+                Imag imag Complex Part {Own}
+                    "Returns the imaginary parts."
+                    {"Complex::new(1.0f32, 2.0), Complex::new(3.0, 4.0)" => f32, "2.0, 4.0"};
+                Conj conj Complex Same {Own "conjugate"}
+                    "Negates the imaginary parts."
+                    {"Complex::new(1.0f32, 2.0), Complex::new(3.0, -4.0)" => Complex<f32>, "Complex::new(1.0, -2.0), Complex::new(3.0, 4.0)"};
+                Sqrt sqrt Floats Same {Float}
+                    "Computes the square root, correctly rounded. That of a negative number is NaN, that of −0 is −0."
+                    {"2.25f32, -0.0" => f32, "1.5, -0.0"};
+                Exp exp Floats Same {Float}
+                    "Computes e to the power of each element."
+                    {"0.0f32, f32::NEG_INFINITY" => f32, "1.0, 0.0"};
+                Log log Floats Same {Float "ln"}
+                    "Computes the natural logarithm. That of a negative number is NaN."
+                    {"1.0f32, 0.0" => f32, "0.0, f32::NEG_INFINITY"};
             }
             ternary {
-                Select select Select All Same;
+                Select select All Same {Select}
+                    "Selects the elements of `x` where the condition is true, and those of `y` elsewhere."
+                    {};
+            }
+            reductions {
+                Sum sum All Wide {sum_keepdims Own Add zero Total}
+                    "Sums the elements over the given dimensions. Floats and complex numbers keep their dtype and are \
+                     rounded once. Sums of bools and signed integers are `i64`, those of unsigned integers are `u64`; \
+                     both wrap. The sum of no elements is 0."
+                    {"1, 2, 3, 4, 5, 6" => i64 "5, 7, 9" "21"};
+                Mean mean Fractions Same {mean_keepdims Own Add nan Mean}
+                    "Averages floats or complex numbers over the given dimensions: their sum divided by their number, \
+                     rounded once. The mean of no elements is NaN."
+                    {"1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0" => f32 "2.5, 3.5, 4.5" "3.5"};
+                Max max Real Same {max_keepdims Own Maximum none Total}
+                    "Returns the largest elements over the given dimensions, or NaN where there is one. −0 is less than \
+                     +0. There must be an element."
+                    {"1, 5, 3, 4, 2, 6" => i32 "4, 5, 6" "6"};
+                Min min Real Same {min_keepdims Own Minimum none Total}
+                    "Returns the smallest elements over the given dimensions, or NaN where there is one. −0 is less \
+                     than +0. There must be an element."
+                    {"1, 5, 3, 4, 2, 6" => i32 "1, 2, 3" "1"};
+                Any any All Same {any_keepdims Bool Maximum no Total}
+                    "Tests whether any element over the given dimensions is true. Every value other than zero is, even \
+                     NaN. Among no elements, none is."
+                    {"0, 5, 0, 0, 2, 6" => bool "false, true, true" "true"};
+                All all All Same {all_keepdims Bool Minimum yes Total}
+                    "Tests whether all elements over the given dimensions are true. Every value other than zero is, \
+                     even NaN. Of no elements, all are."
+                    {"1, 5, 0, 4, 2, 6" => bool "true, true, false" "false"};
             }
             losses {
-                L1Loss l1_loss Loss Floats;
-                SmoothL1Loss smooth_l1_loss Loss Floats;
-                MseLoss mse_loss MseLoss Floats;
-                HuberLoss huber_loss HuberLoss Floats;
-                PoissonNllLoss poisson_nll_loss PoissonLoss Floats;
+                L1Loss l1_loss Floats Same {Loss} "Computes |x − y|." {};
+                SmoothL1Loss smooth_l1_loss Floats Same {Loss}
+                    "Computes a loss that is quadratic for differences below β and has slope 1 beyond."
+                    {};
+                MseLoss mse_loss Floats Same {MseLoss} "Computes (x − y)²." {};
+                HuberLoss huber_loss Floats Same {HuberLoss}
+                    "Computes a loss that is quadratic for differences up to δ and has slope δ beyond."
+                    {};
+                PoissonNllLoss poisson_nll_loss Floats Same {PoissonLoss}
+                    "Computes the negative log-likelihood of a Poisson distribution."
+                    {};
             }
         }
     };
 }
 pub(crate) use for_each_op;
 
-macro_rules! define_ops {
+/// Passes the rows of a group of the table to a callback, for [`for_each_op`].
+#[rustfmt::skip] // a table
+macro_rules! rows_of {
+    (binary [$callback:ident $($argument:tt)*] shifts $shifts:tt binary {$($row:tt)*} $($rest:tt)*) => {
+        $callback! { $($argument)* $($row)* }
+    };
+    (unary [$callback:ident $($argument:tt)*] shifts $shifts:tt binary $binary:tt unary {$($row:tt)*} $($rest:tt)*) => {
+        $callback! { $($argument)* $($row)* }
+    };
     (
-        shifts { $($shift:ident $shift_name:ident $shift_result:ident;)* }
-        binary { $(
-            $variant:ident $name:ident $assign:ident $family:ident $domain:ident $result:ident
-            $doc:literal $x:literal $y:literal => $dtype:ident $expected:literal;
-        )* }
-        unary { $(
-            $unary:ident $unary_name:ident $unary_domain:ident $unary_result:ident
-            $unary_doc:literal $unary_x:literal => $unary_dtype:ident $unary_expected:literal;
-        )* }
-        functions { $($function:ident $function_name:ident $function_domain:ident $function_result:ident;)* }
-        ternary { $($ternary:ident $ternary_name:ident $ternary_family:ident $ternary_domain:ident $ternary_result:ident;)* }
-        losses { $($loss:ident $loss_name:ident $loss_family:ident $loss_domain:ident;)* }
+        elements [$callback:ident $($argument:tt)*]
+        shifts $shifts:tt binary $binary:tt unary $unary:tt ternary $ternary:tt
+        $($rest:tt)*
     ) => {
-        /// A binary operation.
-        ///
-        /// Each has a method of [`Tensor`](crate::Tensor), an in-place method whose name ends in `_assign`, and a
-        /// method of [`Expr`](crate::Expr). [`binary`](crate::binary) runs any of them with a rulebook, a destination
-        /// and a mask.
-        ///
-        /// An operation is printed and parsed as the name of its method, to which a logical shift appends `_logical`.
-        ///
-        /// # Examples
-        ///
-        /// ```
-        /// use bitlane::{BinaryOp, Shift};
-        /// let op: BinaryOp = "bitwise_right_shift_logical".parse()?;
-        /// assert_eq!(op, BinaryOp::RightShift(Shift::Logical));
-        /// assert_eq!(BinaryOp::Add.to_string(), "add");
-        /// # Ok::<(), bitlane::Error>(())
-        /// ```
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum BinaryOp {
-            /// Shifts to the left and fills with zeros. An amount out of range gives 0.
-            LeftShift(Shift),
-            /// Shifts to the right. An amount out of range gives 0, or −1 for an arithmetic shift of a negative value.
-            RightShift(Shift),
-            $(#[doc = $doc] $variant,)*
-        }
-
-        impl BinaryOp {
-            /// Every operation, in the order of the table.
-            pub const ALL: &'static [BinaryOp] = &[
-                BinaryOp::LeftShift(Shift::Arithmetic),
-                BinaryOp::RightShift(Shift::Arithmetic),
-                BinaryOp::LeftShift(Shift::Logical),
-                BinaryOp::RightShift(Shift::Logical),
-                $(BinaryOp::$variant,)*
-            ];
-
-            /// Returns the name, as printed and parsed.
-            ///
-            /// # Examples
-            ///
-            /// ```
-            /// use bitlane::{BinaryOp, Shift};
-            /// assert_eq!(BinaryOp::RightShift(Shift::Arithmetic).name(), "bitwise_right_shift");
-            /// ```
-            pub const fn name(self) -> &'static str {
-                match self {
-                    // The only operation without an element function of its own: both left shifts are the same.
-                    BinaryOp::LeftShift(Shift::Logical) => "bitwise_left_shift_logical",
-                    _ => self.element().name(),
-                }
-            }
-
-            /// The function that computes one element.
-            pub(crate) const fn element(self) -> ElementOp {
-                match self {
-                    BinaryOp::LeftShift(_) => ElementOp::ShiftLeft,
-                    BinaryOp::RightShift(Shift::Arithmetic) => ElementOp::ShiftRight,
-                    BinaryOp::RightShift(Shift::Logical) => ElementOp::ShiftRightLogical,
-                    $(BinaryOp::$variant => ElementOp::$variant,)*
-                }
-            }
-
-            /// The row of the promotion tables that governs the operation.
-            pub(crate) const fn family(self) -> Family {
-                match self {
-                    BinaryOp::LeftShift(_) | BinaryOp::RightShift(_) => Family::Shift,
-                    $(BinaryOp::$variant => Family::$family,)*
-                }
-            }
-        }
-
-        /// A function of one, two or three elements, as the backends implement it. All operands have the dtype of the
-        /// computation, except for the condition of `Select`, which is bool.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub(crate) enum ElementOp {
-            $($shift,)*
-            $($variant,)*
-            $($unary,)*
-            $($function,)*
-            $($ternary,)*
-        }
-
-        impl ElementOp {
-            /// Every function, in the order of the table.
-            pub(crate) const ALL: &'static [ElementOp] = &[
-                $(ElementOp::$shift,)*
-                $(ElementOp::$variant,)*
-                $(ElementOp::$unary,)*
-                $(ElementOp::$function,)*
-                $(ElementOp::$ternary,)*
-            ];
-
-            /// The name of the operation and of its device function.
-            pub(crate) const fn name(self) -> &'static str {
-                match self {
-                    $(ElementOp::$shift => stringify!($shift_name),)*
-                    $(ElementOp::$variant => stringify!($name),)*
-                    $(ElementOp::$unary => stringify!($unary_name),)*
-                    $(ElementOp::$function => stringify!($function_name),)*
-                    $(ElementOp::$ternary => stringify!($ternary_name),)*
-                }
-            }
-
-            /// The number of operands.
-            pub(crate) const fn arity(self) -> usize {
-                match self {
-                    $(ElementOp::$shift => 2,)*
-                    $(ElementOp::$variant => 2,)*
-                    $(ElementOp::$unary => 1,)*
-                    $(ElementOp::$function => 1,)*
-                    $(ElementOp::$ternary => 3,)*
-                }
-            }
-
-            /// The dtypes in which the function can be computed.
-            pub(crate) const fn domain(self) -> Domain {
-                match self {
-                    $(ElementOp::$shift => Domain::Integers,)*
-                    $(ElementOp::$variant => Domain::$domain,)*
-                    $(ElementOp::$unary => Domain::$unary_domain,)*
-                    $(ElementOp::$function => Domain::$function_domain,)*
-                    $(ElementOp::$ternary => Domain::$ternary_domain,)*
-                }
-            }
-
-            /// The dtype of the result of a computation in `dtype`.
-            pub(crate) const fn result(self, dtype: DType) -> DType {
-                match self {
-                    $(ElementOp::$shift => result!($shift_result dtype),)*
-                    $(ElementOp::$variant => result!($result dtype),)*
-                    $(ElementOp::$unary => result!($unary_result dtype),)*
-                    $(ElementOp::$function => result!($function_result dtype),)*
-                    $(ElementOp::$ternary => result!($ternary_result dtype),)*
-                }
-            }
-        }
-
-        /// The operations with promotion rules that are not in [`BinaryOp`].
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub(crate) enum OtherOp {
-            $($ternary,)*
-            $($loss,)*
-        }
-
-        impl OtherOp {
-            pub(crate) const ALL: &'static [OtherOp] =
-                &[$(OtherOp::$ternary,)* $(OtherOp::$loss,)*];
-
-            pub(crate) const fn name(self) -> &'static str {
-                match self {
-                    $(OtherOp::$ternary => stringify!($ternary_name),)*
-                    $(OtherOp::$loss => stringify!($loss_name),)*
-                }
-            }
-
-            pub(crate) const fn family(self) -> Family {
-                match self {
-                    $(OtherOp::$ternary => Family::$ternary_family,)*
-                    $(OtherOp::$loss => Family::$loss_family,)*
-                }
-            }
-
-            pub(crate) const fn domain(self) -> Domain {
-                match self {
-                    $(OtherOp::$ternary => Domain::$ternary_domain,)*
-                    $(OtherOp::$loss => Domain::$loss_domain,)*
-                }
-            }
-        }
+        $callback! { $($argument)* 2 $shifts 2 $binary 1 $unary 3 $ternary }
+    };
+    (
+        reductions [$callback:ident $($argument:tt)*]
+        shifts $shifts:tt binary $binary:tt unary $unary:tt ternary $ternary:tt
+        reductions {$($row:tt)*} losses $losses:tt
+    ) => {
+        $callback! { $($argument)* $($row)* }
+    };
+    (
+        others [$callback:ident $($argument:tt)*]
+        shifts $shifts:tt binary $binary:tt unary $unary:tt ternary {$($ternary:tt)*}
+        reductions $reductions:tt losses {$($loss:tt)*}
+    ) => {
+        $callback! { $($argument)* $($ternary)* $($loss)* }
     };
 }
+pub(crate) use rows_of;
 
-/// Expands the result column of a row to a dtype.
-macro_rules! result {
+/// Expands the result column of a row to the dtype of the result of a computation in `$dtype`.
+macro_rules! result_dtype {
     (Same $dtype:ident) => {
         $dtype
     };
     (Bool $dtype:ident) => {
-        DType::Bool
+        $crate::DType::Bool
+    };
+    (Part $dtype:ident) => {
+        $crate::op::part_of($dtype)
+    };
+    (Wide $dtype:ident) => {
+        $crate::op::widened($dtype)
     };
 }
+use result_dtype;
 
-for_each_op!(define_ops);
+/// Returns the dtype of the parts of a complex number. A real number is its own real part.
+const fn part_of(dtype: DType) -> DType {
+    match dtype {
+        DType::C64 => DType::F32,
+        DType::C128 => DType::F64,
+        real => real,
+    }
+}
 
-impl FromStr for BinaryOp {
-    type Err = Error;
+/// Returns the dtype of a sum: a 64-bit integer for bools and integers, which wraps later than they do.
+const fn widened(dtype: DType) -> DType {
+    if dtype.is_unsigned_int() {
+        DType::U64
+    } else if dtype.is_int() || matches!(dtype, DType::Bool) {
+        DType::I64
+    } else {
+        dtype
+    }
+}
 
-    fn from_str(text: &str) -> Result<Self> {
-        BinaryOp::ALL.iter().copied().find(|op| op.name() == text).ok_or_else(|| {
-            let names: Vec<_> = BinaryOp::ALL.iter().map(|op| op.name()).collect();
-            Error::InvalidArgument {
-                op: "BinaryOp",
-                reason: format!("{text:?} names no operation; the names are {}", names.join(" ")),
+/// Implements `Display` and `FromStr` for an enum of operations that has `ALL` and `name`.
+macro_rules! printed_and_parsed {
+    ($enum:ident) => {
+        impl std::fmt::Display for $enum {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
             }
-        })
-    }
-}
+        }
 
-impl fmt::Display for BinaryOp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
+        impl std::str::FromStr for $enum {
+            type Err = $crate::Error;
+
+            /// Parses the name of an operation.
+            fn from_str(text: &str) -> $crate::Result<Self> {
+                $enum::ALL.iter().copied().find(|op| op.name() == text).ok_or_else(|| {
+                    let names: Vec<_> = $enum::ALL.iter().map(|op| op.name()).collect();
+                    let names = names.join(" ");
+                    $crate::Error::InvalidArgument {
+                        op: stringify!($enum),
+                        reason: format!("{text:?} names no operation; the names are {names}"),
+                    }
+                })
+            }
+        }
+    };
 }
+use printed_and_parsed;

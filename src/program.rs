@@ -17,7 +17,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use crate::DType;
-use crate::op::ElementOp;
+use crate::op::{ElementOp, ReduceOp};
 use crate::plan::Plan;
 use crate::scalar::ElementBytes;
 
@@ -257,66 +257,22 @@ impl fmt::Display for Program {
     }
 }
 
-/// How the terms of a reduction are combined into the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Fold {
-    /// The sum of the terms.
-    Sum,
-    /// The sum of the terms divided by their number.
-    Mean,
-    /// The largest term, or NaN if there is one.
-    Max,
-    /// The smallest term, or NaN if there is one.
-    Min,
-}
-
-/// How two totals are combined into one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub(crate) enum Combine {
-    Add,
-    Larger,
-    Smaller,
-}
-
-impl Fold {
-    pub(crate) const fn combine(self) -> Combine {
-        match self {
-            Fold::Sum | Fold::Mean => Combine::Add,
-            Fold::Max => Combine::Larger,
-            Fold::Min => Combine::Smaller,
-        }
+/// Returns the dtype in which terms of a dtype are combined: 64 bits of the same kind. Integers wrap, so that only an
+/// order tells signed ones from unsigned ones.
+pub(crate) const fn total_dtype(combine: ElementOp, terms: DType) -> DType {
+    let is_ordered = matches!(combine, ElementOp::Maximum | ElementOp::Minimum);
+    if terms.is_complex() {
+        DType::C128
+    } else if terms.is_float() {
+        DType::F64
+    } else if terms.is_signed_int() && is_ordered {
+        DType::I64
+    } else {
+        DType::U64
     }
 }
 
-/// The type in which totals are accumulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Accumulator {
-    /// 64 bits that wrap, for sums of bools and integers and for extremes of bools and unsigned integers.
-    Integer,
-    /// Signed 64 bits, for extremes of signed integers.
-    Signed,
-    /// An `f64`, for floats.
-    Float,
-    /// Two `f64`, for complex numbers.
-    Complex,
-}
-
-impl Accumulator {
-    pub(crate) const fn of(combine: Combine, terms: DType) -> Accumulator {
-        if terms.is_complex() {
-            Accumulator::Complex
-        } else if terms.is_float() {
-            Accumulator::Float
-        } else if terms.is_signed_int() && !matches!(combine, Combine::Add) {
-            Accumulator::Signed
-        } else {
-            Accumulator::Integer
-        }
-    }
-}
-
-/// A reduction over some loops of the results of a program: their sum, mean, maximum or minimum.
+/// A reduction over some loops of the results of a program.
 ///
 /// The order of the additions is fixed: the terms, in row-major order of the summed dimensions, are the leaves of a
 /// perfect binary tree, and every node is the sum of its two children, the left one first. Leaves beyond the last term
@@ -325,7 +281,7 @@ impl Accumulator {
 /// rounded once. Maxima and minima use the same tree, although for them any order would do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduction<'a> {
-    pub(crate) fold: Fold,
+    pub(crate) op: ReduceOp,
     /// The loops over the terms of one result, in row-major order. The destination has stride 0 in all of them. There
     /// is at least one term.
     pub(crate) terms: &'a Plan,

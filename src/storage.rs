@@ -1,13 +1,16 @@
 //! Storage shared by tensors and their views, and the locks under which operations touch it.
 
-#[cfg(feature = "dlpack")]
+#[cfg(all(feature = "dlpack", feature = "cpu"))]
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
 
 use crate::backend::Memory;
+#[cfg(feature = "cuda")]
+use crate::exclusive::Exclusive;
 use crate::plan::OUT;
+use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::{Device, Result};
 
 /// Memory of a device, shared by every clone and view of the tensor it was made for.
@@ -15,10 +18,10 @@ pub(crate) struct Storage {
     device: Device,
     bytes: usize,
     memory: RwLock<Memory>,
-    /// The owner of borrowed memory. It is dropped after `memory`, since fields drop in the order of their declaration.
+    /// The owner of borrowed host memory. It is dropped after `memory`, since fields drop in the order of their declaration.
     /// `AssertUnwindSafe` is justified because the owner is never accessed before that, so that nobody can observe it
     /// in a broken state after a panic.
-    #[cfg(feature = "dlpack")]
+    #[cfg(all(feature = "dlpack", feature = "cpu"))]
     _owner: Option<AssertUnwindSafe<Box<dyn Send + Sync>>>,
 }
 
@@ -47,21 +50,15 @@ impl Storage {
             device: device.clone(),
             bytes,
             memory: RwLock::new(memory),
-            #[cfg(feature = "dlpack")]
+            #[cfg(all(feature = "dlpack", feature = "cpu"))]
             _owner: None,
         }
     }
 
-    /// Keeps the owner of borrowed memory for as long as the storage lives.
-    #[cfg(feature = "dlpack")]
+    /// Keeps the owner of borrowed host memory for as long as the storage lives.
+    #[cfg(all(feature = "dlpack", feature = "cpu"))]
     pub(crate) fn owned_by(self, owner: Box<dyn Send + Sync>) -> Storage {
         Storage { _owner: Some(AssertUnwindSafe(owner)), ..self }
-    }
-
-    /// Returns `true` if the storage keeps the owner of its borrowed memory alive.
-    #[cfg(all(feature = "dlpack", feature = "cuda"))]
-    pub(crate) fn has_owner(&self) -> bool {
-        self._owner.is_some()
     }
 
     #[cfg(feature = "cuda")]
@@ -186,6 +183,9 @@ enum Guard<'a> {
     Write(RwLockWriteGuard<'a, Memory>),
     /// Memory whose lock another access holds.
     Lent(&'a Memory),
+    /// Memory that another access has locked for writing.
+    #[cfg(feature = "cuda")]
+    LentForWriting(Exclusive<'a, Memory>),
 }
 
 /// Where one of several calls under the same locks finds the memory of one of its slots.
@@ -229,6 +229,14 @@ impl<'a> Access<'a> {
     /// `self` has locked, which stays locked between the calls, and private storage.
     pub(crate) fn for_part<'b>(&'b self, parts: impl IntoIterator<Item = Part<'b>>) -> Access<'b> {
         let guard = |(slot, part)| match part {
+            #[cfg(feature = "cuda")]
+            Part::Held(held)
+                if slot == OUT
+                    && let Some(out) = self.destination()
+                    && self.is_written(held) =>
+            {
+                Guard::LentForWriting(out)
+            }
             Part::Held(held) => Guard::Lent(self.memory(held)),
             Part::Private(storage) if slot == OUT => Guard::Write(storage.write()),
             Part::Private(storage) => Guard::Read(storage.read()),
@@ -249,6 +257,18 @@ impl<'a> Access<'a> {
             Guard::Read(memory) => memory,
             Guard::Write(memory) => memory,
             Guard::Lent(memory) => memory,
+            #[cfg(feature = "cuda")]
+            Guard::LentForWriting(memory) => memory.get(),
+        }
+    }
+
+    /// The memory of the destination, if it is locked for writing.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn destination(&self) -> Option<Exclusive<'_, Memory>> {
+        match &self.guards[self.slots[OUT]] {
+            Guard::Write(memory) => Some(Exclusive::locked(memory)),
+            Guard::LentForWriting(memory) => Some(*memory),
+            Guard::Read(_) | Guard::Lent(_) => None,
         }
     }
 

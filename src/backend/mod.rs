@@ -77,7 +77,10 @@ pub(crate) enum Dense {}
 
 #[cfg(not(feature = "cpu"))]
 impl Dense {
-    pub(crate) fn run(
+    /// # Safety
+    ///
+    /// No requirements: there is no value to call it on.
+    pub(crate) unsafe fn run(
         &self,
         _: (&Memory, usize),
         _: (&Memory, usize),
@@ -103,6 +106,17 @@ pub(crate) fn prepare(device: &Device, request: &Request<'_>, access: &Access<'_
 }
 
 impl Memory {
+    /// Returns the memory if it is a CUDA device's.
+    #[cfg(feature = "cuda")]
+    #[inline]
+    pub(crate) fn as_cuda(&self) -> Option<&cuda::CudaMemory> {
+        match self {
+            #[cfg(feature = "cpu")]
+            Memory::Cpu(_) => None,
+            Memory::Cuda(memory) => Some(memory),
+        }
+    }
+
     /// Copies bytes of the host into the front of memory that nobody else can see yet.
     pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<()> {
         match self {

@@ -216,11 +216,15 @@ impl Chain {
         Some(condition.then(link, dtype))
     }
 
-    /// Computes the last result from operands with the signature that the chain was made for. Returns `None` if a
-    /// number does not fit, if there is a mask, or if the destination differs from the operands in shape, device or
-    /// layout, has another dtype than the result, or shares storage with an operand.
+    /// Computes the last result from operands. Returns `None` if a number does not fit, if there is a mask, or if the
+    /// destination differs from the operands in shape, device or layout, has another dtype than the result, or shares
+    /// storage with an operand.
+    ///
+    /// # Safety
+    ///
+    /// The operands must have the signature that the chain was made for, and the result must be of this chain.
     #[inline]
-    pub(crate) fn run<'a>(
+    pub(crate) unsafe fn run<'a>(
         &mut self,
         result: Value,
         operands: &Operands<'a>,
@@ -248,7 +252,12 @@ impl Chain {
             let all = [out].into_iter().chain(operands.tensors());
             let access = Access::new(all.map(Tensor::storage));
             let tensor = |index: usize| (access.memory(index + 1), offset(index));
-            self.loops.run(len, tensor, (access.memory(OUT), out.layout().offset()));
+            // SAFETY: the loops are ready. All operands are contiguous, of one shape and on one device with chains, as
+            // `Operands` has checked, and the caller vouches for their dtypes; all numbers have been set. Storages hold
+            // their tensors' elements in full, and the destination's is none of the operands'. The locks are held.
+            unsafe {
+                self.loops.run(len, tensor, (access.memory(OUT), out.layout().offset()));
+            }
             return Some(Ok(Done::Given(out)));
         }
         let memory = match first.device().allocate(len * dtype.size()) {
@@ -259,14 +268,18 @@ impl Chain {
         if let [_, y, None, ..] = operands.tensors {
             storage::with_read(first.storage(), y.unwrap_or(first).storage(), |x, y| {
                 let tensor = |index: usize| (if index == 0 { x } else { y }, offset(index));
-                self.loops.run(len, tensor, (&memory, 0));
+                // SAFETY: as above; the new memory has room for `len` results.
+                unsafe { self.loops.run(len, tensor, (&memory, 0)) };
             });
         } else {
             let storages = operands.tensors().map(Tensor::storage);
             let reading = Reading::new(storages.clone());
             let memories: SmallVec<[&Memory; MAX]> =
                 storages.map(|storage| reading.memory(storage)).collect();
-            self.loops.run(len, |index| (memories[index], offset(index)), (&memory, 0));
+            // SAFETY: as above; the new memory has room for `len` results.
+            unsafe {
+                self.loops.run(len, |index| (memories[index], offset(index)), (&memory, 0));
+            }
         }
         Some(Ok(Done::New { memory, dtype, like: first }))
     }

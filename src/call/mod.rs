@@ -7,19 +7,21 @@
 
 #[cfg(feature = "cpu")]
 pub(crate) mod chain;
+mod reduce;
 mod run;
 pub(crate) mod short;
 
 use smallvec::SmallVec;
 
+pub(crate) use self::reduce::ReduceArguments;
 pub(crate) use self::run::{Over, Target};
 use crate::layout::{Shape, broadcast};
 use crate::op::ElementOp;
 use crate::operand::{Operand, Source};
 use crate::program::{Program, Value};
-use crate::promote::{Compute, Family, Kind, Op, Resolved, Rules, resolve};
+use crate::promote::{Compute, Family, Kind, Op, Resolved, Rules, resolve, resolve_unary};
 use crate::scalar::ElementBytes;
-use crate::{BinaryOp, DType, Device, Error, Result, Scalar, Tensor};
+use crate::{BinaryOp, DType, Device, Error, Result, Scalar, Tensor, UnaryOp};
 
 /// The steps so far, and what they read.
 pub(crate) struct Call<'a> {
@@ -242,14 +244,16 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Adds a unary operation, computed in the dtype of its operand.
-    pub(crate) fn unary(&mut self, op: ElementOp, x: Elements<'a>) -> Result<Elements<'a>> {
-        let dtype = self.program.dtype(x.value);
-        if !op.domain().contains(dtype) {
-            let allowed = op.domain().words();
-            return Err(Error::UnsupportedDType { op: op.name(), dtype, allowed });
-        }
-        Ok(Elements { value: self.program.apply(op, [x.value]), ..x })
+    /// Adds a unary operation.
+    pub(crate) fn unary(
+        &mut self,
+        op: UnaryOp,
+        x: Elements<'a>,
+        rules: Rules,
+    ) -> Result<Elements<'a>> {
+        let dtype = resolve_unary(op, self.program.dtype(x.value), rules)?;
+        let value = self.program.cast(x.value, dtype);
+        Ok(Elements { value: self.program.apply(op.element(), [value]), ..x })
     }
 
     /// Adds a conversion.

@@ -2,24 +2,39 @@
 
 use smallvec::SmallVec;
 
+use super::reduce::refusal_of_nothing;
 use super::{Call, Elements};
 use crate::backend;
 use crate::layout::{Layout, MAX_RANK, Shape, boxed};
+use crate::op::ReduceOp;
 use crate::operand::Source;
 use crate::overlap::{Alias, alias};
 use crate::plan::{OUT, Plan};
-use crate::program::{Fold, Program, Reduction, Request};
+use crate::program::{Program, Reduction, Request};
 use crate::storage::{Access, Part, Storage};
-use crate::{DType, Device, Error, Result, Scalar, Tensor};
+use crate::{DType, Device, Error, Result, Tensor};
 
-/// A sum over some dimensions of what the program computes.
+/// A reduction over some dimensions of what the program computes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Over {
-    pub(crate) fold: Fold,
-    /// Which dimensions are summed over.
+    pub(crate) op: ReduceOp,
+    /// Which dimensions are reduced.
     pub(crate) axes: [bool; MAX_RANK],
-    /// The dtype of the result, to which the sum is rounded once.
+    /// Whether the result keeps the reduced dimensions, with size 1.
+    pub(crate) keepdims: bool,
+    /// The dtype of the result, to which the total is rounded once.
     pub(crate) rounded: DType,
+}
+
+impl Over {
+    /// Returns the shape of the result of a reduction of elements of this shape.
+    pub(crate) fn result_shape(&self, shape: &Shape) -> Shape {
+        if self.keepdims {
+            shape.only(&self.axes.map(|axis| !axis))
+        } else {
+            shape.without(&self.axes)
+        }
+    }
 }
 
 /// Where the result goes: a new tensor, or a given one, of which a mask may select the elements that are written.
@@ -150,7 +165,7 @@ impl<'a> Call<'a> {
             }
         }
         let result = match over {
-            Some(over) => (shape.without(&over.axes), over.rounded),
+            Some(over) => (over.result_shape(&shape), over.rounded),
             None => (shape, program.dtype(program.result())),
         };
         function(&mut Ready { op, device, program, shape, over, result, inputs })
@@ -325,7 +340,7 @@ impl Ready<'_> {
         // The destination with the reduced dimensions as dimensions of size 1.
         let mut destination = *out.layout();
         for axis in 0..self.shape.len() {
-            if over.axes[axis] {
+            if over.axes[axis] && !over.keepdims {
                 destination = destination.with_unit_axis(axis);
             }
         }
@@ -355,18 +370,14 @@ impl Ready<'_> {
             plan: &plan,
             out: out.dtype(),
             masked: false,
-            reduction: Some(Reduction { fold: over.fold, terms: &terms }),
+            reduction: Some(Reduction { op: over.op, terms: &terms }),
         })
     }
 
-    /// A sum of no terms is +0, and their mean is not a number.
+    /// Fills the destination with the reduction of no terms.
     fn empty_sum(&self, over: Over, out: &Tensor, access: &Access<'_>) -> Result<()> {
-        let value = match over.fold {
-            Fold::Sum => Scalar::Int(0),
-            // Only the extremes of bools come here: nothing is true, and nothing is false.
-            Fold::Max => Scalar::Bool(false),
-            Fold::Min => Scalar::Bool(true),
-            Fold::Mean => Scalar::Complex(crate::Complex::new(f64::NAN, f64::NAN)),
+        let Some(value) = over.op.of_nothing() else {
+            return Err(refusal_of_nothing(over.op, &self.shape));
         };
         let mut program = Program::new();
         program.number(over.rounded, value.wrap_to_element(over.rounded));

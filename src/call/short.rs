@@ -67,7 +67,10 @@ pub(crate) fn run<'a>(
     let dense = backend::dense(x.device(), function, dtype, number.is_some(), x.len())?;
     let offsets = (x.layout().offset(), y.layout().offset());
     let compute = |x: &Memory, y: &Memory, to: &Memory, offset: usize| {
-        dense.run((x, offsets.0), (y, offsets.1), number.as_ref(), (to, offset));
+        // SAFETY: all have the device that the loop was found on, the shape of `x` and contiguous elements, which
+        // storages hold in full; the dtypes are those of the function, and so is the number's. The destination is
+        // apart from both operands: its storage is another one, or new. The locks are held, or it is new.
+        unsafe { dense.run((x, offsets.0), (y, offsets.1), number.as_ref(), (to, offset)) };
     };
     if let Some(out) = target.out {
         let is_apart = !out.shares_storage(x) && !out.shares_storage(y);

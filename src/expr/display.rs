@@ -156,16 +156,19 @@ fn write_node(
         }
         return f.write_str(close);
     }
-    write!(f, "{}(", node.operation.name())?;
+    let reduction = match node.operation {
+        Operation::Reduce(_, arguments) => graph.reduce_arguments(arguments),
+        _ => None,
+    };
+    let suffix = if reduction.is_some_and(|it| it.keepdims) { "_keepdims" } else { "" };
+    write!(f, "{}{suffix}(", node.operation.name())?;
     for (place, argument) in graph.arguments(node).enumerate() {
         f.write_str(if place == 0 { "" } else { ", " })?;
         write_argument(f, graph, argument, names, false)?;
     }
-    match node.operation {
-        Operation::Cast(dtype) => write!(f, ", {dtype})"),
-        Operation::Reduce(_, axes) if !graph.axes(axes).is_empty() => {
-            write!(f, ", {:?})", graph.axes(axes))
-        }
+    match (node.operation, reduction) {
+        (Operation::Cast(dtype), _) => write!(f, ", {dtype})"),
+        (_, Some(reduction)) if !reduction.axes.is_all() => write!(f, ", {})", reduction.axes),
         _ => f.write_str(")"),
     }
 }
@@ -195,7 +198,7 @@ mod tests {
     #[test]
     fn functions_and_operators_read_as_they_are_written() {
         let x = Tensor::zeros([2], DType::F32, &Device::cpu()).unwrap();
-        let e = ((x.expr().abs() - 0.5).maximum(0) * 2).copysign(&x).cast(DType::F16).mean(&[0]);
+        let e = ((x.expr().abs() - 0.5).maximum(0) * 2).copysign(&x).cast(DType::F16).mean(0);
         let text = "mean(cast(copysign(maximum(abs(f32[2]) - 0.5, 0) * 2, f32[2]), f16), [0])";
         assert_eq!(e.to_string(), text);
     }

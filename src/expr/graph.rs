@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::call::ReduceArguments;
 use crate::op::ElementOp;
-use crate::ops::Reduce;
-use crate::{BinaryOp, DType, Operand};
+use crate::{BinaryOp, DType, Operand, ReduceOp, UnaryOp};
 
 /// The most operations of a graph; a longer expression is made of several.
 const MAX_LEN: usize = 256;
@@ -45,19 +45,19 @@ struct Rest<'a> {
     inputs: Vec<Operand<'a>>,
     /// Graphs that are shared with other expressions, or too large to be copied.
     parts: Vec<Arc<Graph<'a>>>,
-    /// The axes of reductions.
-    axes: Vec<Box<[usize]>>,
+    /// The axes and options of reductions.
+    reductions: Vec<ReduceArguments>,
 }
 
 /// What a node does with its operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
-    Unary(ElementOp),
+    Unary(UnaryOp),
     Cast(DType),
     Binary(BinaryOp),
     Select,
-    /// Allowed at the root only. The number is the place of its axes.
-    Reduce(Reduce, u16),
+    /// Allowed at the root only. The number is the place of its axes and options.
+    Reduce(ReduceOp, u16),
 }
 
 impl Operation {
@@ -191,12 +191,12 @@ impl<'a> Root<'a> {
     }
 
     /// A reduction of an expression.
-    pub(super) fn reduction(reduce: Reduce, axes: &[usize], terms: Root<'a>) -> Root<'a> {
+    pub(super) fn reduction(op: ReduceOp, arguments: ReduceArguments, terms: Root<'a>) -> Root<'a> {
         terms.then(|graph, terms, _| {
-            let own = &mut graph.rest().axes;
-            own.push(axes.into());
+            let own = &mut graph.rest().reductions;
+            own.push(arguments);
             let place = own.len() as u16 - 1;
-            graph.push(Operation::Reduce(reduce, place), [terms; 3]);
+            graph.push(Operation::Reduce(op, place), [terms; 3]);
         })
     }
 
@@ -289,7 +289,8 @@ impl<'a> Graph<'a> {
     /// Moves the operations of another graph to the end of this one.
     fn append(&mut self, mut other: Graph<'a>) -> Place {
         let (nodes, inputs) = (self.nodes.len(), self.inputs);
-        let (parts, axes) = self.rest.as_ref().map_or((0, 0), |it| (it.parts.len(), it.axes.len()));
+        let lengths = |it: &Rest<'_>| (it.parts.len(), it.reductions.len());
+        let (parts, reductions) = self.rest.as_deref().map_or((0, 0), lengths);
         let moved = |place: Place| match place.located() {
             Located::Input(index) => Place::input(index + inputs),
             Located::Node(index) => Place::node(index + nodes),
@@ -297,7 +298,7 @@ impl<'a> Graph<'a> {
         };
         let node = |node: &Node| {
             let operation = match node.operation {
-                Operation::Reduce(reduce, own) => Operation::Reduce(reduce, own + axes as u16),
+                Operation::Reduce(op, own) => Operation::Reduce(op, own + reductions as u16),
                 other => other,
             };
             Node::new(operation, [0, 1, 2].map(|index| moved(node.place(index))))
@@ -312,7 +313,7 @@ impl<'a> Graph<'a> {
             }
             let own = self.rest();
             own.parts.append(&mut rest.parts);
-            own.axes.append(&mut rest.axes);
+            own.reductions.append(&mut rest.reductions);
         }
         self.result()
     }
@@ -360,10 +361,9 @@ impl<'a> Graph<'a> {
         self.rest.as_ref().map_or(&[], |rest| &rest.parts)
     }
 
-    /// The axes of a reduction.
-    pub(super) fn axes(&self, place: u16) -> &[usize] {
-        let axes = self.rest.as_ref().and_then(|rest| rest.axes.get(usize::from(place)));
-        axes.map_or(&[], |axes| axes)
+    /// The axes and options of a reduction, which the graph has.
+    pub(super) fn reduce_arguments(&self, place: u16) -> Option<&ReduceArguments> {
+        self.rest.as_ref()?.reductions.get(usize::from(place))
     }
 }
 

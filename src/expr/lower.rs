@@ -33,7 +33,7 @@ impl Lowered<'_> {
 
     pub(super) fn shape(&self) -> Shape {
         let shape = *self.call.shape(self.root.shape);
-        self.over.map_or(shape, |over| shape.without(&over.axes))
+        self.over.map_or(shape, |over| over.result_shape(&shape))
     }
 
     pub(super) fn run(self, target: Target<'_>) -> Result<Tensor> {
@@ -117,9 +117,11 @@ impl<'b> Lowering<'b> {
         self.nodes += 1;
         let x = self.term(visit, 0)?;
         let result = match node.operation {
-            Operation::Reduce(reduce, axes) if visit.is_root => {
+            Operation::Reduce(reduce, arguments) if visit.is_root => {
                 let terms = elements(op(), x)?;
-                let (terms, over) = reduce.of(&mut self.call, terms, visit.graph.axes(axes))?;
+                let arguments = visit.graph.reduce_arguments(arguments);
+                let arguments = arguments.ok_or_else(|| refused("the axes are missing".into()))?;
+                let (terms, over) = self.call.reduce(reduce, terms, arguments, self.rules)?;
                 self.over = Some(over);
                 return Ok(terms);
             }
@@ -134,7 +136,7 @@ impl<'b> Lowering<'b> {
                     "an expression has at most {MAX_NODES} operations; run a part of it first"
                 )));
             }
-            Operation::Unary(unary) => self.call.unary(unary, elements(op(), x)?)?,
+            Operation::Unary(unary) => self.call.unary(unary, elements(op(), x)?, self.rules)?,
             Operation::Cast(dtype) => self.call.cast(elements(op(), x)?, dtype),
             Operation::Binary(binary) => {
                 let y = self.term(visit, 1)?;

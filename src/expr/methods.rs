@@ -7,50 +7,183 @@ use num_complex::Complex;
 
 use super::Expr;
 use super::graph::{Operation, Root};
-use crate::op::{BinaryOp, ElementOp, Shift, for_each_op};
+use crate::call::ReduceArguments;
+use crate::op::{BinaryOp, ReduceOp, Shift, UnaryOp, for_each_op};
 use crate::operand::for_each_number;
-use crate::ops::Reduce;
 use crate::ops::operators::for_each_operator;
+use crate::tensor::IntoAxes;
 use crate::{DType, Scalar};
 
-macro_rules! define_methods {
-    (
-        shifts { $($shifts:tt)* }
-        binary { $(
-            $variant:ident $name:ident $assign:ident $family:ident $domain:ident $rule:ident
-            $doc:literal $x:literal $y:literal => $dtype:ident $result:literal;
-        )* }
-        unary { $(
-            $unary:ident $unary_name:ident $unary_domain:ident $unary_rule:ident
-            $unary_doc:literal $unary_x:literal => $unary_dtype:ident $unary_result:literal;
-        )* }
-        $($rest:tt)*
-    ) => {
-        /// The operations, as [`Tensor`](crate::Tensor) has them.
+macro_rules! define_binary {
+    ($(
+        $variant:ident $name:ident $domain:ident $rule:ident {$assign:ident $family:ident}
+        $doc:literal {$x:literal $y:literal => $dtype:ident $result:literal};
+    )*) => {
+        /// # Binary operations
+        ///
+        /// The other operand is whatever an [`Operand`](crate::Operand) is made of, or another expression.
         #[allow(clippy::should_implement_trait, reason = "the operators are there too")]
         impl<'a> Expr<'a> {
             $(
                 #[doc = $doc]
+                ///
+                /// # Examples
+                ///
+                /// ```
+                /// # use bitlane::{Device, Tensor};
+                #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2], &Device::cpu())?;")]
+                #[doc = concat!("let result = x.expr().", stringify!($name), "(", $y, ").run()?;")]
+                #[doc = concat!(
+                    "assert_eq!(result.to_vec::<", stringify!($dtype), ">()?, [", $result, "]);"
+                )]
+                /// # Ok::<(), bitlane::Error>(())
+                /// ```
                 pub fn $name(self, other: impl Into<Expr<'a>>) -> Expr<'a> {
                     self.binary(BinaryOp::$variant, other)
-                }
-            )*
-
-            $(
-                #[doc = $unary_doc]
-                pub fn $unary_name(self) -> Expr<'a> {
-                    Expr::of(Root::unary(Operation::Unary(ElementOp::$unary), self.root))
                 }
             )*
         }
     };
 }
 
-for_each_op!(define_methods);
+for_each_op!(binary: define_binary);
+
+macro_rules! define_unary {
+    ($(
+        $variant:ident $name:ident $domain:ident $rule:ident {$family:ident $($alias:literal)*}
+        $doc:literal {$x:literal => $dtype:ty, $result:literal};
+    )*) => {
+        /// # Unary operations
+        impl<'a> Expr<'a> {
+            $(
+                #[doc = $doc]
+                ///
+                /// # Examples
+                ///
+                /// ```
+                /// # use bitlane::{Complex, Device, Tensor};
+                #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2], &Device::cpu())?;")]
+                #[doc = concat!("let result = x.expr().", stringify!($name), "().run()?;")]
+                #[doc = concat!(
+                    "assert_eq!(result.to_vec::<", stringify!($dtype), ">()?, [", $result, "]);"
+                )]
+                /// # Ok::<(), bitlane::Error>(())
+                /// ```
+                $(#[doc(alias = $alias)])*
+                pub fn $name(self) -> Expr<'a> {
+                    self.unary(UnaryOp::$variant)
+                }
+            )*
+        }
+    };
+}
+
+for_each_op!(unary: define_unary);
+
+macro_rules! define_reductions {
+    ($(
+        $variant:ident $name:ident $domain:ident $rule:ident {$keepdims:ident $($own:ident)*}
+        $doc:literal {$x:literal => $dtype:ident $columns:literal $whole:literal};
+    )*) => {
+        /// # Reductions
+        ///
+        /// A reduction is the last step of an expression. The axes are an integer, a list of integers, a range, or
+        /// `..` for all; see [`IntoAxes`].
+        impl<'a> Expr<'a> {
+            $(
+                #[doc = $doc]
+                ///
+                /// # Examples
+                ///
+                /// ```
+                /// # use bitlane::{Device, Tensor};
+                #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
+                #[doc = concat!("let result = x.expr().", stringify!($name), "(0).run()?;")]
+                #[doc = concat!(
+                    "assert_eq!(result.to_vec::<", stringify!($dtype), ">()?, [", $columns, "]);"
+                )]
+                /// # Ok::<(), bitlane::Error>(())
+                /// ```
+                pub fn $name(self, axes: impl IntoAxes) -> Expr<'a> {
+                    self.reduce(ReduceOp::$variant, axes)
+                }
+
+                #[doc = concat!(
+                    "Computes [`Expr::", stringify!($name), "`] and keeps the reduced dimensions, with size 1."
+                )]
+                ///
+                /// # Examples
+                ///
+                /// ```
+                /// # use bitlane::{Device, Tensor};
+                #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
+                #[doc = concat!(
+                    "assert_eq!(x.expr().", stringify!($keepdims), "(-1).shape()?, [2, 1]);"
+                )]
+                /// # Ok::<(), bitlane::Error>(())
+                /// ```
+                pub fn $keepdims(self, axes: impl IntoAxes) -> Expr<'a> {
+                    self.reduce_keepdims(ReduceOp::$variant, axes)
+                }
+            )*
+        }
+    };
+}
+
+for_each_op!(reductions: define_reductions);
 
 /// Operations with parameters.
 impl<'a> Expr<'a> {
-    /// A binary operation by name.
+    /// Applies a unary operation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor, UnaryOp};
+    /// let x = Tensor::from_nested([1, -2], &Device::cpu())?;
+    /// let op: UnaryOp = "negative".parse()?;
+    /// assert_eq!(x.expr().unary(op).run()?.to_vec::<i32>()?, [-1, 2]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn unary(self, op: UnaryOp) -> Expr<'a> {
+        Expr::of(Root::unary(Operation::Unary(op), self.root))
+    }
+
+    /// Applies a reduction, as the last step.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, ReduceOp, Tensor};
+    /// let x = Tensor::from_nested([[1, -2], [3, 4]], &Device::cpu())?;
+    /// let op: ReduceOp = "max".parse()?;
+    /// assert_eq!(x.expr().abs().reduce(op, 0).run()?.to_vec::<i32>()?, [3, 4]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn reduce(self, op: ReduceOp, axes: impl IntoAxes) -> Expr<'a> {
+        self.reduction(op, axes, false)
+    }
+
+    /// Applies a reduction, as the last step, and keeps the reduced dimensions, with size 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, ReduceOp, Tensor};
+    /// let x = Tensor::from_nested([[1, -2], [3, 4]], &Device::cpu())?;
+    /// assert_eq!(x.expr().reduce_keepdims(ReduceOp::Max, 0).shape()?, [1, 2]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn reduce_keepdims(self, op: ReduceOp, axes: impl IntoAxes) -> Expr<'a> {
+        self.reduction(op, axes, true)
+    }
+
+    fn reduction(self, op: ReduceOp, axes: impl IntoAxes, keepdims: bool) -> Expr<'a> {
+        let arguments = ReduceArguments { axes: axes.into_axes(), keepdims, dtype: None };
+        Expr::of(Root::reduction(op, arguments, self.root))
+    }
+
+    /// Applies a binary operation.
     pub fn binary(self, op: BinaryOp, other: impl Into<Expr<'a>>) -> Expr<'a> {
         Expr::of(Root::binary(Operation::Binary(op), self.root, other.into().root))
     }
@@ -84,73 +217,6 @@ impl<'a> Expr<'a> {
     /// ```
     pub fn select(self, x: impl Into<Expr<'a>>, y: impl Into<Expr<'a>>) -> Expr<'a> {
         Expr::of(Root::ternary(Operation::Select, [self.root, x.into().root, y.into().root]))
-    }
-
-    /// The sum over some dimensions, or over all of them for an empty list, as the last step; see
-    /// [`Tensor::sum`](crate::Tensor::sum).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use bitlane::{Device, Tensor};
-    /// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], [3], &Device::cpu())?;
-    /// assert_eq!((x.expr() * &x).sum(&[]).run()?.to_vec::<f32>()?, [14.0]);
-    /// # Ok::<(), bitlane::Error>(())
-    /// ```
-    pub fn sum(self, axes: &[usize]) -> Expr<'a> {
-        self.reduce(Reduce::Sum, axes)
-    }
-
-    /// The mean over some dimensions, or over all of them for an empty list, as the last step; see
-    /// [`Tensor::mean`](crate::Tensor::mean).
-    pub fn mean(self, axes: &[usize]) -> Expr<'a> {
-        self.reduce(Reduce::Mean, axes)
-    }
-
-    /// The largest element over some dimensions, or over all of them for an empty list, as the last step; see
-    /// [`Tensor::max`](crate::Tensor::max).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use bitlane::{Device, Tensor};
-    /// let x = Tensor::from_slice(&[1.0f32, -4.0, 3.0], [3], &Device::cpu())?;
-    /// assert_eq!(x.expr().abs().max(&[]).run()?.item::<f32>()?, 4.0);
-    /// # Ok::<(), bitlane::Error>(())
-    /// ```
-    pub fn max(self, axes: &[usize]) -> Expr<'a> {
-        self.reduce(Reduce::Max, axes)
-    }
-
-    /// The smallest element over some dimensions, or over all of them for an empty list, as the last step; see
-    /// [`Tensor::min`](crate::Tensor::min).
-    pub fn min(self, axes: &[usize]) -> Expr<'a> {
-        self.reduce(Reduce::Min, axes)
-    }
-
-    /// Whether any element over some dimensions, or over all of them for an empty list, is true, as the last step; see
-    /// [`Tensor::any`](crate::Tensor::any).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use bitlane::{Device, Tensor};
-    /// let x = Tensor::from_slice(&[1.0f32, -4.0, 3.0], [3], &Device::cpu())?;
-    /// assert!(x.expr().less_than(0).any(&[]).run()?.item::<bool>()?);
-    /// # Ok::<(), bitlane::Error>(())
-    /// ```
-    pub fn any(self, axes: &[usize]) -> Expr<'a> {
-        self.reduce(Reduce::Any, axes)
-    }
-
-    /// Whether all elements over some dimensions, or over all of them for an empty list, are true, as the last step;
-    /// see [`Tensor::all`](crate::Tensor::all).
-    pub fn all(self, axes: &[usize]) -> Expr<'a> {
-        self.reduce(Reduce::All, axes)
-    }
-
-    fn reduce(self, reduce: Reduce, axes: &[usize]) -> Expr<'a> {
-        Expr::of(Root::reduction(reduce, axes, self.root))
     }
 }
 

@@ -36,13 +36,13 @@ use crate::{DType, Operand, Result, Tensor};
 /// The result has, bit for bit, what the same operations called one after another under the same rulebook give, on
 /// every device: each step has the dtype that [`promote::result_type`](crate::promote::result_type) says and is
 /// rounded to it, and nothing is contracted, reordered or left out. So expressions are also how operators are used
-/// with another rulebook ([`rules`](Expr::rules)), and how unary operations and [`select`](Expr::select) get a
-/// destination and a mask ([`out`](Expr::out)).
+/// with another rulebook ([`rules`](Expr::rules)), and how [`select`](Expr::select) gets a destination and a mask
+/// ([`out`](Expr::out)).
 ///
 /// A clone is the same node: used twice, it is computed once. Up to 256 operations, 16 different tensors and 128
 /// numbers fit into one expression.
 ///
-/// On CUDA the first run of an expression compiles a kernel, for 50 to 300 ms. Kernels are kept in memory and on disk,
+/// On CUDA the first run of an expression compiles a kernel, for 0.1 to 0.3 s. Kernels are kept in memory and on disk,
 /// and serve every expression that differs only in its numbers, sizes and strides; [`prepare`](Expr::prepare)
 /// compiles ahead of time.
 #[derive(Clone)]
@@ -97,7 +97,7 @@ impl<'a> Expr<'a> {
     /// let row = Tensor::zeros(3, DType::I32, &Device::cpu())?;
     /// let sum = column.expr() + &row;
     /// assert_eq!(sum.shape()?, [4, 3]);
-    /// assert_eq!(sum.sum(&[0]).shape()?, [3]);
+    /// assert_eq!(sum.sum(0).shape()?, [3]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     ///

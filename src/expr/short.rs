@@ -65,7 +65,8 @@ impl Expr<'_> {
         let run = |recent: &RefCell<Recent>| {
             let mut recent = recent.try_borrow_mut().ok()?;
             let known = recent.get(nodes, &operands, self.rules)?;
-            known.chain.run(known.result, &operands, target)
+            // SAFETY: what is known is of these nodes and of operands with this signature.
+            unsafe { known.chain.run(known.result, &operands, target) }
         };
         // A thread that is ending may have forgotten everything already.
         RECENT.try_with(run).ok()?
@@ -152,7 +153,7 @@ impl Known {
             };
             let result = match node.operation {
                 Operation::Binary(op) => chain.binary(op, value(0)?, value(1)?),
-                Operation::Unary(op) => chain.unary(op, value(0)?),
+                Operation::Unary(op) => chain.unary(op.element(), value(0)?),
                 Operation::Cast(dtype) => chain.cast(value(0)?, dtype),
                 Operation::Select => chain.select(value(0)?, value(1)?, value(2)?),
                 Operation::Reduce(..) => None,

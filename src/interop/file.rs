@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
+use tempfile::NamedTempFile;
+
 use crate::{Error, Result};
 
 /// Creates an [`Error::File`].
@@ -53,7 +55,8 @@ pub(super) fn read_exactly(
 }
 
 /// Writes a file atomically: to a temporary file in the same folder, which then replaces it. A reader never sees a
-/// partially written file.
+/// partially written file, not even after a power failure: the contents are on the disk before the file has its name. A
+/// file that is replaced keeps its permissions.
 pub(super) fn replace(
     op: &'static str,
     path: &Path,
@@ -61,16 +64,39 @@ pub(super) fn replace(
 ) -> Result<()> {
     let failed = |error: io::Error| refused(op, error);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    // Temporary files are private to their owner by default, but this one becomes an ordinary file.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let created = builder.prefix(".bitlane-").tempfile_in(folder.unwrap_or(Path::new(".")));
-    let mut file = created.map_err(failed)?;
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut file = temporary(folder, path).map_err(failed)?;
     let mut writer = BufWriter::new(file.as_file_mut());
     write(&mut writer)?;
     writer.flush().map_err(failed)?;
     drop(writer);
+    file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
+    // The file is complete under either name; syncing the folder makes the new name last. Not every file system can.
+    #[cfg(unix)]
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
+}
+
+/// Creates the file that is going to replace the one at `path`.
+fn temporary(folder: &Path, path: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".bitlane-");
+    #[cfg(unix)]
+    {
+        use std::fs::Permissions;
+        use std::os::unix::fs::PermissionsExt;
+        if let Ok(old) = std::fs::metadata(path) {
+            // Private until it has exactly these permissions, which is before anything is written to it.
+            let file = builder.tempfile_in(folder)?;
+            let mode = old.permissions().mode() & 0o777;
+            file.as_file().set_permissions(Permissions::from_mode(mode))?;
+            return Ok(file);
+        }
+        // A new file is an ordinary one, to which the process's mask applies.
+        builder.permissions(Permissions::from_mode(0o666));
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    builder.tempfile_in(folder)
 }

@@ -1,12 +1,16 @@
 //! Introspection of the CUDA backend for the project's own tests and tools: which kernels exist, which ones a call has
 //! launched, and overrides of kernel selection. Not part of the public API.
 
-mod samples;
+mod draft;
+mod nvrtc;
+
+use std::path::Path;
 
 use crate::Result;
 use crate::backend::cuda;
 
-pub use self::samples::{Sample, bounded, samples};
+pub use self::draft::{Draft, Function, Term, functions};
+pub use self::nvrtc::Nvrtc;
 pub use crate::backend::cuda::Force;
 
 /// The hand-written kernels of one operation in one dtype, which are compiled together.
@@ -123,25 +127,13 @@ pub fn nvrtc_version() -> Result<(i32, i32)> {
     cuda::nvrtc_version()
 }
 
-/// Returns the folder of the on-disk kernel cache, or `None` if there is no cache.
-pub fn cache_folder() -> Option<&'static std::path::Path> {
-    cuda::cache_folder()
-}
-
-/// Stores PTX that NVRTC of this version compiled from a source in the kernel cache, so that the first call finds it.
+/// Returns the folder of the on-disk kernel cache, or the reason why there is no cache.
 ///
 /// # Errors
 ///
-/// The I/O error if the file cannot be written, or an error if there is no cache.
-pub fn keep(
-    source: &str,
-    defines: &[String],
-    architecture: u32,
-    version: (i32, i32),
-    ptx: &str,
-) -> std::io::Result<()> {
-    let options = ptx_options(architecture, version, defines);
-    cuda::keep(source, &options, architecture, version, ptx)
+/// `"off"` if the cache is disabled, or why its folder is not used.
+pub fn cache_folder() -> std::result::Result<&'static Path, &'static str> {
+    cuda::cache_folder()
 }
 
 /// Overrides kernel selection for all later calls, on every thread.

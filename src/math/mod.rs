@@ -25,7 +25,7 @@
 //!
 //! - exp and log of every f16 and bf16, rounded to their own dtype and to f32.
 //! - pow, atan2 and logaddexp of all 2^32 pairs of f16, and pow and atan2 of all pairs of bf16, through the operations
-//!   on tensors (`tests/exhaustive16`). Every result is the nearest number, or the even one if the exact result is a
+//!   on tensors (`tests/math/exhaustive16`). Every result is the nearest number, or the even one if the exact result is a
 //!   tie or less than 2^-76 ulp from one.
 //! - f32: 10^8 random arguments, 10^5 hard ones (near 1, subnormal, huge, with results that are exact or
 //!   halfway between two numbers), and 10^5 whose results are within 2^-11 of halfway.

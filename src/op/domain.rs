@@ -16,6 +16,7 @@ macro_rules! in_domain {
     (Fractions Float $value:expr) => { Some($value) };
     (Fractions Complex $value:expr) => { Some($value) };
     (Floats Float $value:expr) => { Some($value) };
+    (Complex Complex $value:expr) => { Some($value) };
     (Integers Signed $value:expr) => { Some($value) };
     (Integers Unsigned $value:expr) => { Some($value) };
     (BoolAndIntegers Bool $value:expr) => { Some($value) };
@@ -66,6 +67,7 @@ define_domain! {
     RealNumbers "integers and floats";
     Fractions "floats and complex";
     Floats "floats";
+    Complex "complex numbers";
     Integers "integers";
     BoolAndIntegers "bool and integers";
 }

@@ -2,9 +2,8 @@
 
 use crate::call::{Call, Elements, Over, Target, Term};
 use crate::layout::{MAX_RANK, boxed};
-use crate::op::{Domain, ElementOp};
+use crate::op::{Domain, ElementOp, ReduceOp};
 use crate::operand::Operand;
-use crate::program::Fold;
 use crate::{BinaryOp, DType, Error, Result, Tensor};
 
 const OP: &str = "copysign_grad";
@@ -100,7 +99,7 @@ impl Tensor {
         }
         let mut gx = Elements { value, shape: shape_id, device };
         let over = if axes.contains(&true) {
-            Some(Over { fold: Fold::Sum, axes, rounded: self.dtype() })
+            Some(Over { op: ReduceOp::Sum, axes, keepdims: false, rounded: self.dtype() })
         } else {
             gx = call.cast(gx, self.dtype());
             None

@@ -20,8 +20,8 @@
 
 use crate::call::{Call, Elements, Over, Target};
 use crate::layout::MAX_RANK;
-use crate::op::{ElementOp, OtherOp};
-use crate::program::{Fold, Value};
+use crate::op::{ElementOp, OtherOp, ReduceOp};
+use crate::program::Value;
 use crate::{DType, Error, Result, Tensor};
 
 /// How the losses of the elements are combined.
@@ -301,12 +301,17 @@ fn run(
         call.cast(promoted, dtype).value
     });
     let value = steps(&mut Loss { call: &mut call, dtype, x, y });
-    let fold = match reduction {
+    let reduce = match reduction {
         Reduction::None => None,
-        Reduction::Mean => Some(Fold::Mean),
-        Reduction::Sum => Some(Fold::Sum),
+        Reduction::Mean => Some(ReduceOp::Mean),
+        Reduction::Sum => Some(ReduceOp::Sum),
     };
-    let over = fold.map(|fold| Over { fold, axes: [true; MAX_RANK], rounded: resolved.result });
+    let over = reduce.map(|op| Over {
+        op,
+        axes: [true; MAX_RANK],
+        keepdims: false,
+        rounded: resolved.result,
+    });
     let mut losses = Elements { value, shape, device };
     if over.is_none() {
         losses = call.cast(losses, resolved.result);

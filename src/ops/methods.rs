@@ -1,9 +1,7 @@
-//! The methods generated from the op table: one per unary operation, and two, one of them in place, per binary
-//! operation.
+//! The methods of binary operations, generated from the op table: two each, one of them in place.
 
 use super::binary;
-use crate::call::{Call, Target};
-use crate::op::{BinaryOp, ElementOp, Shift, for_each_op};
+use crate::op::{BinaryOp, Shift, for_each_op};
 use crate::{Operand, Result, Tensor};
 
 /// # Shifts
@@ -120,18 +118,10 @@ macro_rules! as_result {
 }
 
 macro_rules! define_methods {
-    (
-        shifts { $($shifts:tt)* }
-        binary { $(
-            $variant:ident $name:ident $assign:ident $family:ident $domain:ident $rule:ident
-            $doc:literal $x:literal $y:literal => $dtype:ident $result:literal;
-        )* }
-        unary { $(
-            $unary:ident $unary_name:ident $unary_domain:ident $unary_rule:ident
-            $unary_doc:literal $unary_x:literal => $unary_dtype:ident $unary_result:literal;
-        )* }
-        $($rest:tt)*
-    ) => {
+    ($(
+        $variant:ident $name:ident $domain:ident $rule:ident {$assign:ident $family:ident}
+        $doc:literal {$x:literal $y:literal => $dtype:ident $result:literal};
+    )*) => {
         /// # Binary operations
         ///
         /// The second operand is another tensor, a number or an array; see [`Operand`]. These methods promote by the
@@ -191,61 +181,10 @@ macro_rules! define_methods {
                 }
             )*
         }
-
-        /// # Unary operations
-        ///
-        /// For a destination or a mask, use an [expression](Tensor::expr).
-        impl Tensor {
-            $(
-                #[doc = $unary_doc]
-                ///
-                /// # Examples
-                ///
-                /// ```
-                /// # use bitlane::{Device, Tensor};
-                #[doc = concat!(
-                    "let x = Tensor::from_slice(&[", $unary_x, "], [2], &Device::cpu())?;"
-                )]
-                #[doc = concat!(
-                    "assert_eq!(x.", stringify!($unary_name), "()?.to_vec::<",
-                    stringify!($unary_dtype), ">()?, [", $unary_result, "]);"
-                )]
-                /// # Ok::<(), bitlane::Error>(())
-                /// ```
-                ///
-                /// # Errors
-                ///
-                /// [`Error::UnsupportedDType`](crate::Error::UnsupportedDType) if the operation is not defined for the
-                /// dtype, [`Error::OutOfMemory`](crate::Error::OutOfMemory), and on CUDA
-                /// [`Error::Compile`](crate::Error::Compile) or [`Error::Driver`](crate::Error::Driver).
-                pub fn $unary_name(&self) -> Result<Tensor> {
-                    unary(ElementOp::$unary, self)
-                }
-            )*
-        }
-
-        /// Every unary operation by name, in the order of the table. For the program `bitlane`; not part of the public
-        /// API.
-        #[cfg(feature = "cli")]
-        #[doc(hidden)]
-        pub const UNARY: &[(&str, UnaryFn)] =
-            &[$((stringify!($unary_name), |x| x.$unary_name()),)*];
     };
 }
 
-/// A unary operation on an expression.
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub type UnaryFn = for<'a> fn(crate::Expr<'a>) -> crate::Expr<'a>;
-
-for_each_op!(define_methods);
-
-pub(super) fn unary(op: ElementOp, x: &Tensor) -> Result<Tensor> {
-    let mut call = Call::new();
-    let x = call.tensor(x);
-    let result = call.unary(op, x)?;
-    call.run(op.name(), result, None, Target::default())
-}
+for_each_op!(binary: define_methods);
 
 fn assign(tensor: &Tensor, op: BinaryOp, other: Operand<'_>) -> Result<()> {
     binary(op, tensor, other).write_to(tensor).run().map(drop)

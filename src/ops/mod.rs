@@ -4,9 +4,10 @@
 mod methods;
 pub(crate) mod operators;
 
-mod sums;
+mod unary;
 
-mod extremes;
+mod reduce;
+
 mod gradient;
 
 mod atleast;
@@ -16,7 +17,6 @@ mod select;
 
 pub use self::atleast::{atleast_1d, atleast_2d, atleast_3d};
 pub use self::binary::{Binary, binary};
-#[cfg(feature = "cli")]
-pub use self::methods::{UNARY, UnaryFn};
+pub use self::reduce::{Reduce, reduce};
 pub use self::select::select;
-pub(crate) use self::sums::Reduce;
+pub use self::unary::{Unary, unary};

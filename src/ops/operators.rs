@@ -9,9 +9,8 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Su
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::binary;
-use super::methods::unary;
-use crate::op::{BinaryOp, ElementOp, Shift};
+use super::{binary, unary};
+use crate::op::{BinaryOp, Shift, UnaryOp};
 use crate::operand::for_each_number;
 use crate::{Operand, Result, Scalar, Tensor};
 
@@ -157,7 +156,7 @@ macro_rules! prefix_operators {
             type Output = Result<Tensor>;
 
             fn $method(self) -> Result<Tensor> {
-                unary(ElementOp::$op, self)
+                unary(UnaryOp::$op, self).run()
             }
         }
 
@@ -165,7 +164,7 @@ macro_rules! prefix_operators {
             type Output = Result<Tensor>;
 
             fn $method(self) -> Result<Tensor> {
-                unary(ElementOp::$op, &self)
+                unary(UnaryOp::$op, &self).run()
             }
         }
     )*};

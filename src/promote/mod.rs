@@ -33,9 +33,9 @@ mod torch;
 use std::fmt;
 use std::str::FromStr;
 
-pub(crate) use self::op::Family;
+pub(crate) use self::op::{Family, UnaryFamily};
 pub use self::op::Op;
-use crate::{Category, DType, Error, Result, Scalar, Tensor};
+use crate::{Category, DType, Error, ReduceOp, Result, Scalar, Tensor, UnaryOp};
 
 /// A rulebook: the library whose rules determine the dtype of a result.
 ///
@@ -211,6 +211,96 @@ pub fn result_type(
     rules: Rules,
 ) -> Result<DType> {
     resolve(op.into(), lhs.into(), rhs.into(), rules).map(|resolved| resolved.result)
+}
+
+/// Returns the dtype of the result of a unary operation under `rules`.
+///
+/// Most unary operations are computed in the dtype of their operand under all rulebooks. The others, such as `sqrt`, are
+/// functions of floats, and integers and bools are converted to one first: to `f32` under Paddle's and Torch's rules, to
+/// the smallest float that holds them (`f64` for 64 bits) under NumPy's, and to `f32` or, for 64 bits, `f64` under JAX's.
+/// Predicates give `bool`.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::promote::unary_result_type;
+/// use bitlane::{DType, Rules, UnaryOp};
+/// assert_eq!(unary_result_type(UnaryOp::Abs, DType::I8, Rules::NumPy)?, DType::I8);
+/// assert_eq!(unary_result_type(UnaryOp::Signbit, DType::F32, Rules::NumPy)?, DType::Bool);
+/// assert_eq!(unary_result_type(UnaryOp::Sqrt, DType::U8, Rules::NumPy)?, DType::F16);
+/// assert_eq!(unary_result_type(UnaryOp::Sqrt, DType::U8, Rules::Torch)?, DType::F32);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::UnsupportedDType`] if the operation is not defined for the dtype.
+pub fn unary_result_type(op: UnaryOp, dtype: DType, rules: Rules) -> Result<DType> {
+    resolve_unary(op, dtype, rules).map(|dtype| op.element().result(dtype))
+}
+
+/// Returns the dtype in which a unary operation is computed, for [`unary_result_type`] and for every call.
+pub(crate) fn resolve_unary(op: UnaryOp, dtype: DType, rules: Rules) -> Result<DType> {
+    let domain = op.element().domain();
+    let compute = match op.family() {
+        UnaryFamily::Own => dtype,
+        UnaryFamily::Float => floating(dtype, rules),
+    };
+    if domain.contains(compute) {
+        return Ok(compute);
+    }
+    Err(Error::UnsupportedDType { op: op.name(), dtype, allowed: domain.words() })
+}
+
+/// Returns the float to which a rulebook converts bools and integers for a function of floats. Other dtypes stay.
+const fn floating(dtype: DType, rules: Rules) -> DType {
+    if !(dtype.is_int() || matches!(dtype, DType::Bool)) {
+        return dtype;
+    }
+    match (rules, dtype.size()) {
+        (Rules::NumPy, 1) => DType::F16,
+        (Rules::NumPy, 4) | (Rules::NumPy | Rules::Jax, 8) => DType::F64,
+        _ => DType::F32,
+    }
+}
+
+/// Returns the dtype of the result of a reduction under `rules`.
+///
+/// It is the same under all rulebooks.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::promote::reduce_result_type;
+/// use bitlane::{DType, ReduceOp, Rules};
+/// assert_eq!(reduce_result_type(ReduceOp::Sum, DType::U8, Rules::Torch)?, DType::U64);
+/// assert_eq!(reduce_result_type(ReduceOp::Max, DType::U8, Rules::Torch)?, DType::U8);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::UnsupportedDType`] if the reduction is not defined for the dtype.
+pub fn reduce_result_type(op: ReduceOp, dtype: DType, rules: Rules) -> Result<DType> {
+    resolve_reduce(op, dtype, rules).map(|reduced| reduced.result)
+}
+
+/// The dtypes of a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ResolvedReduce {
+    /// The dtype to which the elements are converted before they are combined.
+    pub(crate) terms: DType,
+    /// The dtype to which the total is rounded.
+    pub(crate) result: DType,
+}
+
+/// Determines the dtypes of a reduction, for [`reduce_result_type`] and for every call.
+pub(crate) fn resolve_reduce(op: ReduceOp, dtype: DType, _rules: Rules) -> Result<ResolvedReduce> {
+    if !op.domain().contains(dtype) {
+        return Err(Error::UnsupportedDType { op: op.name(), dtype, allowed: op.domain().words() });
+    }
+    let terms = op.terms(dtype);
+    Ok(ResolvedReduce { terms, result: op.result(terms) })
 }
 
 /// The dtypes of an operation: what its operands are converted to, and what it returns.

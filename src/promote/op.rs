@@ -47,6 +47,15 @@ impl Family {
     }
 }
 
+/// How the operand of a unary operation is promoted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnaryFamily {
+    /// Not at all: the operation is computed in the dtype of its operand.
+    Own,
+    /// Integers and bools are converted to a float first.
+    Float,
+}
+
 /// An operation that [`result_type`](super::result_type) knows: any [`BinaryOp`], `select`, or one of the losses.
 ///
 /// # Examples

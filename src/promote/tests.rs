@@ -1,4 +1,4 @@
-//! Tests of the dtype of the computation, which `tests/promotion.rs`, a replay of the libraries' answers, cannot see.
+//! Tests of the dtype of the computation, which `tests/results/promotion`, a replay of the libraries' answers, cannot see.
 
 use super::*;
 

@@ -1,5 +1,8 @@
 //! Single elements and single rows.
 
+use std::iter::FusedIterator;
+use std::ops::Range;
+
 use super::{IntoAxis, IntoIndex, Tensor};
 use crate::layout::place;
 use crate::{Element, Error, Result};
@@ -13,7 +16,7 @@ impl Tensor {
     /// ```
     /// # use bitlane::{Device, Tensor};
     /// let x = Tensor::from_nested([[1, 2], [3, 4]], &Device::cpu())?;
-    /// assert_eq!(x.sum(&[])?.item::<i64>()?, 10);
+    /// assert_eq!(x.sum(..)?.item::<i64>()?, 10);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     ///
@@ -85,10 +88,11 @@ impl Tensor {
             op,
             reason: format!("index {} of axis {axis} of size {size}", index.number()),
         })?;
-        self.narrow(axis, place, 1)?.squeeze(axis)
+        Ok(self.with_layout(self.layout.at(axis, place)))
     }
 
-    /// Returns an iterator over views of the tensor along its first dimension, each without that dimension.
+    /// Returns an iterator over views of the tensor along its first dimension, each without that dimension. Each view is
+    /// made when it is asked for.
     ///
     /// # Examples
     ///
@@ -105,13 +109,12 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::InvalidShape`] if the tensor has no dimensions.
-    pub fn rows(&self) -> Result<std::vec::IntoIter<Tensor>> {
+    pub fn rows(&self) -> Result<Rows> {
         let Some(&count) = self.shape().first() else {
             let reason = "a tensor without dimensions has no rows".into();
             return Err(Error::InvalidShape { op: "rows", shape: [].into(), reason });
         };
-        let rows: Result<Vec<Tensor>> = (0..count).map(|index| self.index_axis(0, index)).collect();
-        Ok(rows?.into_iter())
+        Ok(Rows { tensor: self.clone(), left: 0..count })
     }
 
     /// Returns the only element, with errors that name the operation `op`.
@@ -123,3 +126,59 @@ impl Tensor {
         })
     }
 }
+
+/// The rows of a tensor, from the front or from the back: the iterator that [`Tensor::rows`] returns.
+///
+/// # Examples
+///
+/// ```
+/// # use bitlane::{Device, Tensor};
+/// let x = Tensor::from_nested([[1, 2], [3, 4], [5, 6]], &Device::cpu())?;
+/// let mut rows = x.rows()?;
+/// assert_eq!(rows.len(), 3);
+/// let last = rows.next_back().map(|row| row.to_vec::<i32>()).transpose()?;
+/// assert_eq!(last, Some(vec![5, 6]));
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rows {
+    tensor: Tensor,
+    /// The rows that have not been returned yet.
+    left: Range<usize>,
+}
+
+impl Rows {
+    fn row(&self, index: usize) -> Tensor {
+        self.tensor.with_layout(self.tensor.layout.at(0, index))
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Tensor;
+
+    fn next(&mut self) -> Option<Tensor> {
+        self.left.next().map(|index| self.row(index))
+    }
+
+    fn nth(&mut self, skipped: usize) -> Option<Tensor> {
+        self.left.nth(skipped).map(|index| self.row(index))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Rows {
+    fn next_back(&mut self) -> Option<Tensor> {
+        self.left.next_back().map(|index| self.row(index))
+    }
+
+    fn nth_back(&mut self, skipped: usize) -> Option<Tensor> {
+        self.left.nth_back(skipped).map(|index| self.row(index))
+    }
+}
+
+impl ExactSizeIterator for Rows {}
+
+impl FusedIterator for Rows {}

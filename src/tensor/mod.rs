@@ -14,11 +14,14 @@ mod write;
 
 mod compare;
 
+mod axes;
 mod print;
 mod shape;
 
 use std::sync::Arc;
 
+pub use self::axes::{Axes, IntoAxes};
+pub use self::index::Rows;
 pub use self::nested::{Nested, Ragged};
 pub use self::shape::{IntoAxis, IntoIndex, IntoRange, IntoReshape, IntoShape, Size};
 use crate::layout::{Layout, checked_len};
@@ -46,7 +49,8 @@ use crate::{DType, Device, Result};
 ///
 /// # When it does not compile
 ///
-/// - `x.sum()` lacks an argument. A reduction takes its axes, and an empty list means all of them: `x.sum(&[])?`.
+/// - `x.sum()` lacks an argument. A reduction takes its axes, and `..` means all of them: `x.sum(..)?`. `x.sum(..)`
+///   has "type annotations needed": an empty list names no axes, and its elements no type.
 /// - `&x + &y` is a `Result`, since shapes and dtypes may be incompatible: write `(&x + &y)?`. Longer formulas read
 ///   better as [expressions](Tensor::expr), which need a single `?` at the end.
 /// - `(2.0 * &x)?` has "incompatible types", since the type of the literal cannot be inferred: write `2.0f64 * &x` or

@@ -175,7 +175,7 @@ fn inferred(len: usize, sizes: &[Option<usize>]) -> Result<SmallVec<[usize; MAX_
     Ok(sizes.iter().map(|size| size.unwrap_or(len / product)).collect())
 }
 
-/// An axis or index argument: a `usize`, `isize`, `i32` or `i128`. Negative numbers count from the end.
+/// An axis or index argument: a `usize`, `isize`, `i32`, `i64` or `i128`. Negative numbers count from the end.
 ///
 /// # Examples
 ///
@@ -188,7 +188,7 @@ fn inferred(len: usize, sizes: &[Option<usize>]) -> Result<SmallVec<[usize; MAX_
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an axis",
-    note = "an axis is a `usize`, or an `isize` or `i32` that may be negative to count from the back"
+    note = "an axis is a `usize`, or an `isize`, `i32` or `i64` that may be negative to count from the back"
 )]
 pub trait IntoAxis: Copy {
     /// Returns the number as given, which may be negative.
@@ -205,7 +205,7 @@ macro_rules! into_axis {
     )*};
 }
 
-into_axis! { usize isize i32 }
+into_axis! { usize isize i32 i64 }
 
 /// A list of axes, or the index of an element: an array, slice or vector of numbers. Negative numbers count from the
 /// end.
@@ -221,7 +221,7 @@ into_axis! { usize isize i32 }
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an index nor a list of axes",
-    note = "such a list is an array, slice or vector of `usize`, `isize` or `i32`"
+    note = "such a list is an array, slice or vector of `usize`, `isize`, `i32` or `i64`"
 )]
 pub trait IntoIndex {
     /// Returns the numbers as given, which may be negative.

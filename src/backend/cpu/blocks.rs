@@ -21,10 +21,19 @@ impl<const BYTES: usize> Scratch<BYTES> {
     }
 }
 
+/// A cache line of registers for which the stack has no room.
+#[repr(align(64))]
+struct Line(
+    #[expect(dead_code, reason = "it is room, and reached by address")] [MaybeUninit<u8>; 64],
+);
+
 /// A script with its registers.
-pub(super) struct Frame<'a> {
-    script: &'a Script,
+pub(super) struct Frame<'a, 'p> {
+    script: &'a Script<'p>,
+    /// As many registers as the script has, each of `stride` bytes.
     registers: *mut u8,
+    /// The memory of the registers if they do not fit the scratch memory.
+    _heap: Vec<Line>,
     /// The size of a register in bytes.
     stride: usize,
     /// How many elements a register holds.
@@ -39,29 +48,42 @@ pub(super) struct Place<'a> {
     pub(super) extent: Extent,
 }
 
-impl<'a> Frame<'a> {
-    /// Lays out the registers in `bytes` bytes, or in the whole scratch memory if it is smaller.
+impl<'a, 'p> Frame<'a, 'p> {
+    /// Lays out the registers in `bytes` bytes, or in the whole scratch memory if it is smaller. If they are so many
+    /// that they do not fit even with one element each, they are on the heap.
     pub(super) fn new<const BYTES: usize>(
-        script: &'a Script,
+        script: &'a Script<'p>,
         scratch: &'a mut Scratch<BYTES>,
         bytes: usize,
-    ) -> Frame<'a> {
-        let block_len = script.block_len(bytes.min(BYTES));
-        let stride = block_len.saturating_mul(script.widest).next_multiple_of(16);
-        Frame { script, registers: scratch.start(), stride, block_len }
+    ) -> Frame<'a, 'p> {
+        let room = bytes.min(BYTES);
+        let (block_len, stride) = script.registers_in(room);
+        // A program has a bounded number of values, each of at most 16 bytes, so this is far from overflowing where
+        // registers hold one element; where they hold more, it is at most `room`.
+        let needed = script.registers * stride;
+        let mut heap = Vec::<Line>::new();
+        let registers = if needed <= room {
+            scratch.start()
+        } else {
+            heap.reserve_exact(needed.div_ceil(size_of::<Line>()));
+            heap.as_mut_ptr().cast()
+        };
+        Frame { script, registers, _heap: heap, stride, block_len }
     }
 
     /// Returns the address of the elements, or of the one element, of a source.
-    pub(super) fn resolve(&self, source: Source, slots: &[*mut u8]) -> *const u8 {
+    pub(super) fn resolve(&self, source: Source<'_>, slots: &[*mut u8]) -> *const u8 {
         match source {
             Source::Slot(slot) => slots[usize::from(slot)],
             Source::Register(register) => self.register(register),
-            Source::Number(address) => address,
+            Source::Number(number) => number.0.as_ptr(),
         }
     }
 
-    fn register(&self, register: u16) -> *mut u8 {
-        self.registers.wrapping_add(usize::from(register) * self.stride)
+    fn register(&self, register: u32) -> *mut u8 {
+        let register = register as usize;
+        debug_assert!(register < self.script.registers);
+        self.registers.wrapping_add(register * self.stride)
     }
 
     /// Runs the instructions of a phase before the blocks of a span, given its first elements.
@@ -69,7 +91,8 @@ impl<'a> Frame<'a> {
     /// # Safety
     ///
     /// The slots' first elements must be valid, of the dtypes that the script was made for; before `Phase::Span`,
-    /// `Phase::Once` must have run.
+    /// `Phase::Once` must have run, and after it [`Frame::rows`] must run before the next block, because phases share
+    /// registers.
     pub(super) unsafe fn begin(&self, phase: Phase, slots: &[*mut u8]) {
         let place = Place { slots, steps: &[], extent: Extent::row(1) };
         for instruction in self.script.phase(phase) {
@@ -125,7 +148,12 @@ impl<'a> Frame<'a> {
     /// # Safety
     ///
     /// As for [`Frame::block`] or [`Frame::begin`], by the instruction's phase.
-    unsafe fn execute(&self, instruction: &Instruction, place: &Place<'_>, destination: *mut u8) {
+    unsafe fn execute(
+        &self,
+        instruction: &Instruction<'_>,
+        place: &Place<'_>,
+        destination: *mut u8,
+    ) {
         let target = match instruction.target {
             Target::Register(register) => self.register(register),
             Target::Destination => destination,
@@ -133,14 +161,22 @@ impl<'a> Frame<'a> {
         match instruction.work {
             Work::Apply(kernel, sources) => {
                 let args = sources.map(|source| self.resolve(source, place.slots));
-                // SAFETY: the loop was chosen for the dtypes and for which arguments are one element; arguments
-                // and target have room for as many elements, and the target is another register than theirs, or
-                // does not overlap any slot.
+                // SAFETY: the script's level is one that the machine has, and the loop was chosen for the dtypes of the
+                // arguments and for which of them are one element; before the blocks, all are, and so is the extent.
+                // Arguments in slots are contiguous or one element, and the caller vouches for them. Arguments in
+                // registers were written by an earlier instruction, in this phase or in one that the caller has run,
+                // for as many elements or for as many as a block may have. A register is aligned to 16 bytes and has
+                // room for `block_len` elements, which the extent does not exceed. The target is not an argument:
+                // `share_registers` frees registers only after the target has its own, and a loop that reads a slot
+                // of the destination's memory is not given the destination (`Builder::finish`). For what the other
+                // slots have in common with the destination, the caller vouches.
                 unsafe { kernel(&args, target, place.extent.count()) };
             }
             Work::Gather(slot) => {
                 let slot = usize::from(slot);
-                // SAFETY: the caller vouches for the elements, and a register holds as many.
+                // SAFETY: the caller vouches for the elements and their alignment; a register holds `block_len`
+                // elements, which the extent does not exceed, is aligned to 16 bytes, and is no memory of a slot. The
+                // script's level is one that the machine has.
                 unsafe {
                     gather(
                         self.script.level,
@@ -154,7 +190,8 @@ impl<'a> Frame<'a> {
             }
             Work::Splat(source) => {
                 let from = self.resolve(source, place.slots);
-                // SAFETY: there is one element, and a register holds `block_len`.
+                // SAFETY: there is one element, in a slot that the caller vouches for, in the program, or in another
+                // register that has been written; a register holds `block_len` elements and is aligned to 16 bytes.
                 unsafe { splat(instruction.size, from, self.block_len, target) };
             }
         }

@@ -118,7 +118,10 @@ pub(super) fn run(request: &Request<'_>, access: &Access<'_>) -> bool {
     }
     let slot = |slot: usize| (access.memory(slot), plan.slots[slot].offset);
     // The tensors of a program are in the slots that follow the destination.
-    chain.run(plan.len, |tensor| slot(tensor + 1), slot(OUT));
+    // SAFETY: the chain is ready. The plan was made from layouts inside their storages, whose locks are held; these hold
+    // elements of the dtypes that the program names, and were written in full before they were shared. The destination
+    // is contiguous, as are the other slots or they are one element, and none of them shares its storage.
+    unsafe { chain.run(plan.len, |tensor| slot(tensor + 1), slot(OUT)) };
     true
 }
 
@@ -322,13 +325,17 @@ impl Chain {
         result == last && len > 0 && len.saturating_mul(bytes) < sharing::line(Settings::get())
     }
 
-    /// Computes `len` elements, for which the chain must be ready, and writes them to `out`.
+    /// Computes `len` elements and writes them to `out`. `tensor` returns the memory of each tensor and the offset of
+    /// its first element.
     ///
-    /// `tensor` returns the memory of each tensor and the offset of its first element. From there on the memory must
-    /// hold `len` contiguous elements of the tensor's dtype, or one if the tensor is one element for the whole loop;
-    /// likewise for `out`, which must be memory of its own. The caller holds the locks, or is the only one who can
-    /// reach the memory.
-    pub(crate) fn run<'m>(
+    /// # Safety
+    ///
+    /// The chain must be ready for `len` elements of the last loop's result. From the offset of a tensor on, the memory
+    /// must be that of the CPU and hold `len` contiguous, aligned and initialised elements of the tensor's dtype, or one
+    /// if the tensor is one element for the whole loop; likewise for `out`, which need not be initialised and must be
+    /// memory of its own. Every reserved number must be set, as an element of its dtype. The caller must hold the locks
+    /// of the memory, or be the only one who can reach it.
+    pub(crate) unsafe fn run<'m>(
         &self,
         len: usize,
         tensor: impl Fn(usize) -> (&'m Memory, usize),
@@ -370,9 +377,10 @@ impl Chain {
             for (it, to) in loops.iter().zip(&places[2 * MAX..]) {
                 let arguments = it.arguments.map(|argument| places[argument.index()].cast_const());
                 // SAFETY: `push` has checked that every argument is a tensor, a number or the result of an earlier
-                // loop. Tensors are inside their storages, which were written in full before they were shared; the
-                // caller vouches for the rest of the memory. Arguments are contiguous, or one element where the loop
-                // was chosen for that. Each loop writes to a register of its own, or the last one to the destination.
+                // loop. The caller vouches for the tensors and the destination. Arguments are contiguous, or one
+                // element where the loop was chosen for that. Each loop writes to a register of its own, or the last
+                // one to the destination; `blocks` has laid the registers out so that all fit `ROOM`. The settings'
+                // level is one that the machine has.
                 unsafe { (it.kernel)(&arguments, *to, len) };
             }
             left -= len;

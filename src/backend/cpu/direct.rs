@@ -137,10 +137,16 @@ impl Dense {
     }
 
     /// Runs the loop from the elements of two blocks, or of one block and a number, to those of a third, each from an
-    /// offset on. The blocks must hold as many elements, of the dtypes that the loop was found for, and the third must
-    /// not be one of the first two. The caller holds their locks, or is the only one who can reach them.
+    /// offset on.
+    ///
+    /// # Safety
+    ///
+    /// From its offset on, each block must be memory of the CPU that holds as many aligned elements as the loop was
+    /// found for, of the dtypes that it was found for; those of the first two must be initialised. There must be a
+    /// number exactly if the loop was found for one, of the same dtype. The third block must not be one of the first
+    /// two. The caller must hold the locks of the blocks, or be the only one who can reach them.
     #[inline]
-    pub(crate) fn run(
+    pub(crate) unsafe fn run(
         &self,
         x: (&Memory, usize),
         y: (&Memory, usize),
@@ -158,8 +164,8 @@ impl Dense {
         };
         let args = if self.swapped { [y, x, x] } else { [x, y, x] };
         let span = Span { kernel: self.kernel, args, out: (place(out, result), result) };
-        // SAFETY: tensors lie inside their storages, and were written in full before they were shared. The caller
-        // vouches for the rest, and the loop was found for which arguments are constant.
+        // SAFETY: the caller vouches for the blocks, and the loop was found for which arguments are constant; the
+        // settings' level is one that the machine has.
         unsafe { span.share(self.len, self.team) };
     }
 }

@@ -71,15 +71,22 @@ impl CpuMemory {
         unsafe { self.as_ptr().write_bytes(0, self.bytes) }
     }
 
-    /// Copies a range of bytes, which must have been written before.
+    /// Copies a range of bytes, which must have been written before. Fails if the range is not inside the block, or is
+    /// no whole number of elements.
     pub(crate) fn read<B: AnyBitPattern>(&self, range: Range<usize>) -> Result<Vec<B>> {
-        debug_assert!(range.end <= self.bytes && range.len().is_multiple_of(size_of::<B>()));
+        let is_inside = range.start <= range.end && range.end <= self.bytes;
+        if !is_inside || !range.len().is_multiple_of(size_of::<B>()) {
+            let (bytes, size) = (self.bytes, size_of::<B>());
+            return Err(Error::InvalidArgument {
+                op: "read",
+                reason: format!("{range:?} are no elements of {size} bytes in a block of {bytes}"),
+            });
+        }
         let mut copy = Vec::<B>::new();
         copy.try_reserve_exact(range.len() / size_of::<B>())
             .map_err(|_| Error::OutOfMemory { device: "cpu".into(), bytes: range.len() })?;
-        // SAFETY: views reach only bytes inside the block, and storage is written in full before
-        // it is shared; the vector has room for the range, and is another allocation; any bits
-        // are a `B`.
+        // SAFETY: the range is inside the block, and storage is written in full before it is shared; the vector has room
+        // for the range, which is a whole number of elements, and is another allocation; any bits are a `B`.
         unsafe {
             let source = self.as_ptr().add(range.start);
             source.copy_to_nonoverlapping(copy.as_mut_ptr().cast(), range.len());
@@ -96,5 +103,24 @@ impl Drop for CpuMemory {
             // SAFETY: `allocate` acquired the block for this many bytes, and its owner is being dropped.
             unsafe { pool::release(self.start, self.bytes) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_elements_inside_the_block_are_read() {
+        let mut memory = CpuMemory::allocate(8).unwrap();
+        memory.write(&[1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(memory.read::<u8>(2..5).unwrap(), [3, 4, 5]);
+        assert_eq!(memory.read::<u64>(0..8).unwrap().len(), 1);
+        assert!(memory.read::<u8>(0..9).is_err());
+        assert!(memory.read::<u8>(usize::MAX - 1..usize::MAX).is_err());
+        #[expect(clippy::reversed_empty_ranges, reason = "such a range is refused")]
+        let reversed = memory.read::<u8>(5..2);
+        assert!(reversed.is_err());
+        assert!(memory.read::<u32>(0..7).is_err());
     }
 }

@@ -19,6 +19,7 @@ mod blocks;
 mod bytes;
 mod chain;
 mod convert;
+mod crew;
 mod direct;
 mod element;
 mod halves;
@@ -45,6 +46,11 @@ pub(crate) use chain::{Chain, Link};
 pub(crate) use direct::Dense;
 pub(crate) use memory::CpuMemory;
 
+/// Returns the settings in force, as a list like that of `BITLANE_CPU`.
+pub(crate) fn settings() -> String {
+    Settings::get().list()
+}
+
 use smallvec::SmallVec;
 
 use self::nest::Slots;
@@ -54,8 +60,16 @@ use crate::program::{Input, Request};
 use crate::storage::Access;
 use crate::{Error, Result};
 
-/// Runs a request on memory that the caller has locked.
+/// Runs a request on memory that the caller has locked. A sum must have a term.
 pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
+    // The loops below have at least one iteration.
+    if request.plan.len == 0 {
+        return Ok(());
+    }
+    if request.reduction.as_ref().is_some_and(|reduction| reduction.terms.len == 0) {
+        let reason = "a sum of no terms has no loop".into();
+        return Err(Error::InvalidArgument { op: request.op, reason });
+    }
     let settings = Settings::get();
     if direct::run(request, access, settings) || chain::run(request, access) {
         return Ok(());

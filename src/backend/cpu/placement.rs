@@ -4,30 +4,31 @@
 //! milliseconds although another core falls idle at once: the two then take turns, and sharing makes an operation slower.
 //! A helper that finds itself on the caller's core therefore leaves it.
 
-/// Returns the core on which this thread runs, or `None` where the system does not say.
+/// Returns the core on which this thread runs, or `None` where the system does not say. Miri, which has no such call, does
+/// not say either.
 pub(super) fn current_core() -> Option<usize> {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     {
         // SAFETY: the function takes nothing and only returns a number.
         usize::try_from(unsafe { libc::sched_getcpu() }).ok()
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", not(miri))))]
     None
 }
 
 /// Moves this thread to another core than the given one, if it runs there and may run elsewhere.
 pub(super) fn leave(core: Option<usize>) {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     if let Some(core) = core
         && current_core() == Some(core)
     {
         linux::leave(core);
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = core;
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 mod linux {
     use libc::{CPU_CLR, CPU_COUNT, CPU_SETSIZE, cpu_set_t, sched_getaffinity, sched_setaffinity};
 
@@ -60,7 +61,7 @@ mod linux {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use super::*;
 

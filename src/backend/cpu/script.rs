@@ -31,13 +31,13 @@ pub(super) enum Lie {
 
 /// Where an instruction finds elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum Source<'p> {
     /// In the memory of a slot.
     Slot(u16),
     /// In a register.
-    Register(u16),
-    /// At an address that holds one number.
-    Number(*const u8),
+    Register(u32),
+    /// A number of the program.
+    Number(&'p ElementBytes),
 }
 
 /// When an instruction runs.
@@ -62,25 +62,25 @@ impl Phase {
 
 /// What an instruction does.
 #[derive(Clone, Copy)]
-pub(super) enum Work {
+pub(super) enum Work<'p> {
     /// Runs a loop.
-    Apply(Kernel, [Source; 3]),
+    Apply(Kernel, [Source<'p>; 3]),
     /// Copies elements of a slot.
     Gather(u16),
     /// Repeats one element.
-    Splat(Source),
+    Splat(Source<'p>),
 }
 
 /// Where an instruction writes its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    Register(u16),
+    Register(u32),
     Destination,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Instruction {
-    pub(super) work: Work,
+pub(super) struct Instruction<'p> {
+    pub(super) work: Work<'p>,
     pub(super) target: Target,
     /// The size of an element of the result in bytes.
     pub(super) size: usize,
@@ -88,22 +88,19 @@ pub(super) struct Instruction {
 }
 
 /// The instructions of a program, in an order in which they can run.
-pub(super) struct Script {
-    instructions: SmallVec<[Instruction; 4]>,
+pub(super) struct Script<'p> {
+    instructions: SmallVec<[Instruction<'p>; 4]>,
     /// Where the instructions of the later phases start.
     starts: [usize; 3],
     /// Where the results are, unless the last instruction writes them to the destination.
-    pub(super) result: Option<Source>,
-    pub(super) mask: Option<Source>,
+    pub(super) result: Option<Source<'p>>,
+    pub(super) mask: Option<Source<'p>>,
     pub(super) registers: usize,
     /// The size of the largest element in a register.
     pub(super) widest: usize,
     /// The instructions of the loops.
     pub(super) level: Level,
 }
-
-// SAFETY: the addresses of numbers point into a program, which outlives the use of the script and is not modified.
-unsafe impl Sync for Script {}
 
 /// What a script needs to know of the memory.
 pub(super) struct Memory<'a> {
@@ -117,15 +114,15 @@ pub(super) struct Memory<'a> {
     pub(super) writes_directly: bool,
 }
 
-impl Script {
+impl<'p> Script<'p> {
     /// Translates a program; its result is converted to another dtype if one is given. Returns `None` if a step is not
     /// defined for its dtype.
     pub(super) fn new(
-        program: &Program,
+        program: &'p Program,
         convert_to: Option<DType>,
         memory: &Memory<'_>,
         level: Level,
-    ) -> Option<Script> {
+    ) -> Option<Script<'p>> {
         let mut builder = Builder::new(memory, level);
         for input in program.inputs() {
             builder.input(input);
@@ -151,8 +148,14 @@ impl Script {
         Some(builder.finish(result, mask))
     }
 
+    /// The number of instructions.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.instructions.len()
+    }
+
     /// The instructions of a phase.
-    pub(super) fn phase(&self, phase: Phase) -> &[Instruction] {
+    pub(super) fn phase(&self, phase: Phase) -> &[Instruction<'p>] {
         match phase {
             Phase::Once => &self.instructions[..self.starts[0]],
             Phase::Span => &self.instructions[self.starts[0]..self.starts[1]],
@@ -172,37 +175,46 @@ impl Script {
         let unit = if len >= 64 { 64 } else { 16 };
         (len / unit * unit).max(1)
     }
+
+    /// Returns how many elements every register holds in `bytes` bytes, and the bytes from one register to the next.
+    /// All registers together fit if each holds several elements; with one element each, they may not.
+    pub(super) fn registers_in(&self, bytes: usize) -> (usize, usize) {
+        let len = self.block_len(bytes);
+        // Every register is aligned to a vector and to any element.
+        (len, len.saturating_mul(self.widest).next_multiple_of(16))
+    }
 }
 
 /// A value while the script is built.
 #[derive(Clone, Copy)]
-struct Known {
-    source: Source,
+struct Known<'p> {
+    source: Source<'p>,
     size: usize,
     phase: Phase,
     /// Whether it must be copied to a register before use.
     is_strided: bool,
     /// The register in which one element has been repeated.
-    spread: Option<u16>,
+    spread: Option<u32>,
 }
 
-struct Builder<'a> {
+struct Builder<'a, 'p> {
     memory: &'a Memory<'a>,
     level: Level,
-    values: SmallVec<[Known; 8]>,
-    instructions: SmallVec<[Instruction; 4]>,
-    /// Registers, one per result, before they are shared.
-    registers: u16,
+    values: SmallVec<[Known<'p>; 8]>,
+    instructions: SmallVec<[Instruction<'p>; 4]>,
+    /// Registers, one per result, before they are shared: at most some dozens per step, of which a program has fewer
+    /// than 2^16.
+    registers: u32,
 }
 
 /// The number 0 of every dtype.
 static ZERO: ElementBytes = ElementBytes([0; 16]);
 
 /// Stands for an argument beyond the arity of a loop.
-const NOTHING: Source = Source::Number((&raw const ZERO).cast());
+const NOTHING: Source<'static> = Source::Number(&ZERO);
 
-impl<'a> Builder<'a> {
-    fn new(memory: &'a Memory<'a>, level: Level) -> Builder<'a> {
+impl<'a, 'p> Builder<'a, 'p> {
+    fn new(memory: &'a Memory<'a>, level: Level) -> Builder<'a, 'p> {
         Builder {
             memory,
             level,
@@ -212,16 +224,16 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn push(&mut self, source: Source, size: usize, phase: Phase) -> usize {
+    fn push(&mut self, source: Source<'p>, size: usize, phase: Phase) -> usize {
         self.values.push(Known { source, size, phase, is_strided: false, spread: None });
         self.values.len() - 1
     }
 
-    fn input(&mut self, input: &Input) -> usize {
+    fn input(&mut self, input: &'p Input) -> usize {
         match input {
             Input::Memory(dtype, slot) => self.memory(*slot, dtype.size()),
-            Input::Number(dtype, bytes) => {
-                self.push(Source::Number(bytes.0.as_ptr()), dtype.size(), Phase::Once)
+            Input::Number(dtype, number) => {
+                self.push(Source::Number(number), dtype.size(), Phase::Once)
             }
         }
     }
@@ -274,7 +286,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn emit(&mut self, work: Work, size: usize, phase: Phase) -> u16 {
+    fn emit(&mut self, work: Work<'p>, size: usize, phase: Phase) -> u32 {
         let register = self.registers;
         self.registers += 1;
         self.instructions.push(Instruction {
@@ -308,7 +320,7 @@ impl<'a> Builder<'a> {
         &mut self,
         kernels: &'k Kernels,
         arguments: &[usize],
-    ) -> (&'k Versions, [Source; 3]) {
+    ) -> (&'k Versions, [Source<'p>; 3]) {
         let still = |value: usize| !self.values[value].phase.has_blocks();
         let mut sources = [NOTHING; 3];
         if let &[x, y] = arguments {
@@ -338,7 +350,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns where a value's elements are contiguous.
-    fn side_by_side(&mut self, value: usize) -> Source {
+    fn side_by_side(&mut self, value: usize) -> Source<'p> {
         let known = self.values[value];
         if !known.phase.has_blocks() {
             let register = known
@@ -355,7 +367,7 @@ impl<'a> Builder<'a> {
         self.values[value].source
     }
 
-    fn finish(mut self, result: usize, mask: Option<usize>) -> Script {
+    fn finish(mut self, result: usize, mask: Option<usize>) -> Script<'p> {
         let mut mask = mask.map(|mask| self.side_by_side(mask));
         let mut result = Some(self.side_by_side(result));
         self.instructions.sort_by_key(|instruction| instruction.phase);
@@ -363,7 +375,7 @@ impl<'a> Builder<'a> {
             |phase| self.instructions.partition_point(|instruction| instruction.phase < phase);
         let starts = [start(Phase::Span), start(Phase::Rows), start(Phase::Block)];
         let is_written = self.memory.is_written;
-        let written = |source: &Source| matches!(source, Source::Slot(slot) if is_written[usize::from(*slot)]);
+        let written = |source: &Source<'_>| matches!(source, Source::Slot(slot) if is_written[usize::from(*slot)]);
         if self.memory.writes_directly
             && let Some(last) = self.instructions.last_mut()
             && let (Work::Apply(_, sources), Target::Register(register), Phase::Block) =
@@ -375,7 +387,8 @@ impl<'a> Builder<'a> {
             result = None;
         }
         let registers = self.share_registers(&mut result, &mut mask);
-        let in_register = |instruction: &&Instruction| instruction.target != Target::Destination;
+        let in_register =
+            |instruction: &&Instruction<'_>| instruction.target != Target::Destination;
         let sizes =
             self.instructions.iter().filter(in_register).map(|instruction| instruction.size);
         let widest = sizes.max().unwrap_or(0);

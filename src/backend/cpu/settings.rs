@@ -4,16 +4,23 @@
 //! `avx2,block=512,parallel=1,threads=7`, of which every part is optional:
 //!
 //! - `baseline`, `avx2` or `avx512`: the vector instructions, as far as the machine has them;
-//! - `block`: the bytes of the blocks and squares that hold intermediate values;
+//! - `block`: the bytes of the blocks and squares that hold intermediate values; those that do not fit even with one
+//!   element each are on the heap, so a small number sends short programs there, too;
 //! - `parallel`: the bytes from which an operation is shared among threads if all of them sleep; half of it suffices if
 //!   one is awake;
 //! - `stream`: the bytes read and written from which a destination is written past the caches; blocks become small from
 //!   half of it;
-//! - `threads`: into how many parts a shared operation is cut.
+//! - `threads`: into how many parts a shared operation is cut, at most 256.
+//!
+//! A part of the list that cannot be followed is reported on the standard error stream when the settings are first used.
+//! [`Settings::list`] says what is in force.
 
-#[cfg(test)]
-use std::cell::Cell;
+use std::io::Write;
 use std::sync::OnceLock;
+#[cfg(test)]
+use std::{cell::Cell, collections::BTreeMap, sync::Mutex};
+
+use super::threads::MAX_THREADS;
 
 /// The vector instructions that loops are compiled for, in the order of the versions of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,25 +54,29 @@ impl Level {
         Level::Baseline
     }
 
-    fn named(name: &str) -> Option<Level> {
-        match name {
-            "baseline" => Some(Level::Baseline),
+    /// Every level of the architecture, from the lowest to the highest.
+    const ALL: &[Level] = &[
+        Level::Baseline,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Level::Baseline => "baseline",
             #[cfg(target_arch = "x86_64")]
-            "avx2" => Some(Level::Avx2),
+            Level::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
-            "avx512" => Some(Level::Avx512),
-            _ => None,
+            Level::Avx512 => "avx512",
         }
     }
 
     /// Every level that this machine has.
     #[cfg(test)]
     pub(super) fn available() -> Vec<Level> {
-        ["baseline", "avx2", "avx512"]
-            .into_iter()
-            .filter_map(Level::named)
-            .filter(|&level| level <= Level::detect())
-            .collect()
+        Level::ALL.iter().copied().filter(|&level| level <= Level::detect()).collect()
     }
 }
 
@@ -88,16 +99,16 @@ pub(super) struct Settings {
 /// The bytes from which an operation is shared although a thread has to be woken.
 ///
 /// Measured on two cores as the median of alternating runs, with everything shared and with nothing. For a single
-/// call, a sleeping thread is worth waking only from 2 MB on; calls in a row, which find it awake after the first,
-/// gain half as much again at 768 KB. This value is between the two: a single call loses some 10 µs, and calls in a
+/// call, a sleeping thread is worth waking only from 2 MiB on; calls in a row, which find it awake after the first,
+/// gain half as much again at 768 KiB. This value is between the two: a single call loses some 10 µs, and calls in a
 /// row gain.
 const PARALLEL_BYTES: usize = 512 * 1024;
 
 /// The bytes from which results are streamed: twice the L3 cache of the machine where it was measured, in alternating
 /// runs (lower quartiles of nine).
 ///
-/// Operations on 32, 16 and 8 bits and conversions, of 2 M to 24 M elements, were all faster with streaming from 72 MB
-/// read and written, and all faster without it up to 48 MB, whatever the share of the result.
+/// Operations on 32, 16 and 8 bits and conversions, of 2 M to 24 M elements, were all faster with streaming from 72 MiB
+/// read and written, and all faster without it up to 48 MiB, whatever the share of the result.
 const STREAM_BYTES: usize = 64 * 1024 * 1024;
 
 /// Room for blocks, on the stack of each thread. Half of a typical L1 cache, which leaves room for operands.
@@ -108,7 +119,9 @@ pub(super) const MAX_BLOCK_BYTES: usize = 16 * 1024;
 pub(super) const MAX_SQUARE_BYTES: usize = 64 * 1024;
 
 impl Settings {
-    fn parse(text: &str) -> Settings {
+    /// Returns the settings of a list, and what is wrong with it.
+    fn parse(text: &str) -> (Settings, Vec<String>) {
+        let mut problems = Vec::new();
         let mut settings = Settings {
             level: Level::detect(),
             block_bytes: MAX_BLOCK_BYTES,
@@ -117,26 +130,43 @@ impl Settings {
             stream_bytes: STREAM_BYTES,
             threads: None,
         };
-        for part in text.split(',') {
-            if let Some(level) = Level::named(part) {
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            if let Some(&level) = Level::ALL.iter().find(|level| level.name() == part) {
                 // Instructions that the machine does not have must not be used.
-                settings.level = level.min(settings.level);
-            } else if let Some((key, value)) = part.split_once('=')
-                && let Ok(value) = value.parse::<usize>()
-            {
-                match key {
-                    "block" => {
-                        settings.block_bytes = value.min(MAX_BLOCK_BYTES);
-                        settings.square_bytes = value.min(MAX_SQUARE_BYTES);
-                    }
-                    "parallel" => settings.parallel_bytes = value,
-                    "stream" => settings.stream_bytes = value,
-                    "threads" => settings.threads = Some(value.max(1)),
-                    _ => {}
+                settings.level = level.min(Level::detect());
+                if settings.level != level {
+                    let highest = settings.level.name();
+                    problems.push(format!("this machine has no {part}; {highest} is used"));
                 }
+                continue;
+            }
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let value = value.parse::<usize>();
+            match (key, value) {
+                ("block", Ok(value)) => {
+                    settings.block_bytes = value.min(MAX_BLOCK_BYTES);
+                    settings.square_bytes = value.min(MAX_SQUARE_BYTES);
+                }
+                ("parallel", Ok(value)) => settings.parallel_bytes = value,
+                ("stream", Ok(value)) => settings.stream_bytes = value,
+                ("threads", Ok(value)) => settings.threads = Some(value.clamp(1, MAX_THREADS)),
+                ("block" | "parallel" | "stream" | "threads", Err(_)) => {
+                    problems.push(format!("{part:?} has no number"));
+                }
+                _ => problems.push(format!("{part:?} is no setting of this architecture")),
             }
         }
-        settings
+        (settings, problems)
+    }
+
+    /// Returns the settings as a list that would set them.
+    pub(super) fn list(&self) -> String {
+        let Settings { level, square_bytes, parallel_bytes, stream_bytes, threads, .. } = self;
+        let level = level.name();
+        let threads = threads.map_or(String::new(), |threads| format!(",threads={threads}"));
+        format!(
+            "{level},block={square_bytes},parallel={parallel_bytes},stream={stream_bytes}{threads}"
+        )
     }
 
     /// Returns the settings for a call by this thread.
@@ -147,13 +177,29 @@ impl Settings {
             return forced;
         }
         static SETTINGS: OnceLock<Settings> = OnceLock::new();
-        SETTINGS.get_or_init(|| Settings::parse(&std::env::var("BITLANE_CPU").unwrap_or_default()))
+        SETTINGS.get_or_init(|| {
+            let text = std::env::var_os("BITLANE_CPU").unwrap_or_default();
+            let (settings, problems) = Settings::parse(&text.to_string_lossy());
+            for problem in problems {
+                // Nobody is there to return an error to: the settings are first used inside an operation.
+                let _ = writeln!(std::io::stderr(), "bitlane: BITLANE_CPU: {problem}");
+            }
+            settings
+        })
     }
 
     /// Runs a function with the settings of a list as in `BITLANE_CPU`.
     #[cfg(test)]
     pub(super) fn forced<R>(list: &str, run: impl FnOnce() -> R) -> R {
-        let forced = Box::leak(Box::new(Settings::parse(list)));
+        // Settings live for ever, so every list is kept once: otherwise memory would leak.
+        static KNOWN: Mutex<BTreeMap<String, &'static Settings>> = Mutex::new(BTreeMap::new());
+        let mut known = KNOWN.lock().unwrap();
+        let forced = *known.entry(list.into()).or_insert_with(|| {
+            let (settings, problems) = Settings::parse(list);
+            assert!(problems.is_empty(), "{problems:?}");
+            Box::leak(Box::new(settings))
+        });
+        drop(known);
         let before = FORCED.replace(Some(forced));
         let result = run();
         FORCED.set(before);
@@ -172,11 +218,39 @@ mod tests {
 
     #[test]
     fn lists_override_the_choices() {
-        let settings = Settings::parse("baseline,block=64,parallel=1,stream=7,threads=3,nonsense");
+        let list = "baseline,block=64,parallel=1,stream=7,threads=3";
+        let (settings, problems) = Settings::parse(list);
         assert_eq!(settings.level, Level::Baseline);
         assert_eq!((settings.block_bytes, settings.parallel_bytes), (64, 1));
         assert_eq!((settings.stream_bytes, settings.threads), (7, Some(3)));
-        assert_eq!(Settings::parse("").level, Level::detect());
-        assert!(Settings::parse("avx512").level <= Level::detect());
+        assert_eq!((settings.list(), problems), (list.into(), vec![]));
+        assert_eq!(Settings::parse("").0.level, Level::detect());
+        let (defaults, _) = Settings::parse("");
+        assert_eq!(Settings::parse(&defaults.list()).0.list(), defaults.list());
+    }
+
+    #[test]
+    fn what_cannot_be_followed_is_reported() {
+        for wrong in ["nonsense", "avx51", "block", "block=", "blok=64", "threads=-1", "Avx2", "1"]
+        {
+            let (settings, problems) = Settings::parse(&format!("block=64,{wrong},parallel=1"));
+            assert_eq!(problems.len(), 1, "{wrong}");
+            assert!(settings.list().contains("block=64,parallel=1,"), "{wrong}");
+        }
+        for &level in Level::ALL {
+            let (settings, problems) = Settings::parse(level.name());
+            assert_eq!(problems.is_empty(), level <= Level::detect(), "{problems:?}");
+            assert_eq!(settings.level, level.min(Level::detect()));
+        }
+    }
+
+    /// The parts of an operation are several per thread, which must not overflow.
+    #[test]
+    fn the_number_of_threads_is_limited() {
+        for threads in [1 << 61, usize::MAX, MAX_THREADS + 1] {
+            let (settings, problems) = Settings::parse(&format!("threads={threads}"));
+            assert_eq!((settings.threads, problems), (Some(MAX_THREADS), vec![]));
+        }
+        assert_eq!(Settings::parse("threads=0").0.threads, Some(1));
     }
 }

@@ -1,17 +1,16 @@
 //! Sharing the parts of an operation among threads.
 
 use std::any::Any;
-use std::hint;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
 
+use super::crew::Crew;
 use super::placement::{current_core, leave};
 use super::settings::Settings;
-use super::threads::{Crew, PATIENCE, are_awake, count, crew};
+use super::threads::{Patience, are_awake, count, crew};
+use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, spin_loop};
 
 /// Parts per thread. A thread that has done its own parts takes those of others, so that one that wakes late or runs
 /// slowly delays nobody.
@@ -22,8 +21,8 @@ pub(super) fn line(settings: &Settings) -> usize {
     if are_awake() { settings.parallel_bytes / AWAKE } else { settings.parallel_bytes }
 }
 
-/// By how much the threshold is lower if a thread need not be woken: calls in a row gain from 256 KB (8 bits) or
-/// 400 KB (32 bits) on, measured as `PARALLEL_BYTES` was.
+/// By how much the threshold is lower if a thread need not be woken: calls in a row gain from 256 KiB (8 bits) or
+/// 400 KiB (32 bits) on, measured as `PARALLEL_BYTES` was.
 const AWAKE: usize = 2;
 
 /// How an operation is shared.
@@ -70,7 +69,9 @@ impl Team {
             let _closed = CloseOnDrop { crew, job: &job };
             job.run(0);
         }
-        if let Some(panic) = job.panic().take() {
+        // The lock is released before the panic goes on, so that it is not poisoned.
+        let panic = job.panic().take();
+        if let Some(panic) = panic {
             resume_unwind(panic);
         }
     }
@@ -107,7 +108,7 @@ unsafe impl Send for Job {}
 unsafe impl Sync for Job {}
 
 impl Job {
-    fn new(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) -> Job {
+    pub(super) fn new(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) -> Job {
         let work: *const (dyn Fn(usize) + Sync + '_) = work;
         // SAFETY: only the lifetime changes; the pointer is not dereferenced after the job is closed.
         let work: *const (dyn Fn(usize) + Sync + 'static) = unsafe { std::mem::transmute(work) };
@@ -169,16 +170,16 @@ impl Job {
         }
         let is_alone = || self.helpers.load(Ordering::Acquire) == CLOSED;
         // The others have at most one part left: that often takes less time than going to sleep.
-        let start = Instant::now();
+        let mut patience = Patience::new();
         while !is_alone() {
-            if start.elapsed() >= PATIENCE {
+            if patience.is_over() {
                 let mut panic = self.panic();
                 while !is_alone() {
                     panic = self.gone.wait(panic).unwrap_or_else(PoisonError::into_inner);
                 }
                 return;
             }
-            hint::spin_loop();
+            spin_loop();
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use smallvec::SmallVec;
 
 use self::terms::Terms;
-use self::totals::{Largest, Smallest, Total};
+use self::totals::Total;
 use self::tree::{Forest, Tree, Vector};
 use super::Call;
 use super::blocks::{Frame, Place, Scratch};
@@ -27,8 +27,9 @@ use super::settings::Settings;
 use super::sharing::Team;
 use super::transfer::{Extent, Steps, scatter};
 use crate::DType;
+use crate::op::Finish;
 use crate::plan::{OUT, Plan};
-use crate::program::{Accumulator, Combine, Fold, Reduction};
+use crate::program::{Reduction, total_dtype};
 
 /// Terms that are halved together.
 const RUN: usize = 1024;
@@ -43,26 +44,7 @@ const FEW_TERMS: usize = 64;
 /// Runs a request with a reduction; returns `None` if a step is not defined for its dtype.
 pub(super) fn run(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
     let terms = call.request.program.dtype(call.request.program.result());
-    let combine = reduction.fold.combine();
-    match (Accumulator::of(combine, terms), combine) {
-        (Accumulator::Integer, Combine::Add) => run_as::<u64>(call, reduction, settings),
-        (Accumulator::Float, Combine::Add) => run_as::<f64>(call, reduction, settings),
-        (Accumulator::Complex, _) => run_as::<[f64; 2]>(call, reduction, settings),
-        (Accumulator::Integer, Combine::Larger) => {
-            run_as::<Largest<u64>>(call, reduction, settings)
-        }
-        (Accumulator::Float, Combine::Larger) => run_as::<Largest<f64>>(call, reduction, settings),
-        (Accumulator::Integer, Combine::Smaller) => {
-            run_as::<Smallest<u64>>(call, reduction, settings)
-        }
-        (Accumulator::Float, Combine::Smaller) => {
-            run_as::<Smallest<f64>>(call, reduction, settings)
-        }
-        (Accumulator::Signed, Combine::Smaller) => {
-            run_as::<Smallest<i64>>(call, reduction, settings)
-        }
-        (Accumulator::Signed, _) => run_as::<Largest<i64>>(call, reduction, settings),
-    }
+    totals::run(total_dtype(reduction.op.combine(), terms), call, reduction, settings)
 }
 
 fn run_as<A: Total>(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
@@ -82,7 +64,8 @@ enum Way {
 struct Sums<'a, A> {
     call: &'a Call<'a>,
     settings: &'a Settings,
-    fold: Fold,
+    /// What becomes of a total.
+    finish: Finish,
     /// The loops over the sums.
     kept: &'a Plan,
     /// The loops over the terms of one sum.
@@ -90,11 +73,11 @@ struct Sums<'a, A> {
     way: Way,
     /// Whether blocks may span rows of terms.
     has_short_rows: bool,
-    script: Script,
+    script: Script<'a>,
     halve: Kernel,
     add: Kernel,
     /// The loops that convert a total to the dtype of the destination.
-    finish: SmallVec<[Kernel; 2]>,
+    rounding: SmallVec<[Kernel; 2]>,
     total: PhantomData<A>,
 }
 
@@ -128,7 +111,7 @@ impl<'a, A: Total> Sums<'a, A> {
         Some(Sums {
             call,
             settings,
-            fold: reduction.fold,
+            finish: reduction.op.finish(),
             kept,
             terms,
             way,
@@ -136,7 +119,7 @@ impl<'a, A: Total> Sums<'a, A> {
             script: Script::new(call.request.program, Some(A::DTYPE), &memory, level)?,
             halve: A::HALVE[level as usize],
             add: add.all[level as usize],
-            finish: route(A::DTYPE, call.request.out)
+            rounding: route(A::DTYPE, call.request.out)
                 .iter()
                 .map(|loops| loops.all[level as usize])
                 .collect(),
@@ -225,7 +208,13 @@ impl<'a, A: Total> Sums<'a, A> {
     /// # Safety
     ///
     /// From the slots the terms must reach only valid memory, aligned and of the program's dtypes.
-    unsafe fn sum_of(&self, frame: &Frame<'_>, slots: &[*mut u8], start: usize, len: usize) -> A {
+    unsafe fn sum_of(
+        &self,
+        frame: &Frame<'_, '_>,
+        slots: &[*mut u8],
+        start: usize,
+        len: usize,
+    ) -> A {
         let mut room = Vector::<A, RUN>::new();
         let mut spare = Vector::<A, { RUN / 2 }>::new();
         let mut tree = Tree::new();
@@ -288,11 +277,14 @@ impl<'a, A: Total> Sums<'a, A> {
             let [from, room] = &mut rooms;
             let (mut from, mut room) = (from.as_ptr(), room.as_ptr());
             for (place, &total) in piece.iter().enumerate() {
-                let total = if self.fold == Fold::Mean { total.over(count) } else { total };
+                let total = match self.finish {
+                    Finish::Total => total,
+                    Finish::Mean => total.over(count),
+                };
                 // SAFETY: a piece is not longer than the room.
                 unsafe { from.add(place).write(total) };
             }
-            for kernel in &self.finish {
+            for kernel in &self.rounding {
                 // SAFETY: the loops convert from the total's dtype on to the destination's, whose elements
                 // are not larger than a total; the buffers do not overlap, and are aligned for totals.
                 unsafe { kernel(&[from.cast_const().cast(); 3], room.cast(), piece.len()) };

@@ -1,13 +1,16 @@
 //! Requests run as the front would have them run, with every choice of `settings` forced in turn.
 
+mod deep;
+
 use std::sync::Arc;
 
 use super::settings::{Level, Settings};
 use crate::backend::cpu;
 use crate::layout::Layout;
 use crate::op::ElementOp;
+use crate::op::ReduceOp;
 use crate::plan::Plan;
-use crate::program::{Fold, Program, Reduction, Request, Value};
+use crate::program::{Program, Reduction, Request, Value};
 use crate::scalar::ElementBytes;
 use crate::storage::{Access, Storage};
 use crate::{DType, Device};
@@ -207,6 +210,20 @@ fn every_conversion_is_the_same_at_every_level() {
 }
 
 #[test]
+fn a_request_without_elements_runs_nothing() {
+    let program = one_step(ElementOp::Add, DType::F32, [None; 3]);
+    for shape in [&[0][..], &[0, 3], &[3, 0], &[2, 0, 70]] {
+        let layouts = [Layout::row_major(shape), Layout::row_major(shape)];
+        let operands = [storage(&[]), storage(&[])];
+        assert!(run(&program, DType::F32, &layouts, &operands).is_empty(), "{shape:?}");
+        // Likewise by way of blocks.
+        let strided = [layouts[0], Layout::row_major(&[1]).broadcast_to("test", shape).unwrap()];
+        let operands = [storage(&[]), storage(&[0; 4])];
+        assert!(run(&program, DType::F32, &strided, &operands).is_empty(), "{shape:?}");
+    }
+}
+
+#[test]
 fn many_values_at_a_time_are_kept_apart() {
     // All of 120 products are needed at the end, so none may have lost its register.
     let mut program = Program::new();
@@ -260,7 +277,7 @@ fn tree(terms: &[f64]) -> f64 {
 }
 
 /// Sums `[rows, columns]` elements over either axis.
-fn sum(fold: Fold, values: &[f64], layout: &Layout, axis: usize) -> Vec<f64> {
+fn sum(op: ReduceOp, values: &[f64], layout: &Layout, axis: usize) -> Vec<f64> {
     let mut program = Program::new();
     program.memory(DType::F64);
     let kept = layout.shape()[1 - axis];
@@ -279,7 +296,7 @@ fn sum(fold: Fold, values: &[f64], layout: &Layout, axis: usize) -> Vec<f64> {
         plan: &plan,
         out: DType::F64,
         masked: false,
-        reduction: Some(Reduction { fold, terms: &terms }),
+        reduction: Some(Reduction { op, terms: &terms }),
     };
     let (out, input) = (storage(&vec![0; kept * 8]), storage(bytemuck::cast_slice(values)));
     let access = Access::new([&out, &input]);
@@ -325,14 +342,18 @@ fn sums_are_trees_for_every_size_layout_and_number_of_threads() {
                     "parallel=1,threads=7,block=100",
                     "baseline",
                 ] {
-                    let got = Settings::forced(list, || sum(Fold::Sum, &values, &layout, axis));
+                    let got = Settings::forced(list, || sum(ReduceOp::Sum, &values, &layout, axis));
                     assert_eq!(got, expected, "{kept} sums of {summed}, axis {axis}, {list}");
-                    let got = Settings::forced(list, || sum(Fold::Mean, &values, &layout, axis));
+                    let got =
+                        Settings::forced(list, || sum(ReduceOp::Mean, &values, &layout, axis));
                     let mean = expected.iter().map(|sum| sum / summed as f64).collect::<Vec<_>>();
                     assert_eq!(got, mean);
                 }
             }
         }
     }
-    assert_eq!(sum(Fold::Sum, &[-0.0; 5], &Layout::row_major(&[1, 5]), 1)[0].to_bits(), 1 << 63);
+    assert_eq!(
+        sum(ReduceOp::Sum, &[-0.0; 5], &Layout::row_major(&[1, 5]), 1)[0].to_bits(),
+        1 << 63
+    );
 }

@@ -1,6 +1,9 @@
 //! Copies elements into blocks, where they are contiguous, and results from blocks to memory.
 //!
-//! Only the size of an element matters here, never its dtype.
+//! Only the size of an element matters here, never its dtype. Elements are moved as unsigned integers of their size, and
+//! those of 16 bytes as two of 8. *Aligned* therefore means, for all functions here, aligned to the size of an element
+//! but to no more than 8 bytes, even for complex numbers, whose parts are smaller. The memory of every slot is: blocks of
+//! the pool are aligned to cache lines, borrowed ones to the size of their elements, and a slot starts at an element.
 
 use super::loops::{read, write};
 use super::repeat::{repeat_elements, repeat_row};
@@ -38,7 +41,8 @@ impl Extent {
     }
 }
 
-/// Calls a function with a type that represents all elements of a size.
+/// Calls a function with a type that represents all elements of a size: one of 1, 2, 4, 8 or 16 bytes, as every dtype
+/// has.
 macro_rules! by_size {
     ($size:expr, $function:ident($($argument:expr),*)) => {
         match $size {
@@ -46,7 +50,6 @@ macro_rules! by_size {
             2 => $function::<u16>($($argument),*),
             4 => $function::<u32>($($argument),*),
             8 => $function::<u64>($($argument),*),
-            // Complex numbers of 128 bits are aligned to 64.
             _ => $function::<[u64; 2]>($($argument),*),
         }
     };
@@ -56,8 +59,9 @@ macro_rules! by_size {
 ///
 /// # Safety
 ///
-/// Every element of the rectangle must be valid for reads and aligned; `to` must be aligned, have room for them all,
-/// and not overlap them. The machine must have the instructions of the level.
+/// Every element of the rectangle must be initialised, valid for reads and aligned; `to` must be aligned, have room for
+/// them all, and not overlap them. `size` must be the size of a dtype. The machine must have the instructions of the
+/// level.
 pub(super) unsafe fn gather(
     level: Level,
     size: usize,
@@ -66,7 +70,8 @@ pub(super) unsafe fn gather(
     extent: Extent,
     to: *mut u8,
 ) {
-    // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
+    // SAFETY: the caller's promise: the type that stands for this size has the alignment that the module asks for, and
+    // any bytes are a value of it.
     unsafe {
         if steps.outer == 0 && extent.outer > 1 {
             by_size!(size, gather_sized(from, steps, Extent::row(extent.inner), to));
@@ -83,10 +88,11 @@ pub(super) unsafe fn gather(
 ///
 /// # Safety
 ///
-/// `from` must be valid for reads of an element and aligned, `to` aligned and with room for `len` elements that do not
-/// overlap it.
+/// `from` must be valid for reads of an initialised element and aligned, `to` aligned and with room for `len` elements
+/// that do not overlap it. `size` must be the size of a dtype.
 pub(super) unsafe fn splat(size: usize, from: *const u8, len: usize, to: *mut u8) {
-    // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
+    // SAFETY: the caller's promise: the type that stands for this size has the alignment that the module asks for, and
+    // any bytes are a value of it.
     unsafe { by_size!(size, splat_sized(from, len, to)) }
 }
 
@@ -94,7 +100,9 @@ pub(super) unsafe fn splat(size: usize, from: *const u8, len: usize, to: *mut u8
 ///
 /// # Safety
 ///
-/// As for [`gather`], with the roles of block and rectangle exchanged; or `to` is `from`, element for element.
+/// The block must hold as many initialised elements, and be aligned; every element of the rectangle must be valid for
+/// writes and aligned. The two must not overlap, unless every element is written to where it is read from. `size` must
+/// be the size of a dtype.
 pub(super) unsafe fn scatter(
     size: usize,
     from: *const u8,
@@ -102,7 +110,8 @@ pub(super) unsafe fn scatter(
     steps: Steps,
     extent: Extent,
 ) {
-    // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
+    // SAFETY: the caller's promise: the type that stands for this size has the alignment that the module asks for, and
+    // any bytes are a value of it.
     unsafe { by_size!(size, scatter_sized(from, to, steps, extent)) }
 }
 
@@ -152,7 +161,8 @@ pub(super) fn finish_streams() {
 ///
 /// # Safety
 ///
-/// As for [`scatter`]; the mask must be valid for reads of as many bytes as there are elements.
+/// As for [`scatter`]; the mask must be valid for reads of as many initialised bytes as there are elements, and must not
+/// overlap what is written.
 pub(super) unsafe fn scatter_masked(
     size: usize,
     from: *const u8,
@@ -161,7 +171,8 @@ pub(super) unsafe fn scatter_masked(
     steps: Steps,
     extent: Extent,
 ) {
-    // SAFETY: the caller's promise, in terms of a type of this size and at most its alignment.
+    // SAFETY: the caller's promise: the type that stands for this size has the alignment that the module asks for, and
+    // any bytes are a value of it.
     unsafe { by_size!(size, scatter_masked_sized(from, mask, to, steps, extent)) }
 }
 

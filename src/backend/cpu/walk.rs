@@ -172,7 +172,7 @@ impl<'a> Shape<'a> {
         self.streams && self.lies[slot] == Lie::Dense && joins
     }
 
-    fn script(&self, settings: &Settings) -> Option<Script> {
+    fn script(&self, settings: &Settings) -> Option<Script<'a>> {
         let memory = Memory {
             lies: &self.lies,
             is_written: &self.call.is_written,
@@ -230,7 +230,7 @@ struct Walk<'a> {
     call: &'a Call<'a>,
     /// The bytes of a thread's registers.
     block_bytes: usize,
-    script: Script,
+    script: Script<'a>,
     nest: Nest<'a>,
     steps: SmallVec<[Steps; 4]>,
     /// The largest unit of several rows.
@@ -290,7 +290,7 @@ impl Walk<'_> {
     /// # Safety
     ///
     /// As for [`Walk::units`], for the elements of a unit.
-    unsafe fn begin(&self, frame: &Frame<'_>, slots: &[*mut u8], before: &mut Slots) {
+    unsafe fn begin(&self, frame: &Frame<'_, '_>, slots: &[*mut u8], before: &mut Slots) {
         let moved = |slot: usize| self.is_fixed[slot] && slots[slot] != before[slot];
         if before.len() == slots.len() && !(0..slots.len()).any(moved) {
             return;
@@ -307,7 +307,7 @@ impl Walk<'_> {
     /// # Safety
     ///
     /// As for [`Walk::units`], for the elements of a unit.
-    unsafe fn unit(&self, frame: &Frame<'_>, slots: &[*mut u8], extent: Extent) {
+    unsafe fn unit(&self, frame: &Frame<'_, '_>, slots: &[*mut u8], extent: Extent) {
         if extent.count() <= frame.block_len {
             // SAFETY: the caller's promise.
             return unsafe { self.block(frame, &Place { slots, steps: &self.steps, extent }) };
@@ -330,7 +330,7 @@ impl Walk<'_> {
     /// # Safety
     ///
     /// As for [`Walk::units`], for the elements of the block, which must be at most as many as a register holds.
-    unsafe fn block(&self, frame: &Frame<'_>, place: &Place<'_>) {
+    unsafe fn block(&self, frame: &Frame<'_, '_>, place: &Place<'_>) {
         let (to, size) = (place.slots[OUT], self.call.sizes[OUT]);
         let (mut steps, mut extent) = (self.steps[OUT], place.extent);
         if self.out_is_dense {

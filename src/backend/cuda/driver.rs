@@ -79,8 +79,10 @@ define_api! {
     cuModuleUnload: fn(CUmodule);
     cuStreamCreate: fn(*mut CUstream, c_uint);
     cuStreamDestroy_v2: fn(CUstream);
+    cuStreamIsCapturing: fn(CUstream, *mut c_int);
     cuStreamSynchronize: fn(CUstream);
     cuStreamWaitEvent: fn(CUstream, CUevent, c_uint);
+    cuThreadExchangeStreamCaptureMode: fn(*mut c_uint);
 }
 
 /// The functions of the loaded driver, set by [`driver_ready`](super::probe::driver_ready).

@@ -244,7 +244,7 @@ impl Source<'_> {
         let target = compiler.target(context.capability(), cubin)?;
         let options = nvrtc::options(target, compiler.version, self.defines);
         let cache = cache::cache();
-        let key = cache::key(self.text, &options, target, compiler.version);
+        let key = cache::key(self.text, &options, target, compiler.build()?);
         if let Some(code) = cache.and_then(|cache| cache.load(&key)) {
             match load_code(code, target) {
                 // The file is intact, but the driver rejects the code; compiling it again may help.

@@ -8,8 +8,10 @@ use bytemuck::AnyBitPattern;
 use cudarc::driver::sys::{CUdeviceptr, CUresult};
 
 use super::driver::{driver, is_code};
-use super::reclaim::{self, Block};
-use super::stream::{Stream, Usage};
+use super::reclaim::{self, Block, Owner};
+use super::stream::Stream;
+use super::usage::Usage;
+use crate::exclusive::Exclusive;
 use crate::{Error, Result};
 
 /// A block of a device's memory.
@@ -18,6 +20,8 @@ pub(crate) struct CudaMemory {
     block: Block,
     bytes: usize,
     ownership: Ownership,
+    /// Keeps borrowed memory alive until the work on it is done; none if whoever borrowed it answers for that.
+    owner: Option<Owner>,
 }
 
 /// Whether the block is freed on drop or borrowed.
@@ -62,19 +66,27 @@ impl CudaMemory {
         Ok(unsafe { CudaMemory::from_raw(stream, address, bytes, Ownership::Owned) })
     }
 
-    /// Whether the block is owned by this value rather than borrowed.
+    /// Whether the block lives as long as this value: it is owned, or its owner is.
     #[cfg(feature = "dlpack")]
-    pub(crate) fn is_owned(&self) -> bool {
-        self.ownership == Ownership::Owned
+    pub(crate) fn is_kept_alive(&self) -> bool {
+        self.ownership == Ownership::Owned || self.owner.is_some()
+    }
+
+    /// Keeps the owner of a borrowed block until the value is dropped and the work on the block is done.
+    #[cfg(feature = "dlpack")]
+    pub(super) fn owned_by(mut self, owner: Owner) -> CudaMemory {
+        self.owner = Some(owner);
+        self
     }
 
     /// Wraps a block that was allocated elsewhere.
     ///
     /// # Safety
     ///
-    /// `address` must be the start of `bytes` bytes in the stream's context, or `bytes` must be 0. All earlier work on
-    /// the block must be ordered before later work on the stream, and its elements must be initialised before they are
-    /// read. If the block is owned, it must have been allocated as [`CudaMemory::allocate`] does it, and nothing else
+    /// `address` must be the start of `bytes` bytes in the stream's context, or `bytes` must be 0. It must be a multiple of
+    /// the size of the elements (for complex numbers that of both parts together), because kernels load an element at
+    /// once. All earlier work on the block must be ordered before later work on the stream, and its elements must be
+    /// initialised before they are read. If the block is owned, it must have been allocated as [`CudaMemory::allocate`] does it, and nothing else
     /// may use or free it from now on. If it is lent, then until [`CudaMemory::return_to_owner`] or, without that call,
     /// until the value is dropped and the work on it is done, nothing else may free it, write it while work of this
     /// crate uses it, or use it while such work writes it.
@@ -85,15 +97,16 @@ impl CudaMemory {
         ownership: Ownership,
     ) -> CudaMemory {
         let block = Block { home: Arc::clone(stream), address, usage: Usage::new(stream) };
-        CudaMemory { block, bytes, ownership }
+        CudaMemory { block, bytes, ownership, owner: None }
     }
 
     /// Orders all work on an owned block before later work on its home stream, so that ownership can be released.
-    pub(super) fn order_before_release(&self) -> Result<()> {
+    pub(super) fn order_before_release(&mut self) -> Result<()> {
         if self.ownership != Ownership::Owned {
             return Err(not_ours("the memory is somebody else's"));
         }
-        self.block.usage.before_write(self.home())
+        let Block { home, usage, .. } = &mut self.block;
+        Usage::before_write(Exclusive::new(usage), home)
     }
 
     /// Releases ownership of the block without freeing it. Its new owner has already taken the address.
@@ -101,13 +114,12 @@ impl CudaMemory {
         self.block.address = 0;
     }
 
-    /// Ends a loan: orders all work on the block before later work on its home stream.
-    pub(super) fn return_to_owner(&mut self) {
+    /// Ends a loan: orders all work on the block before later work on its home stream, or waits for it. On an error some
+    /// of it may be unfinished.
+    pub(super) fn return_to_owner(&mut self) -> Result<()> {
         self.ownership = Ownership::Returned;
-        let usage = &self.block.usage;
-        // The owner relies on this order; if it cannot be established by events, wait for the work. If that fails too,
-        // the contexts are broken and no work continues in them.
-        let _ = usage.before_write(self.home()).or_else(|_| usage.wait());
+        let Block { home, usage, .. } = &mut self.block;
+        Usage::settle(Exclusive::new(usage), home)
     }
 
     /// Returns the stream on which the block was allocated and is freed.
@@ -130,12 +142,17 @@ impl CudaMemory {
         self.block.usage.before_read(stream)
     }
 
-    /// Makes a write that is about to be queued on a stream wait for all earlier work on the block. The caller must
-    /// hold the storage's lock for writing until the write is queued.
+    /// Makes a write that is about to be queued on a stream wait for all earlier work on the block. The caller must keep
+    /// its exclusive use of the block until the write is queued.
     #[inline]
-    pub(super) fn before_write(&self, stream: &Arc<Stream>) -> Result<()> {
-        match self.ownership {
-            Ownership::Owned | Ownership::LentForWriting => self.block.usage.before_write(stream),
+    pub(super) fn before_write(
+        this: Exclusive<'_, CudaMemory>,
+        stream: &Arc<Stream>,
+    ) -> Result<()> {
+        match this.get().ownership {
+            Ownership::Owned | Ownership::LentForWriting => {
+                Usage::before_write(this.part(|memory| &memory.block.usage), stream)
+            }
             Ownership::LentForReading => Err(not_ours("the memory was lent for reading only")),
             Ownership::Returned => {
                 Err(not_ours("the memory was lent, and has gone back to its owner"))
@@ -143,69 +160,84 @@ impl CudaMemory {
         }
     }
 
+    /// Makes a write that is about to be queued on the home stream wait for all earlier work on the block.
+    fn before_write_at_home(&mut self) -> Result<()> {
+        let home = Arc::clone(self.home());
+        CudaMemory::before_write(Exclusive::new(self), &home)
+    }
+
+    /// Fails if a range reaches beyond the block.
+    #[inline]
+    fn check_range(&self, range: &Range<usize>) -> Result<()> {
+        if range.start <= range.end && range.end <= self.bytes {
+            return Ok(());
+        }
+        let reason = format!("bytes {range:?} of a block of {} bytes", self.bytes);
+        Err(Error::OutOfBounds { op: "cuda", reason })
+    }
+
     /// Copies bytes from the host to the start of the block, and waits for the copy.
     pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<()> {
-        let bytes = &bytes[..bytes.len().min(self.bytes)];
+        self.check_range(&(0..bytes.len()))?;
         if bytes.is_empty() {
             return Ok(());
         }
-        self.before_write(self.home())?;
-        self.home().context().bind()?;
-        // SAFETY: the block has room for the bytes copied, `&mut self` excludes every other user, and the source stays
-        // borrowed until the wait below has finished.
+        self.before_write_at_home()?;
+        // A captured copy would read the bytes whenever the graph is launched.
+        self.home().check_not_captured()?;
+        // SAFETY: `check_range` has shown that the block has room for the bytes, and `&mut self` excludes every other
+        // user of the block. The source stays borrowed until the wait below has succeeded. If it does not succeed, this
+        // returns an error: the driver has staged pageable memory before it returned, and of pinned memory a copy that is
+        // still queued reads whatever is there, into a block that nobody can have seen yet and that is freed after it.
         let copied = unsafe {
             let source = bytes.as_ptr().cast();
             driver!(cuMemcpyHtoDAsync_v2(self.address(), source, bytes.len(), self.home().raw()))
         };
-        // The driver stages pageable memory before it returns, but reads pinned memory while the copy runs.
+        // A wait also reports errors of earlier work; the second one tells whether the copy is done.
         let waited = self.home().synchronize();
         if waited.is_err() {
-            // The caller may reuse the bytes when this function returns, so the copy must have stopped by then. If this
-            // wait fails too, the context is broken and no copy continues in it.
-            let _ = self.home().context().synchronize();
+            let _ = self.home().synchronize();
         }
         copied.and(waited)
     }
 
     /// Sets every byte to zero.
     pub(crate) fn clear(&mut self) -> Result<()> {
-        self.before_write(self.home())?;
-        self.clear_range(0..self.bytes, self.home())
-    }
-
-    /// Sets a range of bytes to zero, on a stream that was passed to [`CudaMemory::before_write`].
-    pub(super) fn clear_range(&self, range: Range<usize>, stream: &Stream) -> Result<()> {
-        debug_assert!(range.end <= self.bytes);
-        if range.is_empty() {
+        if self.bytes == 0 {
             return Ok(());
         }
+        self.before_write_at_home()?;
         self.home().context().bind()?;
-        let start = self.address() + range.start as CUdeviceptr;
-        // SAFETY: the range lies inside the block, which the caller may write on this stream.
-        unsafe { driver!(cuMemsetD8Async(start, 0, range.len(), stream.raw())) }
+        // SAFETY: the block has this many bytes, `&mut self` excludes every other user of it, and its home stream waits
+        // for all earlier work on it.
+        unsafe { driver!(cuMemsetD8Async(self.address(), 0, self.bytes, self.home().raw())) }
     }
 
     /// Copies a range of bytes to the host, and waits for the copy.
     pub(crate) fn download<B: AnyBitPattern>(&self, range: Range<usize>) -> Result<Vec<B>> {
-        debug_assert!(range.end <= self.bytes && range.len().is_multiple_of(size_of::<B>()));
+        self.check_range(&range)?;
+        let count = range.len() / size_of::<B>();
+        // What is left over is not read: the vector has no room for it.
+        let range = range.start..range.start + count * size_of::<B>();
         let mut copy = Vec::<B>::new();
-        copy.try_reserve_exact(range.len() / size_of::<B>())
+        copy.try_reserve_exact(count)
             .map_err(|_| Error::OutOfMemory { device: "host".into(), bytes: range.len() })?;
         if range.is_empty() {
             return Ok(copy);
         }
         let stream = self.block.usage.writer();
         self.before_read(&stream)?;
-        self.home().context().bind()?;
+        stream.check_not_captured()?;
         let start = self.address() + range.start as CUdeviceptr;
-        // SAFETY: the range lies inside the block, and the vector has capacity for it and is not freed until the copy
-        // is known to have finished.
+        // SAFETY: `check_range` has shown that the range lies inside the block. The vector has capacity for it, and is not
+        // freed until a wait for the copy has succeeded. The stream's context is current.
         let copied = unsafe {
             let target = copy.as_mut_ptr().cast();
             driver!(cuMemcpyDtoHAsync_v2(target, start, range.len(), stream.raw()))
         };
         if let Err(error) = stream.synchronize() {
-            if stream.context().synchronize().is_err() {
+            // A wait also reports errors of earlier work; the second one tells whether the copy is done.
+            if stream.synchronize().is_err() {
                 // The copy may still be writing to the vector, which is therefore leaked.
                 mem::forget(copy);
             }
@@ -213,7 +245,7 @@ impl CudaMemory {
         }
         copied?;
         // SAFETY: the copy and the wait succeeded, so the whole range has been written; any bit pattern is a valid `B`.
-        unsafe { copy.set_len(range.len() / size_of::<B>()) };
+        unsafe { copy.set_len(count) };
         Ok(copy)
     }
 
@@ -223,15 +255,16 @@ impl CudaMemory {
         source: &CudaMemory,
         range: Range<usize>,
     ) -> Result<()> {
-        debug_assert!(range.end <= source.bytes && range.len() <= self.bytes);
+        source.check_range(&range)?;
+        self.check_range(&(0..range.len()))?;
         if range.is_empty() {
             return Ok(());
         }
         source.before_read(self.home())?;
-        self.before_write(self.home())?;
+        self.before_write_at_home()?;
         self.home().context().bind()?;
         let start = source.address() + range.start as CUdeviceptr;
-        // SAFETY: both ranges lie inside their blocks, whose earlier work this stream waits for. The stream is recorded
+        // SAFETY: `check_range` has shown that both ranges lie inside their blocks, whose earlier work this stream waits for. The stream is recorded
         // as a reader of the source, so writing to the source or freeing it will wait for the copy.
         unsafe {
             driver!(cuMemcpyPeerAsync(
@@ -253,7 +286,9 @@ fn not_ours(reason: &str) -> Error {
 
 impl Drop for CudaMemory {
     fn drop(&mut self) {
-        if self.block.address != 0 && self.ownership == Ownership::Owned {
+        if let Some(owner) = self.owner.take() {
+            self.block.return_to(owner);
+        } else if self.block.address != 0 && self.ownership == Ownership::Owned {
             self.block.free();
         }
     }

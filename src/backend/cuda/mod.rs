@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `probe` | finds the driver library, its functions and the devices |
 //! | `driver` | declares the driver functions and converts their error codes |
-//! | `context`, `stream`, `memory` | own the resources of a device and order the work on them |
+//! | `context`, `stream`, `memory` | own the resources of a device |
+//! | `usage`, `capture` | order the work of different streams, and leave the user's captures alone |
 //! | `reclaim` | frees memory, and retries later when the driver refuses |
 //! | `foreign` | transfers memory to and from cudarc |
 //! | `run` | turns a request into launches |
@@ -15,6 +16,7 @@
 //! | `trace` | events for `tracing` |
 
 mod cache;
+mod capture;
 mod context;
 mod driver;
 mod force;
@@ -33,18 +35,25 @@ mod shapes;
 mod statistics;
 mod stream;
 mod trace;
+mod usage;
+
+/// The locks and atomics of [`usage`], which a model of it replaces with others.
+mod sync {
+    pub(super) use std::sync::atomic::AtomicPtr;
+    pub(super) use std::sync::{Mutex, MutexGuard};
+}
 
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
-pub(crate) use self::cache::{folder as cache_folder, keep};
+pub(crate) use self::cache::folder as cache_folder;
 use self::context::Context;
 pub use self::force::Force;
 pub(crate) use self::force::set as force;
 pub(crate) use self::kernels::Module;
 pub(crate) use self::memory::CudaMemory;
-pub(crate) use self::nvrtc::{SOURCE, Target, options, version as nvrtc_version};
+pub(crate) use self::nvrtc::{Compiler, SOURCE, Target, options, version as nvrtc_version};
 pub(crate) use self::run::{generate_for, kernels_for, record, recorded};
 pub(crate) use self::shapes::KernelShape;
 pub use self::statistics::CacheStatistics;
@@ -84,6 +93,21 @@ pub(crate) fn ptx(
     Ok(String::from_utf8_lossy(&code).trim_end_matches('\0').to_owned())
 }
 
+/// Returns the name and the contents of the file in the kernel cache that holds PTX which a compiler has made of a source.
+pub(crate) fn cache_file(
+    source: &str,
+    defines: &[String],
+    architecture: u32,
+    compiler: &Compiler,
+    ptx: &str,
+) -> Result<(String, Vec<u8>)> {
+    let target = Target::Ptx(architecture);
+    let options = options(target, compiler.version, defines);
+    let key = cache::key(source, &options, target, compiler.build()?);
+    let contents = cache::contents(&key, ptx.as_bytes());
+    Ok((key, contents))
+}
+
 /// Whether the machine has no driver, or a driver that finds no device.
 #[cfg(feature = "cpu")]
 pub(crate) fn is_absent() -> bool {
@@ -117,6 +141,7 @@ impl CudaDevice {
 
     /// Blocks until all work in the device's context is done, on every stream.
     pub(crate) fn synchronize(&self) -> Result<()> {
+        reclaim::retry_returning();
         self.stream.context().synchronize()
     }
 

@@ -2,14 +2,18 @@
 //!
 //! The library is loaded here rather than through cudarc, which panics if it is missing and cannot be given its path.
 
+mod build;
+
 use std::env;
 use std::ffi::{CStr, CString, OsString, c_char, c_int, c_void};
 use std::fmt;
+use std::path::PathBuf;
 use std::ptr;
 
 use libloading::Library;
 use once_cell::sync::OnceCell;
 
+pub(crate) use self::build::Build;
 use super::probe::{OLDEST, open, open_any, unavailable};
 use crate::{Error, Result};
 
@@ -131,16 +135,19 @@ pub(super) fn library() -> Result<&'static Compiler> {
 }
 
 /// The loaded NVRTC, its version and the architectures it supports.
-pub(super) struct Compiler {
+pub(crate) struct Compiler {
     nvrtc: Nvrtc,
     /// The version, as (major, minor).
-    pub(super) version: (c_int, c_int),
+    pub(crate) version: (c_int, c_int),
+    /// The version, and which of its patch releases it is.
+    build: OnceCell<Build>,
     /// The architectures it compiles for, such as 80 for 8.0.
     architectures: Vec<u32>,
 }
 
 impl Compiler {
-    fn load(path: Option<OsString>) -> Result<Compiler> {
+    /// Loads the library at a path; without one, the library that the loader finds.
+    pub(crate) fn load(path: Option<OsString>) -> Result<Compiler> {
         let library = match &path {
             Some(path) => open(path).map_err(|error| {
                 unavailable(
@@ -186,7 +193,21 @@ impl Compiler {
             architectures
         };
         let architectures = architectures.into_iter().filter_map(|arch| u32::try_from(arch).ok());
-        Ok(Compiler { architectures: architectures.collect(), version: (major, minor), nvrtc })
+        let version = (major, minor);
+        let file = build::file_of(nvrtc.nvrtcVersion as *const ()).or(path.map(PathBuf::from));
+        let build = file.and_then(|file| Build::of_file(version, &file).ok());
+        let build = build.map_or_else(OnceCell::new, OnceCell::with_value);
+        Ok(Compiler { architectures: architectures.collect(), version, build, nvrtc })
+    }
+
+    /// Returns the version together with the patch release.
+    pub(crate) fn build(&self) -> Result<&Build> {
+        self.build.get_or_try_init(|| {
+            let target =
+                self.architectures.iter().copied().max().map_or(Target::Ptx(OLDEST), Target::Ptx);
+            let ptx = self.compile("build", "", &options(target, self.version, &[]), target)?;
+            Ok(Build::of_ptx(self.version, &ptx))
+        })
     }
 
     /// Returns the best target for a device of this compute capability.
@@ -213,6 +234,17 @@ impl Compiler {
         options: &[String],
         target: Target,
     ) -> Result<Vec<u8>> {
+        self.compile_and_log(module, source, options, target).map(|(code, _)| code)
+    }
+
+    /// Compiles a source. Returns the code, and the compiler's warnings.
+    pub(crate) fn compile_and_log(
+        &self,
+        module: &str,
+        source: &str,
+        options: &[String],
+        target: Target,
+    ) -> Result<(Vec<u8>, String)> {
         let nvrtc = &self.nvrtc;
         let failed =
             |log: String| Error::Compile { kernel: module.into(), options: options.join(" "), log };
@@ -238,11 +270,11 @@ impl Compiler {
             expect((nvrtc.nvrtcCreateProgram)(raw, source, name, 0, ptr::null(), ptr::null()))?;
             (nvrtc.nvrtcCompileProgram)(program.raw, count, pointers.as_ptr())
         };
+        let log = program.read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog);
+        let log = log.unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let log = log.trim_end_matches('\0').trim();
         if compiled != 0 {
-            let log = program.read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog);
-            let log = log.unwrap_or_default();
-            let log = String::from_utf8_lossy(&log);
-            let log = log.trim_end_matches('\0').trim();
             return Err(failed(format!("{}: {log}", nvrtc.describe(compiled))));
         }
         let code = match target {
@@ -250,9 +282,9 @@ impl Compiler {
             Target::Cubin(_) => program.read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN),
         };
         match code {
-            Ok(code) if !code.is_empty() => Ok(code),
+            Ok(code) if !code.is_empty() => Ok((code, log.into())),
             Ok(_) => Err(failed(format!("NVRTC gave no code for {target}"))),
-            Err(code) => expect(code).map(|()| Vec::new()),
+            Err(code) => expect(code).map(|()| (Vec::new(), log.into())),
         }
     }
 }

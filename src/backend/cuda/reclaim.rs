@@ -1,7 +1,8 @@
-//! Freeing memory, immediately or later.
+//! Freeing memory and returning borrowed memory, immediately or later.
 //!
-//! `Drop` cannot report that the driver refused a call, and must not leak the memory because of it. A block that could
-//! not be freed is queued here, and freeing it is retried on the next allocation or context synchronisation.
+//! `Drop` cannot report that the driver refused a call, and must neither leak the memory because of it nor release
+//! memory that queued work still uses. What could not be released is queued here, and releasing it is retried: a block
+//! on the next allocation or context synchronisation, borrowed memory on the next import or `Device::synchronize`.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -10,10 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::CUdeviceptr;
 
+use super::capture::Relaxed;
 use super::driver::driver;
-use super::stream::{Stream, Usage};
+use super::stream::Stream;
 use super::trace::trace_warning;
+use super::usage::Usage;
 use crate::Result;
+use crate::exclusive::Exclusive;
 
 /// A block of device memory and the work that uses it.
 pub(super) struct Block {
@@ -24,11 +28,65 @@ pub(super) struct Block {
     pub(super) usage: Usage,
 }
 
-/// The blocks that could not be freed yet.
-static WAITING: Mutex<VecDeque<Block>> = Mutex::new(VecDeque::new());
+/// Keeps memory of another library alive; dropping it releases the memory.
+pub(super) type Owner = Box<dyn Send + Sync>;
 
-/// The length of [`WAITING`], so that the usual empty queue is detected without taking the lock.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Memory of another library and the work that uses it.
+struct Borrowed {
+    usage: Usage,
+    owner: Owner,
+}
+
+/// What could not be released yet.
+struct Queue<T> {
+    items: Mutex<VecDeque<T>>,
+    /// The number of items, so that the usual empty queue is detected without taking the lock.
+    count: AtomicUsize,
+}
+
+/// The blocks that could not be freed yet.
+static BLOCKS: Queue<Block> = Queue::new();
+
+/// The borrowed memory that could not be returned yet.
+static BORROWED: Queue<Borrowed> = Queue::new();
+
+impl<T> Queue<T> {
+    const fn new() -> Queue<T> {
+        Queue { items: Mutex::new(VecDeque::new()), count: AtomicUsize::new(0) }
+    }
+
+    fn push(&self, item: T) {
+        self.items().push_back(item);
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Tries again to release the items, up to the first one that fails; `release` returns an item that it has not
+    /// released.
+    #[cold]
+    fn retry(&self, release: impl Fn(T) -> Option<T>) {
+        // The lock is not held while an item is released, so other threads may push items meanwhile; `left` bounds the
+        // loop to those present at its start. An item that fails again goes to the back of the queue.
+        let mut left = self.items().len();
+        while left > 0
+            && let Some(item) = { self.items().pop_front() }
+        {
+            left -= 1;
+            if let Some(item) = release(item) {
+                self.items().push_back(item);
+                return;
+            }
+            self.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Relaxed) == 0
+    }
+
+    fn items(&self) -> MutexGuard<'_, VecDeque<T>> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Block {
     /// Frees the block, or queues it to be freed later if the driver refuses. The caller must not use the block again.
@@ -36,17 +94,27 @@ impl Block {
         if let Err(error) = self.try_to_free() {
             trace_warning!(%error, "memory could not be freed yet");
             let _ = error;
-            let usage = mem::replace(&mut self.usage, Usage::new(&self.home));
-            let address = mem::take(&mut self.address);
-            waiting().push_back(Block { home: Arc::clone(&self.home), address, usage });
-            COUNT.fetch_add(1, Ordering::Relaxed);
+            BLOCKS.push(self.take());
         }
     }
 
+    /// Drops the owner of a borrowed block once the work on the block is done, or queues it to be dropped later if the
+    /// driver refuses to wait. The caller must not use the block again.
+    pub(super) fn return_to(&mut self, owner: Owner) {
+        if let Some(kept) = (Borrowed { usage: self.take().usage, owner }).release() {
+            BORROWED.push(kept);
+        }
+    }
+
+    /// Moves the block out of a value that is being dropped.
+    fn take(&mut self) -> Block {
+        let usage = mem::replace(&mut self.usage, Usage::new(&self.home));
+        Block { home: Arc::clone(&self.home), address: mem::take(&mut self.address), usage }
+    }
+
     /// Frees the block after all work on it. On an error the block is still allocated.
-    fn try_to_free(&self) -> Result<()> {
-        // Ordering by events does not block the host; if it fails, wait for the work instead.
-        self.usage.before_write(&self.home).or_else(|_| self.usage.wait())?;
+    fn try_to_free(&mut self) -> Result<()> {
+        Usage::settle(Exclusive::new(&mut self.usage), &self.home)?;
         let context = self.home.context();
         context.bind()?;
         if context.has_pools() {
@@ -54,36 +122,38 @@ impl Block {
             return unsafe { driver!(cuMemFreeAsync(self.address, self.home.raw())) };
         }
         self.home.synchronize()?;
-        // SAFETY: the block was allocated without a pool and is freed once; all work on it is done.
+        let _relaxed = Relaxed::enter()?;
+        // SAFETY: the block was allocated without a pool and is freed once. All work on it is done: it was finished, or
+        // ordered before later work on the home stream, which has been waited for.
         unsafe { driver!(cuMemFree_v2(self.address)) }
     }
 }
 
-/// Retries freeing the queued blocks, up to the first one that fails again.
+impl Borrowed {
+    /// Drops the owner if the work on the memory is done; otherwise returns itself.
+    fn release(self) -> Option<Borrowed> {
+        // A wait that failed proves nothing: the context may be healthy, and the work still queued.
+        if let Err(error) = self.usage.wait() {
+            trace_warning!(%error, "borrowed memory could not be returned yet");
+            let _ = error;
+            return Some(self);
+        }
+        drop(self.owner);
+        None
+    }
+}
+
+/// Retries freeing the queued blocks.
 #[inline]
 pub(super) fn retry() {
-    if COUNT.load(Ordering::Relaxed) != 0 {
-        retry_all();
+    if !BLOCKS.is_empty() {
+        BLOCKS.retry(|mut block| block.try_to_free().is_err().then_some(block));
     }
 }
 
-#[cold]
-fn retry_all() {
-    // The lock is not held while the driver is called, so other threads may push blocks meanwhile; `left` bounds the
-    // loop to those present at its start. A block that fails again goes to the back of the queue.
-    let mut left = waiting().len();
-    while left > 0
-        && let Some(block) = { waiting().pop_front() }
-    {
-        left -= 1;
-        if block.try_to_free().is_err() {
-            waiting().push_back(block);
-            return;
-        }
-        COUNT.fetch_sub(1, Ordering::Relaxed);
+/// Retries returning borrowed memory. The caller must hold no lock, because the owner's deleter is foreign code.
+pub(super) fn retry_returning() {
+    if !BORROWED.is_empty() {
+        BORROWED.retry(Borrowed::release);
     }
-}
-
-fn waiting() -> MutexGuard<'static, VecDeque<Block>> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }

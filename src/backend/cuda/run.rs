@@ -35,8 +35,10 @@ impl CudaDevice {
         if let Some((pair, shape)) = hand_written(request, &operands, force) {
             let (parameters, grid) = Parameters::of(shape, &pair)?;
             let grid = [count(grid[0])?, count(grid[1])?];
-            self.order(access)?;
+            context.bind()?;
+            // Looked up first: a compilation takes long, and can fail.
             let function = context.kernels().shape(context, pair.module, shape)?;
+            self.order(access)?;
             note(|| written_by_hand(&pair, shape));
             trace_launch!(kernel = %pair.module.kernel(shape), ?grid, plan = ?request.plan, "launch");
             // SAFETY: the parameters were made for this shape from the plan, all of whose elements lie inside the
@@ -107,9 +109,14 @@ impl CudaDevice {
 
     /// Makes this stream wait for earlier work on the memory of every slot, and makes its context current.
     fn order(&self, access: &Access<'_>) -> Result<()> {
+        let out = access.destination().and_then(|out| out.try_part(Memory::as_cuda));
+        let out = out.ok_or_else(|| crate::Error::InvalidArgument {
+            op: "cuda",
+            reason: "the destination is not locked for writing".into(),
+        })?;
+        CudaMemory::before_write(out, &self.stream)?;
         for slot in 0..access.slots() {
             match access.memory(slot) {
-                Memory::Cuda(memory) if slot == OUT => memory.before_write(&self.stream)?,
                 Memory::Cuda(memory) if !access.is_written(slot) => {
                     memory.before_read(&self.stream)?
                 }

@@ -1,25 +1,17 @@
-//! Streams, and the order of work on different streams.
-//!
-//! Work on one stream runs in order. For memory used on several streams, [`Usage`] tracks the streams on which it was
-//! last written and read, and makes a stream wait for the others where necessary. As long as only one stream uses a
-//! block, no event, wait or lock is needed.
-//!
-//! The tracked state changes only after the last driver call that can fail. A call that fails leaves behind at most
-//! some additional waits, which are harmless.
+//! Streams. Work on one stream runs in order; [`usage`](super::usage) orders the work on different streams.
 
-use std::iter;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use cudarc::driver::sys::{self, CUevent_flags, CUevent_wait_flags, CUstream_flags};
 use once_cell::sync::OnceCell;
 
+use super::capture::Relaxed;
 use super::context::Context;
 use super::driver::driver;
 use super::trace::trace_warning;
-use crate::Result;
+use crate::{Error, Result};
 
 /// A stream of a context. There is one value per driver stream, so streams are compared by address.
 pub(crate) struct Stream {
@@ -71,9 +63,34 @@ impl Stream {
         &self.context
     }
 
-    /// Blocks until the work on this stream is done, and reports errors of that work.
-    pub(super) fn synchronize(&self) -> Result<()> {
+    /// Returns whether work on this stream is being captured into a graph instead of being run.
+    pub(super) fn is_captured(&self) -> Result<bool> {
         self.context.bind()?;
+        let mut status = 0;
+        // SAFETY: the stream lives as long as `self`, its context is current, and the driver writes one int. The call is
+        // allowed during a capture.
+        unsafe { driver!(cuStreamIsCapturing(self.raw(), &mut status)) }?;
+        Ok(status != 0)
+    }
+
+    /// Fails if the stream is being captured: the host cannot wait for work on it, and trying to ends the capture.
+    pub(super) fn check_not_captured(&self) -> Result<()> {
+        if !self.is_captured()? {
+            return Ok(());
+        }
+        let reason = format!(
+            "a stream of {} is being captured into a graph, so its work cannot be waited for; end the capture first",
+            self.context
+        );
+        Err(Error::InvalidArgument { op: "cuda", reason })
+    }
+
+    /// Blocks until the work on this stream is done, and reports errors of that work. Captures of other streams continue.
+    ///
+    /// An error does not mean that the work is done: other work may have failed, or the driver may have refused to wait.
+    pub(super) fn synchronize(&self) -> Result<()> {
+        self.check_not_captured()?;
+        let _relaxed = Relaxed::enter()?;
         // SAFETY: the stream lives as long as `self`, and its context is current.
         unsafe { driver!(cuStreamSynchronize(self.raw())) }
     }
@@ -117,102 +134,5 @@ impl Drop for Stream {
             trace_warning!(%error, "a stream was not destroyed");
             let _ = error;
         }
-    }
-}
-
-/// Upper bound on tracked reader streams, which tracking keeps alive. Beyond it they are merged into the newest reader,
-/// which waits for the others.
-const MAX_READERS: usize = 32;
-
-/// The streams on which a block of memory was last written, and read since.
-pub(super) struct Usage {
-    /// The stream of the last write if no other stream has used the memory since, else null. Only compared, never
-    /// dereferenced.
-    sole: AtomicPtr<Stream>,
-    users: Mutex<Users>,
-}
-
-struct Users {
-    /// The stream on which the memory was last written, or allocated.
-    writer: Arc<Stream>,
-    /// The other streams that have read it since; each of them has waited for the writer.
-    readers: Vec<Arc<Stream>>,
-}
-
-impl Usage {
-    /// Tracks memory that was last written, or allocated, on this stream.
-    pub(super) fn new(stream: &Arc<Stream>) -> Usage {
-        Usage {
-            sole: AtomicPtr::new(Arc::as_ptr(stream).cast_mut()),
-            users: Mutex::new(Users { writer: Arc::clone(stream), readers: Vec::new() }),
-        }
-    }
-
-    /// Makes a read that is about to be queued on a stream wait for the last write.
-    ///
-    /// The caller must hold the storage's lock, for reading at least, until the read is queued.
-    #[inline]
-    pub(super) fn before_read(&self, stream: &Arc<Stream>) -> Result<()> {
-        // The storage's lock orders this load after the last write. A concurrent read on another thread does not affect
-        // this one: both come after the same write.
-        if ptr::eq(self.sole.load(Ordering::Relaxed), Arc::as_ptr(stream)) {
-            return Ok(());
-        }
-        let mut users = self.lock();
-        let known = |other: &Arc<Stream>| Arc::ptr_eq(other, stream);
-        if known(&users.writer) || users.readers.iter().any(known) {
-            return Ok(());
-        }
-        stream.wait_for(&users.writer)?;
-        if users.readers.len() >= MAX_READERS {
-            users.wait_for_readers(stream)?;
-            users.readers.clear();
-        }
-        users.readers.push(Arc::clone(stream));
-        self.sole.store(ptr::null_mut(), Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Makes a write that is about to be queued on a stream wait for the last write and all reads since.
-    ///
-    /// The caller must hold the storage's lock for writing until the write is queued.
-    #[inline]
-    pub(super) fn before_write(&self, stream: &Arc<Stream>) -> Result<()> {
-        if ptr::eq(self.sole.load(Ordering::Relaxed), Arc::as_ptr(stream)) {
-            return Ok(());
-        }
-        let mut users = self.lock();
-        users.wait_for_readers(stream)?;
-        if !Arc::ptr_eq(&users.writer, stream) {
-            stream.wait_for(&users.writer)?;
-        }
-        // Nothing below can fail. A stream that waits for this one now also waits for all the others.
-        users.readers.clear();
-        users.writer = Arc::clone(stream);
-        self.sole.store(Arc::as_ptr(stream).cast_mut(), Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Returns the stream of the last write, on which a read needs no event.
-    pub(super) fn writer(&self) -> Arc<Stream> {
-        Arc::clone(&self.lock().writer)
-    }
-
-    /// Blocks until all work on the memory is done, on every stream. Used where ordering by events has failed.
-    pub(super) fn wait(&self) -> Result<()> {
-        let users = self.lock();
-        iter::once(&users.writer).chain(&users.readers).try_for_each(|stream| stream.synchronize())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Users> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Users {
-    /// Makes a stream wait for the readers, so that a wait for the stream includes them.
-    fn wait_for_readers(&self, stream: &Arc<Stream>) -> Result<()> {
-        let others = self.readers.iter().filter(|reader| !Arc::ptr_eq(reader, stream));
-        others.into_iter().try_for_each(|reader| stream.wait_for(reader))
     }
 }

@@ -8,8 +8,10 @@
 //!   operations on the tensor. For a consumer with a stream of its own, export
 //!   `tensor.to_device(&cuda::device_on(&stream)?)`.
 //! - [`import`] creates a tensor from a capsule. The memory is returned to the producer when the last view of the
-//!   tensor has been dropped and, on CUDA, the work on it has finished. The device passed to it determines the stream
-//!   on which the data is ready.
+//!   tensor has been dropped and, on CUDA, the work on it has finished. If that work cannot be waited for, because a
+//!   stream that has used the memory is being captured into a graph, the memory is kept, and returned by the first
+//!   [`import`] or [`Device::synchronize`] after the capture. The device passed to [`import`] determines the stream on
+//!   which the data is ready.
 //!
 //! No lock covers both sides: neither side may write the memory while the other uses it. The caller of
 //! [`Capsule::from_raw`] has to guarantee this. A capsule that never left bitlane is imported as the tensor that was
@@ -33,6 +35,7 @@ mod abi;
 
 use std::fmt;
 use std::ptr::{self, NonNull};
+use std::slice;
 
 pub use self::abi::{
     DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
@@ -51,9 +54,11 @@ pub struct Capsule<M: Managed> {
     own: bool,
 }
 
-// SAFETY: a managed tensor is not tied to a thread; its deleter may be called from any thread.
+// SAFETY: whoever calls `from_raw` promises that the deleter may be called from any thread; that of `export` may, because
+// a `Tensor` is `Send`. Everything else that a capsule does is to read the structure.
 unsafe impl<M: Managed> Send for Capsule<M> {}
-// SAFETY: a shared capsule only allows reading the structure, which nobody writes while it is owned.
+// SAFETY: a shared capsule only allows reading the structure, which nobody writes until the capsule is given up, as the
+// caller of `from_raw` promises and as `export` keeps to.
 unsafe impl<M: Managed> Sync for Capsule<M> {}
 
 impl<M: Managed> Capsule<M> {
@@ -78,7 +83,8 @@ impl<M: Managed> Capsule<M> {
     /// # Safety
     ///
     /// - The pointer must be null or point to a managed tensor of this type that is valid according to DLPack and that
-    ///   nobody else will delete.
+    ///   nobody else will write or delete.
+    /// - Its deleter may be called from any thread.
     /// - Its elements must be initialised, and its bools must be 0 or 1. The same holds for the memory between elements
     ///   that are not contiguous: strided reads may load it, and [`Tensor::as_strided`] can reach it.
     /// - While this capsule or a tensor imported from it exists, nobody may write this memory while bitlane uses it, nor
@@ -168,54 +174,76 @@ unsafe extern "C" fn delete<M: Managed>(managed: *mut M) {
 /// On CUDA, [`Error::Driver`] if the streams cannot be synchronised, and [`Error::InvalidArgument`] if the memory is
 /// only borrowed for the duration of a function (`cuda::with_view`).
 pub fn export<M: Managed>(tensor: &Tensor) -> Result<Capsule<M>> {
+    let (start, device) = address(tensor)?;
     let mut exported =
         Box::new(Exported { tensor: tensor.clone(), shape: [1; MAX_RANK], strides: [0; MAX_RANK] });
     for axis in 0..tensor.rank() {
         exported.shape[axis] = tensor.shape()[axis] as i64;
         exported.strides[axis] = tensor.strides()[axis] as i64;
     }
-    let (start, device) = address(tensor)?;
+    // From here on the box is used through this pointer only, from which the others are derived; using the box would
+    // invalidate them.
+    let exported = Box::into_raw(exported);
+    // SAFETY: the pointer comes from a box, so it may be dereferenced; no reference is made.
+    let (shape, strides) = unsafe { (&raw mut (*exported).shape, &raw mut (*exported).strides) };
     let first = start.wrapping_add(tensor.layout().offset() * tensor.dtype().size());
     let dl_tensor = DLTensor {
         data: if tensor.is_empty() { ptr::null_mut() } else { first.cast() },
         device,
         ndim: tensor.rank() as i32,
         dtype: data_type(tensor.dtype()),
-        shape: exported.shape.as_mut_ptr(),
-        strides: exported.strides.as_mut_ptr(),
+        shape: shape.cast(),
+        strides: strides.cast(),
         byte_offset: 0,
     };
-    let managed = Box::new(M::new(dl_tensor, Box::into_raw(exported).cast()));
+    let managed = Box::new(M::new(dl_tensor, exported.cast()));
     Ok(Capsule { managed: NonNull::from(Box::leak(managed)), own: true })
 }
 
 /// Returns the start of a tensor's storage, and its device in terms of DLPack.
 fn address(tensor: &Tensor) -> Result<(*mut u8, DLDevice)> {
-    match &*tensor.storage().read() {
+    match tensor.device().kind() {
         #[cfg(feature = "cpu")]
-        Memory::Cpu(memory) => {
-            Ok((memory.as_ptr(), DLDevice { device_type: device_type::CPU, device_id: 0 }))
-        }
-        #[cfg(feature = "cuda")]
-        Memory::Cuda(memory) => match tensor.device().kind() {
-            DeviceKind::Cuda(_) if !memory.is_owned() && !tensor.storage().has_owner() => {
-                Err(invalid("the memory is lent to a function; export a `copy`"))
+        DeviceKind::Cpu => match &*tensor.storage().read() {
+            Memory::Cpu(memory) => {
+                Ok((memory.as_ptr(), DLDevice { device_type: device_type::CPU, device_id: 0 }))
             }
-            DeviceKind::Cuda(device) => {
-                let address = crate::backend::cuda::foreign::address_on(memory, device)?;
-                let device_id = i32::try_from(device.ordinal()).unwrap_or(i32::MAX);
-                let device = DLDevice { device_type: device_type::CUDA, device_id };
-                Ok((ptr::without_provenance_mut(address as usize), device))
-            }
-            #[cfg(feature = "cpu")]
-            DeviceKind::Cpu => Err(invalid("the tensor is on another device than its memory")),
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(_) => Err(elsewhere()),
         },
+        #[cfg(feature = "cuda")]
+        DeviceKind::Cuda(device) => {
+            use crate::backend::cuda::foreign::address_on;
+            use crate::exclusive::Exclusive;
+            // The lock for writing waits for the operations that are about to queue a read of the memory.
+            let mut memory = tensor.storage().write();
+            let memory = Exclusive::new(&mut *memory).try_part(Memory::as_cuda);
+            let memory = memory.ok_or_else(elsewhere)?;
+            if !memory.get().is_kept_alive() {
+                return Err(invalid("the memory is lent to a function; export a `copy`"));
+            }
+            let address = address_on(memory, device)?;
+            let device_id = i32::try_from(device.ordinal()).unwrap_or(i32::MAX);
+            let device = DLDevice { device_type: device_type::CUDA, device_id };
+            Ok((ptr::without_provenance_mut(address as usize), device))
+        }
     }
 }
 
-/// Creates a tensor that shares the memory of a capsule. Memory that is marked [`READ_ONLY`] is copied instead.
+#[cfg(feature = "cuda")]
+fn elsewhere() -> Error {
+    invalid("the tensor is on another device than its memory")
+}
+
+/// Creates a tensor that shares the memory of a capsule.
 ///
 /// `device` must be the device that holds the memory. Its stream is the one on which the data is ready.
+///
+/// The elements are copied instead, and what is written to the tensor does not reach the producer,
+///
+/// - if the memory is marked [`READ_ONLY`];
+/// - on the CPU, if it holds complex numbers that are aligned to their parts but not to their whole size, such as NumPy's
+///   `np.zeros(5, np.float32)[1:].view(np.complex64)`. On CUDA such memory is an error, because kernels cannot read it.
 ///
 /// # Examples
 ///
@@ -231,10 +259,11 @@ fn address(tensor: &Tensor) -> Result<(*mut u8, DLDevice)> {
 /// # Errors
 ///
 /// - [`Error::InvalidArgument`] if the version, the device type or the element type is not supported, the memory is not
-///   aligned to its elements, or the sizes and strides are invalid.
+///   aligned to the size of its elements (on the CPU, for complex numbers: of their parts), or the sizes and strides are
+///   invalid.
 /// - [`Error::InvalidShape`] if the rank is above 8 or the byte count of the shape overflows `isize`.
 /// - [`Error::DeviceMismatch`] if the memory is on another device.
-/// - [`Error::OutOfMemory`] if read-only memory cannot be copied.
+/// - [`Error::OutOfMemory`] if memory that has to be copied cannot be.
 ///
 /// On error the capsule is dropped, which calls its deleter.
 pub fn import<M: Managed>(capsule: Capsule<M>, device: &Device) -> Result<Tensor> {
@@ -252,6 +281,9 @@ pub fn import<M: Managed>(capsule: Capsule<M>, device: &Device) -> Result<Tensor
         // The original tensor is returned, because a second storage over the same memory would have a separate lock.
         // SAFETY: `export` created the context, which lives as long as the capsule.
         let exported = unsafe { &*managed.context().cast::<Exported>() };
+        if exported.tensor.device() != device {
+            return Err(invalid(format!("the memory belongs to another context of {device}")));
+        }
         return Ok(exported.tensor.with_device(device));
     }
     let dtype = dtype_of(tensor.dtype)?;
@@ -264,61 +296,102 @@ pub fn import<M: Managed>(capsule: Capsule<M>, device: &Device) -> Result<Tensor
         .ok_or_else(|| invalid(format!("strides {strides:?} with sizes {shape:?} overflow")))?;
     let offset = usize::try_from(tensor.byte_offset).map_err(invalid)?;
     let first = tensor.data.cast::<u8>().wrapping_add(offset);
-    if first.is_null() || !first.addr().is_multiple_of(alignment(dtype)) {
+    if first.is_null() || !first.addr().is_multiple_of(part_size(dtype)) {
         return Err(invalid(format!("the memory at {first:p} is not aligned to {dtype}")));
+    }
+    if !first.addr().is_multiple_of(dtype.size()) {
+        if !is_host(device) {
+            return Err(invalid(format!(
+                "the memory at {first:p} is aligned to the parts of {dtype} only, and {device} needs {} bytes; \
+                 import a copy",
+                dtype.size()
+            )));
+        }
+        // SAFETY: a valid `DLTensor` has its elements there, and the caller of `from_raw` guarantees that it is valid,
+        // that they are initialised, and that nobody writes them now.
+        let copy = unsafe { gathered(first, dtype.size(), &shape, &strides) }?;
+        return Tensor::from_bytes(dtype, &copy, shape, device);
     }
     let elements = high + low + 1;
     let start = first.wrapping_sub(low * dtype.size());
     let bytes = elements.checked_mul(dtype.size()).ok_or_else(|| invalid("too large"))?;
     let layout = Layout::strided(op, &shape, &strides, low, elements)?;
     let read_only = managed.flags() & READ_ONLY != 0;
-    // SAFETY: these bytes reach from the lowest element to the end of the highest one, and are aligned. The caller of
-    // `from_raw` guarantees the rest until the deleter is called. The storage drops the memory before its owner, which
-    // waits for the work on it before it drops the capsule.
-    let memory = unsafe { borrowed(device, start, bytes) }?;
-    let owner = Owner { device: device.clone(), _capsule: capsule };
-    let storage = Storage::new(device, bytes, memory).owned_by(Box::new(owner));
+    // SAFETY: these bytes reach from the lowest element to the end of the highest one. They start at a multiple of the
+    // elements' size, complex numbers included, since the first element does and `low` elements of that size precede it.
+    // The caller of `from_raw` guarantees the rest until the deleter is called, which is when the capsule is dropped.
+    let storage = unsafe { borrowed(device, start, bytes, capsule) }?;
     let imported = Tensor::row_major(storage, &[elements], dtype).with_layout(layout);
     if read_only { imported.copy() } else { Ok(imported) }
 }
 
-/// A capsule whose memory a storage uses.
-struct Owner<M: Managed> {
-    device: Device,
-    _capsule: Capsule<M>,
-}
-
-impl<M: Managed> Drop for Owner<M> {
-    fn drop(&mut self) {
-        // The producer does not know about work that is still queued. If waiting fails, the context is broken and runs
-        // no more work.
-        let _ = self.device.synchronize();
-    }
-}
-
-/// Wraps memory that the crate does not own.
+/// Copies the elements of a tensor in host memory, in row-major order.
 ///
 /// # Safety
 ///
-/// `start` must point to this many initialised bytes on the device, aligned to their elements. Until the returned
-/// memory is dropped and the work on it is done, nobody may free them, write them while bitlane uses them, or use them
-/// while bitlane writes them.
-unsafe fn borrowed(device: &Device, start: *mut u8, bytes: usize) -> Result<Memory> {
+/// Every element must be initialised and must not be written meanwhile. It need not be aligned.
+unsafe fn gathered(
+    first: *const u8,
+    size: usize,
+    shape: &[usize],
+    strides: &[isize],
+) -> Result<Vec<u8>> {
+    let count = shape.iter().product::<usize>();
+    let bytes = count * size;
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(bytes)
+        .map_err(|_| Error::OutOfMemory { device: "cpu".into(), bytes })?;
+    for number in 0..count {
+        let (mut rest, mut offset) = (number, 0);
+        for (&len, &stride) in shape.iter().zip(strides).rev() {
+            offset += (rest % len) as isize * stride;
+            rest /= len;
+        }
+        // SAFETY: the caller guarantees that this element can be read; a byte has no alignment.
+        let element = unsafe { slice::from_raw_parts(first.offset(offset * size as isize), size) };
+        copy.extend_from_slice(element);
+    }
+    Ok(copy)
+}
+
+/// Creates storage in memory that the crate does not own. The capsule is dropped once nothing uses the memory any more.
+///
+/// # Safety
+///
+/// `start` must point to this many initialised bytes on the device, aligned to the size of their elements. Until the
+/// capsule is dropped, nobody may free them, write them while bitlane uses them, or use them while bitlane writes them.
+unsafe fn borrowed<M: Managed>(
+    device: &Device,
+    start: *mut u8,
+    bytes: usize,
+    capsule: Capsule<M>,
+) -> Result<Storage> {
     match device.kind() {
         #[cfg(feature = "cpu")]
         DeviceKind::Cpu => {
             let start = NonNull::new(start).ok_or_else(|| invalid("no memory"))?;
-            // SAFETY: the caller guarantees this.
-            Ok(Memory::Cpu(unsafe { crate::backend::cpu::CpuMemory::borrowed(start, bytes) }))
+            // SAFETY: the caller guarantees this until the capsule is dropped, and the storage drops the memory, whose
+            // work is done when its lock is released, before the capsule.
+            let memory = unsafe { crate::backend::cpu::CpuMemory::borrowed(start, bytes) };
+            Ok(Storage::new(device, bytes, Memory::Cpu(memory)).owned_by(Box::new(capsule)))
         }
         #[cfg(feature = "cuda")]
-        DeviceKind::Cuda(device) => {
-            let address = start.addr() as u64;
-            // SAFETY: the caller guarantees this.
-            Ok(Memory::Cuda(unsafe {
-                crate::backend::cuda::foreign::borrowed(device, address, bytes)
-            }))
+        DeviceKind::Cuda(cuda) => {
+            let (address, owner) = (start.addr() as u64, Box::new(capsule));
+            // SAFETY: the caller guarantees this until the capsule is dropped.
+            let memory =
+                unsafe { crate::backend::cuda::foreign::borrowed(cuda, address, bytes, owner) };
+            Ok(Storage::new(device, bytes, Memory::Cuda(memory)))
         }
+    }
+}
+
+fn is_host(device: &Device) -> bool {
+    match device.kind() {
+        #[cfg(feature = "cpu")]
+        DeviceKind::Cpu => true,
+        #[cfg(feature = "cuda")]
+        DeviceKind::Cuda(_) => false,
     }
 }
 
@@ -377,19 +450,20 @@ fn reach(shape: &[usize], strides: &[isize]) -> Option<(usize, usize)> {
     Some((low, high))
 }
 
-/// Returns the alignment of an element. Complex numbers are aligned like their parts.
-fn alignment(dtype: DType) -> usize {
+/// Returns the size of a number, or of one part of a complex number: the alignment that every library gives it.
+fn part_size(dtype: DType) -> usize {
     if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() }
 }
 
 fn data_type(dtype: DType) -> DLDataType {
+    // The codes of `DLDataTypeCode` in dlpack.h.
     let code = match dtype {
-        DType::Bool => 6,
+        DType::I8 | DType::I16 | DType::I32 | DType::I64 => 0,
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => 1,
+        DType::F16 | DType::F32 | DType::F64 => 2,
         DType::BF16 => 4,
-        dtype if dtype.is_unsigned_int() => 1,
-        dtype if dtype.is_int() => 0,
-        dtype if dtype.is_complex() => 5,
-        _ => 2,
+        DType::C64 | DType::C128 => 5,
+        DType::Bool => 6,
     };
     DLDataType { code, bits: dtype.bits() as u8, lanes: 1 }
 }

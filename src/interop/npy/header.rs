@@ -111,11 +111,12 @@ impl Header {
 fn kind_of(dtype: DType) -> String {
     let kind = match dtype {
         DType::Bool => 'b',
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => 'u',
+        DType::I8 | DType::I16 | DType::I32 | DType::I64 => 'i',
+        DType::F16 | DType::F32 | DType::F64 => 'f',
+        // NumPy has no such dtype; ml_dtypes saves it as raw bytes.
         DType::BF16 => 'V',
-        dtype if dtype.is_unsigned_int() => 'u',
-        dtype if dtype.is_int() => 'i',
-        dtype if dtype.is_complex() => 'c',
-        _ => 'f',
+        DType::C64 | DType::C128 => 'c',
     };
     format!("{kind}{}", dtype.size())
 }

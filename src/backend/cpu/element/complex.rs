@@ -2,17 +2,23 @@
 
 use num_complex::Complex;
 
-use super::{Comparable, Number, Quotient};
+use super::{Comparable, Finiteness, Number, Quotient};
 
-/// Complex numbers, for what does not look at their parts.
+/// Complex numbers and their parts.
 pub(crate) trait Complexes: Copy {
+    type Part;
     fn is_not_zero(self) -> bool;
     fn negate(self) -> Self;
+    fn real(self) -> Self::Part;
+    fn imag(self) -> Self::Part;
+    fn conjugate(self) -> Self;
 }
 
 macro_rules! complexes {
     ($($part:ty)*) => {$(
         impl Complexes for Complex<$part> {
+            type Part = $part;
+
             #[inline(always)]
             fn is_not_zero(self) -> bool {
                 (self.re != 0.0) | (self.im != 0.0)
@@ -21,6 +27,38 @@ macro_rules! complexes {
             #[inline(always)]
             fn negate(self) -> Self {
                 -self
+            }
+
+            #[inline(always)]
+            fn real(self) -> $part {
+                self.re
+            }
+
+            #[inline(always)]
+            fn imag(self) -> $part {
+                self.im
+            }
+
+            #[inline(always)]
+            fn conjugate(self) -> Self {
+                Complex::new(self.re, -self.im)
+            }
+        }
+
+        impl Finiteness for Complex<$part> {
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                Finiteness::is_nan(self.re) | Finiteness::is_nan(self.im)
+            }
+
+            #[inline(always)]
+            fn is_infinite(self) -> bool {
+                Finiteness::is_infinite(self.re) | Finiteness::is_infinite(self.im)
+            }
+
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                Finiteness::is_finite(self.re) & Finiteness::is_finite(self.im)
             }
         }
 
@@ -52,6 +90,8 @@ macro_rules! complexes {
         }
 
         impl Quotient for Complex<$part> {
+            const ONE: Self = Complex::new(1.0, 0.0);
+
             // Smith's algorithm: scaling by the larger part of the divisor avoids overflow.
             #[inline(always)]
             fn divide(self, other: Self) -> Self {

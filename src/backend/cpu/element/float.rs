@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 
-use super::{Modular, NearModular, Number, Quotient};
+use super::{Finiteness, Modular, NearModular, Number, Quotient, Sign};
 use crate::cast::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 use crate::math;
 
@@ -56,7 +56,7 @@ pub(crate) trait Float: Copy {
 }
 
 macro_rules! floats {
-    ($($float:ident, $widen:expr, $narrow:expr;)*) => {$(
+    ($($float:ident, $one:expr, $widen:expr, $narrow:expr;)*) => {$(
         impl Number for $float {
             #[inline(always)]
             fn add(self, other: Self) -> Self {
@@ -75,9 +75,28 @@ macro_rules! floats {
         }
 
         impl Quotient for $float {
+            const ONE: Self = $one;
+
             #[inline(always)]
             fn divide(self, other: Self) -> Self {
                 $narrow($widen(self) / $widen(other))
+            }
+        }
+
+        impl Finiteness for $float {
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                self.to_bits().without_sign() > <$float>::INFINITY.to_bits()
+            }
+
+            #[inline(always)]
+            fn is_infinite(self) -> bool {
+                self.to_bits().without_sign() == <$float>::INFINITY.to_bits()
+            }
+
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                self.to_bits().without_sign() < <$float>::INFINITY.to_bits()
             }
         }
 
@@ -99,11 +118,63 @@ macro_rules! floats {
 }
 
 floats! {
-    f16, f16_to_f32, f32_to_f16;
-    bf16, bf16_to_f32, f32_to_bf16;
-    f32, std::convert::identity, std::convert::identity;
-    f64, std::convert::identity, std::convert::identity;
+    f16, f16::ONE, f16_to_f32, f32_to_f16;
+    bf16, bf16::ONE, bf16_to_f32, f32_to_bf16;
+    f32, 1.0, std::convert::identity, std::convert::identity;
+    f64, 1.0, std::convert::identity, std::convert::identity;
 }
+
+/// Rounding to integers and the square root, for which machines have instructions.
+pub(crate) trait Rounding: Copy {
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    fn trunc(self) -> Self;
+    /// To the nearest integer, and to the even one halfway between two.
+    fn round(self) -> Self;
+    fn sqrt(self) -> Self;
+}
+
+macro_rules! rounding {
+    ($($float:ident)*) => {$(
+        impl Rounding for $float {
+            #[inline(always)]
+            fn floor(self) -> Self {
+                <$float>::floor(self)
+            }
+
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                <$float>::ceil(self)
+            }
+
+            #[inline(always)]
+            fn trunc(self) -> Self {
+                <$float>::trunc(self)
+            }
+
+            #[inline(always)]
+            fn round(self) -> Self {
+                <$float>::round_ties_even(self)
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$float>::sqrt(self)
+            }
+        }
+
+        impl Sign for $float {
+            #[inline(always)]
+            fn sign(self) -> Self {
+                let unit = (1.0 as $float).copysign(self);
+                let sign = if self == 0.0 { 0.0 } else { unit };
+                if self.is_nan() { self } else { sign }
+            }
+        }
+    )*};
+}
+
+rounding! { f32 f64 }
 
 macro_rules! modular {
     ($($float:ident, $fmod:path, $fmod_near:path, $is_far:path;)*) => {$(

@@ -1,14 +1,21 @@
 //! Integers: wrapping arithmetic, shifts by any amount, division that never fails.
 
-use super::{Comparable, Modular, Number};
+use super::{Comparable, Modular, Number, Sign};
 
-/// What signed and unsigned integers have.
+/// Operations of all integers.
 pub(crate) trait Integer: Copy {
     fn shift_left(self, amount: Self) -> Self;
     /// Copies of the sign enter, which unsigned integers do not have.
     fn shift_right(self, amount: Self) -> Self;
     fn negate(self) -> Self;
     fn is_not_zero(self) -> bool;
+    fn count_ones(self) -> Self;
+    /// The number of zeros above the highest one; the width for 0.
+    fn leading_zeros(self) -> Self;
+    /// The number of zeros below the lowest one; the width for 0.
+    fn trailing_zeros(self) -> Self;
+    fn reverse_bits(self) -> Self;
+    fn swap_bytes(self) -> Self;
 }
 
 /// What only signed integers have.
@@ -42,6 +49,39 @@ macro_rules! integers {
             #[inline(always)]
             fn is_not_zero(self) -> bool {
                 self != 0
+            }
+
+            #[inline(always)]
+            fn count_ones(self) -> Self {
+                <$int>::count_ones(self) as $int
+            }
+
+            #[inline(always)]
+            fn leading_zeros(self) -> Self {
+                <$int>::leading_zeros(self) as $int
+            }
+
+            #[inline(always)]
+            fn trailing_zeros(self) -> Self {
+                <$int>::trailing_zeros(self) as $int
+            }
+
+            #[inline(always)]
+            fn reverse_bits(self) -> Self {
+                <$int>::reverse_bits(self)
+            }
+
+            #[inline(always)]
+            fn swap_bytes(self) -> Self {
+                <$int>::swap_bytes(self)
+            }
+        }
+
+        #[allow(unused_comparisons, reason = "one text for signed and unsigned integers")]
+        impl Sign for $int {
+            #[inline(always)]
+            fn sign(self) -> Self {
+                (self > 0) as $int - (self < 0) as $int
             }
         }
 

@@ -12,7 +12,7 @@ mod order;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
 use self::complex::Complexes;
-use self::float::{Float, FloatBits};
+use self::float::{Float, FloatBits, Rounding};
 pub(super) use self::functions::*;
 use self::integer::{Integer, Signed};
 use self::order::Ordered;
@@ -78,7 +78,20 @@ pub(super) trait Number: Copy {
 
 /// Quotients, which only floats and complex numbers have.
 pub(super) trait Quotient: Copy {
+    const ONE: Self;
     fn divide(self, other: Self) -> Self;
+}
+
+/// Tests for numbers that are not finite, which only floats and complex numbers have.
+pub(super) trait Finiteness: Copy {
+    fn is_nan(self) -> bool;
+    fn is_infinite(self) -> bool;
+    fn is_finite(self) -> bool;
+}
+
+/// The sign as a number.
+pub(super) trait Sign: Copy {
+    fn sign(self) -> Self;
 }
 
 /// Division with a remainder.
@@ -112,9 +125,31 @@ functions_of_one! {
     SignOfBits: [FloatBits] bool, |x| x.is_negative();
     TruthOfFloatBits: [FloatBits] bool, |x| x.is_not_zero();
     TruthOfIntegers: [Integer] bool, |x| x.is_not_zero();
+    CountOnes: [Integer] T, |x| x.count_ones();
+    LeadingZeros: [Integer] T, |x| x.leading_zeros();
+    TrailingZeros: [Integer] T, |x| x.trailing_zeros();
+    ReverseBits: [Integer] T, |x| x.reverse_bits();
+    SwapBytes: [Integer] T, |x| x.swap_bytes();
+    Always: [Integer] bool, |_x| true;
+    // Floats in their own format, of at least 32 bits.
+    Floor: [Rounding] T, |x| x.floor();
+    Ceil: [Rounding] T, |x| x.ceil();
+    Trunc: [Rounding] T, |x| x.trunc();
+    Round: [Rounding] T, |x| x.round();
+    Sqrt: [Rounding] T, |x| x.sqrt();
+    // Several kinds of numbers.
+    SignOf: [Sign] T, |x| x.sign();
+    Square: [Number] T, |x| x.multiply(x);
+    Reciprocal: [Quotient] T, |x| T::ONE.divide(x);
+    IsNan: [Finiteness] bool, |x| x.is_nan();
+    IsInf: [Finiteness] bool, |x| x.is_infinite();
+    IsFinite: [Finiteness] bool, |x| x.is_finite();
     // Complex numbers.
     NegativeComplex: [Complexes] T, |x| x.negate();
     TruthOfComplex: [Complexes] bool, |x| x.is_not_zero();
+    Real: [Complexes] T::Part, |x| x.real();
+    Imag: [Complexes] T::Part, |x| x.imag();
+    Conj: [Complexes] T, |x| x.conjugate();
 }
 
 functions_of_two! {

@@ -1,37 +1,47 @@
 //! Sharing registers among values that are not needed at the same time.
+//!
+//! The instructions of a phase run one after another, and those of later phases run again without them. So a value
+//! that no later phase reads is gone after its last use, and its register is free for values of this phase and of
+//! later ones: whenever an instruction of an earlier phase writes to the register again, all later phases run again,
+//! too. A value that a later phase reads keeps its register for good.
 
 use smallvec::SmallVec;
 
 use super::{Builder, Phase, Source, Target, Work};
 
-impl Builder<'_> {
+/// The last use of a value that is never gone.
+const KEPT: usize = usize::MAX;
+
+impl<'p> Builder<'_, 'p> {
     /// Lets registers whose values are not needed at the same time be one; gives their number.
     pub(super) fn share_registers(
         &mut self,
-        result: &mut Option<Source>,
-        mask: &mut Option<Source>,
+        result: &mut Option<Source<'p>>,
+        mask: &mut Option<Source<'p>>,
     ) -> usize {
-        let count = usize::from(self.registers);
-        // The last instruction that reads a register, or the one that writes it if none does.
+        let count = self.registers as usize;
+        // The phase that writes a register, and the last instruction that reads it, or the one that writes it if none
+        // does.
         let mut last_use: SmallVec<[usize; 8]> = SmallVec::from_elem(0, count);
+        let mut phases: SmallVec<[Phase; 8]> = SmallVec::from_elem(Phase::Block, count);
         for (index, instruction) in self.instructions.iter_mut().enumerate() {
             if let Target::Register(register) = instruction.target {
-                // What is computed before the blocks is kept for all of them.
-                let is_kept = instruction.phase != Phase::Block;
-                last_use[usize::from(register)] = if is_kept { usize::MAX } else { index };
+                last_use[register as usize] = index;
+                phases[register as usize] = instruction.phase;
             }
             for register in instruction.work.registers() {
-                let last = &mut last_use[usize::from(*register)];
-                *last = index.max(*last);
+                let register = *register as usize;
+                let is_kept = phases[register] != instruction.phase;
+                last_use[register] = if is_kept { KEPT } else { index.max(last_use[register]) };
             }
         }
         for source in [&*result, &*mask] {
             if let Some(Source::Register(register)) = source {
-                last_use[usize::from(*register)] = usize::MAX;
+                last_use[*register as usize] = KEPT;
             }
         }
-        let mut places: SmallVec<[u16; 8]> = SmallVec::from_elem(0, count);
-        let mut free: SmallVec<[u16; 8]> = SmallVec::new();
+        let mut places: SmallVec<[u32; 8]> = SmallVec::from_elem(0, count);
+        let mut free: SmallVec<[u32; 8]> = SmallVec::new();
         let mut used = 0;
         for (index, instruction) in self.instructions.iter_mut().enumerate() {
             let target = match &mut instruction.target {
@@ -41,18 +51,18 @@ impl Builder<'_> {
                         used += 1;
                         used - 1
                     });
-                    places[usize::from(*register)] = place;
+                    places[*register as usize] = place;
                     Some((std::mem::replace(register, place), place))
                 }
             };
             // Registers are free again after the result has its place, which must be apart from the arguments.
-            let mut end = |register: u16, place: u16| {
-                if last_use[usize::from(register)] == index && !free.contains(&place) {
+            let mut end = |register: u32, place: u32| {
+                if last_use[register as usize] == index && !free.contains(&place) {
                     free.push(place);
                 }
             };
             for register in instruction.work.registers() {
-                let place = places[usize::from(*register)];
+                let place = places[*register as usize];
                 end(std::mem::replace(register, place), place);
             }
             if let Some((register, place)) = target {
@@ -61,16 +71,16 @@ impl Builder<'_> {
         }
         for source in [result, mask] {
             if let Some(Source::Register(register)) = source {
-                *register = places[usize::from(*register)];
+                *register = places[*register as usize];
             }
         }
-        usize::from(used)
+        used as usize
     }
 }
 
-impl Work {
+impl Work<'_> {
     /// The registers that are read.
-    fn registers(&mut self) -> impl Iterator<Item = &mut u16> {
+    fn registers(&mut self) -> impl Iterator<Item = &mut u32> {
         let sources = match self {
             Work::Apply(_, sources) => &mut sources[..],
             Work::Gather(_) => &mut [],

@@ -4,16 +4,16 @@ use smallvec::SmallVec;
 
 use super::class::{Class, Walk};
 use crate::DType;
-use crate::op::ElementOp;
-use crate::program::{Accumulator, Action, Combine, Fold, Input, Program, Value};
+use crate::op::{self, ElementOp};
+use crate::program::{Action, Input, Program, Value, total_dtype};
 
 /// What a kernel does with the results of its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::backend::cuda) enum KernelKind {
     /// It stores them elementwise.
     Map,
-    /// It reduces them.
-    Sum(Adders, Combine, Finish),
+    /// It reduces them with a binary operation.
+    Sum(Adders, ElementOp, Finish),
 }
 
 /// Which threads add up the terms of one output.
@@ -40,11 +40,11 @@ pub(in crate::backend::cuda) enum Finish {
     Mean,
 }
 
-impl From<Fold> for Finish {
-    fn from(fold: Fold) -> Finish {
-        match fold {
-            Fold::Sum | Fold::Max | Fold::Min => Finish::Whole,
-            Fold::Mean => Finish::Mean,
+impl From<op::Finish> for Finish {
+    fn from(finish: op::Finish) -> Finish {
+        match finish {
+            op::Finish::Total => Finish::Whole,
+            op::Finish::Mean => Finish::Mean,
         }
     }
 }
@@ -80,16 +80,17 @@ pub(in crate::backend::cuda) type Key = SmallVec<[u8; 64]>;
 impl Form<'_> {
     /// Returns the form as bytes. Keys are equal if and only if the sources are.
     pub(in crate::backend::cuda) fn key(&self) -> Key {
-        let (kind, finish) = match self.kind {
-            KernelKind::Map => (0, 0),
+        let (kind, combine, finish) = match self.kind {
+            KernelKind::Map => (0, 0, 0),
             KernelKind::Sum(adders, combine, finish) => {
-                (1 + adders as u8, finish as u8 | (combine as u8) << 4)
+                (1 + adders as u8, combine as u8, finish as u8)
             }
         };
         let (inputs, steps) = (self.program.inputs(), self.program.steps());
-        let mut key = Key::with_capacity(15 + self.classes.len() + inputs.len() + 9 * steps.len());
+        let mut key = Key::with_capacity(16 + self.classes.len() + inputs.len() + 9 * steps.len());
         key.extend_from_slice(&[
             kind,
+            combine,
             finish,
             self.walk as u8,
             self.rank,
@@ -123,7 +124,7 @@ impl Form<'_> {
     }
 
     /// Returns the dtype in which the program's results are combined.
-    pub(super) fn total_dtype(&self, combine: Combine) -> DType {
+    pub(super) fn total_dtype(&self, combine: ElementOp) -> DType {
         total_dtype(combine, self.program.dtype(self.program.result()))
     }
 
@@ -145,11 +146,8 @@ impl Form<'_> {
             KernelKind::Sum(Adders::Block, ..) => "block",
         });
         if let KernelKind::Sum(_, combine, _) = self.kind {
-            name.push_str(match combine {
-                Combine::Add => "_sum",
-                Combine::Larger => "_max",
-                Combine::Smaller => "_min",
-            });
+            name.push('_');
+            name.push_str(combine.name());
         }
         if self.rank > 1 {
             name.push_str(&self.rank.to_string());
@@ -181,16 +179,6 @@ impl Form<'_> {
 
 /// The number of steps that the name of a kernel lists.
 const NAMED_STEPS: usize = 4;
-
-/// Returns the dtype in which terms of the given dtype are combined.
-pub(super) fn total_dtype(combine: Combine, terms: DType) -> DType {
-    match Accumulator::of(combine, terms) {
-        Accumulator::Integer => DType::U64,
-        Accumulator::Signed => DType::I64,
-        Accumulator::Float => DType::F64,
-        Accumulator::Complex => DType::C128,
-    }
-}
 
 fn value_bytes(value: Value) -> [u8; 2] {
     // Bit 15 distinguishes inputs from steps; there are far fewer than 2^15 of either.

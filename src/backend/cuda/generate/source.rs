@@ -8,7 +8,7 @@ use super::form::{Adders, Finish, Form, KernelKind, calls_large};
 use crate::DType;
 use crate::op::ElementOp;
 use crate::plan::OUT;
-use crate::program::{Action, Combine, Input, Value};
+use crate::program::{Action, Input, Value};
 
 /// The parts that all generated kernels include.
 const COMMON: &str = include_str!(concat!(env!("OUT_DIR"), "/generated.cuh"));
@@ -41,7 +41,7 @@ pub(in crate::backend::cuda) fn kernel(form: &Form<'_>) -> String {
     text.compute();
     match form.kind {
         KernelKind::Map => text.store(),
-        KernelKind::Sum(_, combine, finish) => text.finish(combine, finish),
+        KernelKind::Sum(_, _, finish) => text.finish(finish),
     }
     text.line("};\n}  // namespace bl\n");
     let skeleton = match (form.kind, form.walk) {
@@ -135,11 +135,7 @@ impl Text<'_> {
         self.member(&format!("typedef dtype_{result} Result;"));
         if let KernelKind::Sum(_, combine, _) = form.kind {
             let total = form.total_dtype(combine);
-            self.member(&match combine {
-                Combine::Add => format!("typedef dtype_{total} Sum;"),
-                Combine::Larger => format!("typedef Largest<dtype_{total}> Sum;"),
-                Combine::Smaller => format!("typedef Smallest<dtype_{total}> Sum;"),
-            });
+            self.member(&format!("typedef Folded<op::{}, dtype_{total}> Sum;", combine.name()));
         }
     }
 
@@ -388,7 +384,7 @@ impl Text<'_> {
     }
 
     /// Writes the functions that locate an output of a sum and store its total.
-    fn finish(&mut self, combine: Combine, finish: Finish) {
+    fn finish(&mut self, finish: Finish) {
         let form = self.form;
         self.member("static BL_FN Places output_places(const Params& p, Index output) {");
         self.member("    Places places;");
@@ -403,14 +399,13 @@ impl Text<'_> {
         self.member("    return places;\n    }");
         self.member("static BL_FN void finish(const Params& p, const Places& at, Index output, Index segment, Sum sum) {");
         let out = form.out;
-        let sum = if combine == Combine::Add { "sum" } else { "sum.value" };
         self.member(&match finish {
-            Finish::Part => format!(
-                "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(Sum), {sum});"
-            ),
-            Finish::Whole => format!("    bl::store(at.address[0], convert<dtype_{out}>({sum}));"),
+            Finish::Part => "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(Sum), sum.value);".into(),
+            Finish::Whole => {
+                format!("    bl::store(at.address[0], convert<dtype_{out}>(sum.value));")
+            }
             Finish::Mean => format!(
-                "    bl::store(at.address[0], convert<dtype_{out}>(quotient({sum}, p.divisor)));"
+                "    bl::store(at.address[0], convert<dtype_{out}>(quotient(sum.value, p.divisor)));"
             ),
         });
         self.member("}");

@@ -6,13 +6,14 @@ use std::sync::OnceLock;
 use smallvec::{SmallVec, smallvec};
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
-use super::form::{Adders, Finish, Form, KernelKind, calls_large, total_dtype};
+use super::form::{Adders, Finish, Form, KernelKind, calls_large};
 use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, push_numbers};
 use crate::backend::cuda::force::Force;
 use crate::backend::cuda::params::{BL_SUM_CHUNKS_LOG2, BL_SUM_LEVELS, BL_WARP};
 use crate::layout::MAX_RANK;
+use crate::op::ElementOp;
 use crate::plan::{OUT, Plan, Slot};
-use crate::program::{Combine, Program, Reduction, Request};
+use crate::program::{Program, Reduction, Request, total_dtype};
 use crate::{DType, Error, Result};
 
 /// The register budget for the operands of a group, and for its terms converted to the accumulator's dtype, in bytes.
@@ -35,7 +36,7 @@ pub(super) fn sum<'a>(
     force: Force,
     mut allocate: impl FnMut(usize) -> Result<u64>,
 ) -> Result<SmallVec<[Job<'a>; 2]>> {
-    let combine = reduction.fold.combine();
+    let combine = reduction.op.combine();
     let sums = total_dtype(combine, request.program.dtype(request.program.result()));
     let mut jobs = SmallVec::new();
     let first = Stage {
@@ -49,7 +50,7 @@ pub(super) fn sum<'a>(
     };
     let mut choice = first.choose(force);
     if choice.segments == 1 {
-        jobs.push(first.job(&choice, request.out, reduction.fold.into(), force)?);
+        jobs.push(first.job(&choice, request.out, reduction.op.finish().into(), force)?);
         return Ok(jobs);
     }
     let outputs = request.plan.len;
@@ -71,7 +72,7 @@ pub(super) fn sum<'a>(
         };
         choice = stage.choose(force);
         if choice.segments == 1 {
-            jobs.push(stage.job(&choice, request.out, reduction.fold.into(), force)?);
+            jobs.push(stage.job(&choice, request.out, reduction.op.finish().into(), force)?);
             return Ok(jobs);
         }
         part = allocate(bytes_of(request, outputs, choice.segments, sums)?)?;
@@ -97,7 +98,7 @@ fn bytes_of(request: &Request<'_>, outputs: usize, segments: usize, sums: DType)
 /// One launch of a sum.
 struct Stage<'p, 's> {
     op: &'static str,
-    combine: Combine,
+    combine: ElementOp,
     program: &'p Program,
     plan: &'s Plan,
     terms: &'s Plan,
