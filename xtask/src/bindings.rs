@@ -9,29 +9,25 @@ use std::path::PathBuf;
 
 #[cfg(feature = "bindings")]
 use crate::Failure;
-use crate::arguments::Arguments;
+use crate::Outcome;
 use crate::run::root;
-use crate::{Command, Outcome};
 
-pub const COMMAND: Command = Command {
-    name: "bindings",
-    usage: "[--check [--generate]]",
-    about: "Writes the Rust twin of cuda/params.h with bindgen. --check only says whether it is up to date, by a digest; \
-            with --generate, by making it again.",
-    run,
-};
+/// Writes the Rust twin of cuda/params.h with bindgen.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only say whether it is up to date, by a digest.
+    #[arg(long)]
+    check: bool,
+    /// Say so by making it again.
+    #[arg(long, requires = "check")]
+    generate: bool,
+}
 
 const OUTDATED: &str =
     "src/backend/cuda/params.rs is not what cuda/params.h says: run `cargo xtask bindings`";
 
-fn run(mut arguments: Arguments) -> Outcome {
-    let (check, again) = (arguments.flag("--check"), arguments.flag("--generate"));
-    arguments.finish()?;
-    match (check, again) {
-        (true, false) => check_digest(),
-        (false, true) => Err("--generate goes with --check".into()),
-        _ => generate(check),
-    }
+pub fn run(options: Options) -> Outcome {
+    if options.check && !options.generate { check_digest() } else { generate(options.check) }
 }
 
 fn header() -> PathBuf {

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::{fs, process};
 
-use crate::arguments::Arguments;
 use crate::run::{cargo, finish, root};
-use crate::{Command, Failure, Outcome};
+use crate::{Failure, Outcome};
 
-pub const COMMAND: Command = Command {
-    name: "cost",
-    usage: "[--features LIST]",
-    about: "Measures a clean release build of the crate as a dependency, and the bytes that it adds to a \
-            stripped program. Two small programs are built in target/cost, one that uses the crate and one that \
-            does not. The limits are 40 CPU seconds for this crate alone and 3 MB; they apply to the default \
-            features. CPU seconds are summed over all processes of the build, so the number of cores and other \
-            load matter little.",
-    run,
-};
+/// Measures a clean release build of the crate as a dependency, and the bytes that it adds to a stripped program.
+///
+/// Two small programs are built in target/cost, one that uses the crate and one that does not. The limits are 40 CPU
+/// seconds for this crate alone and 3 MB; they apply to the default features. CPU seconds are summed over all processes
+/// of the build, so the number of cores and other load matter little.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Features in place of the default ones, such as `cpu,cuda`.
+    #[arg(long)]
+    features: Option<String>,
+}
 
 const MOST_SECONDS: f64 = 40.0;
 const MOST_BYTES: u64 = 3_000_000;
@@ -29,14 +29,12 @@ const USER: &str = r#"fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dtype = bitlane::DType::ALL[number(2)?];
     let x = bitlane::Tensor::arange(5, dtype, &bitlane::Device::cpu())?;
     let y = bitlane::binary(op, &x, &x).run()?;
-    println!("{y:?} {:?}", (y.expr() + 1).sum(&[]).run()?);
+    println!("{y:?} {:?}", (y.expr() + 1).sum(..).run()?);
     Ok(())
 }
 "#;
 
-fn run(mut arguments: Arguments) -> Outcome {
-    let features = arguments.value("--features")?;
-    arguments.finish()?;
+pub fn run(Options { features }: Options) -> Outcome {
     let folder = root().join("target/cost");
     let _ = fs::remove_dir_all(&folder);
     let dependency = match &features {

@@ -6,21 +6,26 @@
 use std::path::PathBuf;
 use std::process;
 
-use crate::arguments::Arguments;
 use crate::run::{HOST, cargo, finish, root, unstable};
-use crate::{Command, Failure, Outcome};
+use crate::{Failure, Outcome};
 
-pub const COMMAND: Command = Command {
-    name: "fuzz",
-    usage: "[SECONDS] [--target calls|expressions|files] [--keep]",
-    about: "Runs the fuzz targets of fuzz/ for SECONDS in total (60 by default), with coverage and \
-            AddressSanitizer. Each target runs with the CPU backend's default settings, and again with blocks \
-            and thresholds so small that every case crosses them. The inputs found are kept in \
-            target/fuzz/found. An input that fails is written to fuzz/artifacts; `target/fuzz/…/release/TARGET \
-            FILE` reproduces the failure. --keep merges the new inputs that increase coverage into the corpus in \
-            fuzz/corpus.",
-    run,
-};
+/// Runs the fuzz targets of fuzz/, with coverage and AddressSanitizer.
+///
+/// Each target runs with the CPU backend's default settings, and again with blocks and thresholds so small that every
+/// case crosses them. The inputs found are kept in target/fuzz/found. An input that fails is written to fuzz/artifacts;
+/// `target/fuzz/…/release/TARGET FILE` reproduces the failure.
+#[derive(clap::Args)]
+pub struct Options {
+    /// How long, in total.
+    #[arg(default_value_t = 60)]
+    seconds: u64,
+    /// Only this target.
+    #[arg(long, value_parser = TARGETS)]
+    target: Option<String>,
+    /// Merge the new inputs that increase coverage into the corpus in fuzz/corpus.
+    #[arg(long)]
+    keep: bool,
+}
 
 const TARGETS: [&str; 3] = ["calls", "expressions", "files"];
 
@@ -32,20 +37,8 @@ const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-leve
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address";
 
-fn run(mut arguments: Arguments) -> Outcome {
-    let keep = arguments.flag("--keep");
-    let targets = match arguments.value("--target")? {
-        None => TARGETS.to_vec(),
-        Some(name) => TARGETS.iter().copied().filter(|target| *target == name).collect(),
-    };
-    let seconds = match arguments.word() {
-        None => 60,
-        Some(word) => word.parse().map_err(|_| format!("{word:?} is no number of seconds"))?,
-    };
-    arguments.finish()?;
-    if targets.is_empty() {
-        return Err(format!("the targets are {}", TARGETS.join(", ")).into());
-    }
+pub fn run(Options { seconds, target, keep }: Options) -> Outcome {
+    let targets = target.as_deref().map_or(TARGETS.to_vec(), |target| vec![target]);
     let each = (seconds / (targets.len() * SETTINGS.len()) as u64).max(1);
     println!("building the fuzz targets with instrumentation");
     build()?;

@@ -4,61 +4,77 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::arguments::Arguments;
+use bitlane::introspect::Nvrtc;
+
 use crate::modules::{self, Unit};
-use crate::nvrtc::Nvrtc;
 use crate::run::{cargo, finish};
-use crate::{Command, Failure, Outcome, parallel};
+use crate::{Failure, Outcome, parallel};
 
-pub const COMMAND: Command = Command {
-    name: "kernels",
-    usage: "--out DIR [--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--written] [--cubin] [--cache] | --show TITLE | \
-            --expr EXPRESSION [--dtype NAME=DTYPE]... [--arch sm_80]",
-    about: "Compiles every kernel that the crate can launch. --arch and --nvrtc select the architectures and the \
-            compiler, --op and --dtype select hand-written kernels, --written leaves out generated ones. --cubin \
-            also assembles the kernels; --cache also puts them into the crate's cache folder (BITLANE_CACHE), \
-            where programs find them. --show prints the source of one generated kernel. --expr prints the CUDA \
-            source and the PTX generated for an expression, such as '(x >> s) & 15' with --dtype x=i32[64,8] \
-            --dtype s=i32[8]; it accepts the same expressions as `bitlane eval`.",
-    run,
-};
-
-/// What is done besides writing PTX.
-#[derive(Clone, Copy)]
-struct More {
+/// Compiles every kernel that the crate can launch.
+///
+/// Or prints the source of one generated kernel (--show), or the CUDA source and the PTX generated for an expression
+/// (--expr), such as '(x >> s) & 15' with --dtype x=i32[64,8] --dtype s=i32[8]; it accepts the same expressions as
+/// `bitlane eval`.
+#[derive(clap::Args)]
+#[group(id = "what", required = true, args = ["out", "show", "expr"])]
+pub struct Options {
+    /// Where the PTX goes.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print a generated kernel.
+    #[arg(long, value_name = "TITLE")]
+    show: Option<String>,
+    /// Print the kernel of an expression.
+    #[arg(long, value_name = "EXPRESSION")]
+    expr: Option<String>,
+    #[arg(long, default_values = ["sm_80"])]
+    arch: Vec<String>,
+    /// The compiler: 12, 13 or a path.
+    #[arg(long, default_value = "12")]
+    nvrtc: String,
+    /// Only the hand-written kernels of these operations.
+    #[arg(long)]
+    op: Vec<String>,
+    /// Only the hand-written kernels of these dtypes; for --expr, the dtypes of its variables.
+    #[arg(long)]
+    dtype: Vec<String>,
+    /// Leave out the generated ones.
+    #[arg(long)]
+    written: bool,
+    /// Optimise less: only say whether they compile.
+    #[arg(long)]
+    quickly: bool,
+    /// Also assemble them.
+    #[arg(long)]
     cubin: bool,
+    /// Also put them into the crate's cache folder (BITLANE_CACHE), where programs find them.
+    #[arg(long, conflicts_with = "quickly")]
     cache: bool,
 }
 
-fn run(mut arguments: Arguments) -> Outcome {
-    if let Some(title) = arguments.value("--show")? {
-        return show(&title, arguments);
+pub fn run(options: Options) -> Outcome {
+    if let Some(title) = &options.show {
+        return show(title, &options);
     }
-    if let Some(expression) = arguments.value("--expr")? {
-        return show_expression(&expression, arguments);
+    if let Some(expression) = &options.expr {
+        return show_expression(expression, &options);
     }
-    let out = PathBuf::from(arguments.value("--out")?.ok_or("--out DIR says where the PTX goes")?);
-    let mut archs = arguments.values("--arch")?;
-    if archs.is_empty() {
-        archs.push("sm_80".to_owned());
-    }
-    let mut chosen = modules::chosen(&mut arguments)?;
-    if arguments.flag("--written") {
+    let Some(out) = &options.out else { return Err("--out DIR says where the PTX goes".into()) };
+    let mut chosen = modules::chosen(&options.op, &options.dtype)?;
+    if options.written {
         chosen.retain(|unit| unit.title.is_none());
     }
-    let nvrtc = modules::nvrtc(&mut arguments)?;
-    let more = More { cubin: arguments.flag("--cubin"), cache: arguments.flag("--cache") };
-    arguments.finish()?;
+    let nvrtc = modules::nvrtc(&options.nvrtc)?;
 
     let mut work = Vec::new();
-    for arch in &archs {
+    for arch in &options.arch {
         let architecture = modules::architecture(arch)?;
         work.extend(chosen.iter().map(|unit| (unit, architecture)));
     }
-    fs::create_dir_all(&out)?;
+    fs::create_dir_all(out)?;
     let started = Instant::now();
     let results = parallel::map("compiling", &work, |&(unit, architecture)| {
-        compile(&nvrtc, unit, architecture, more, &out)
+        compile(&nvrtc, unit, architecture, &options, out)
     });
 
     let (mut kernels, mut slowest, mut failures, mut total) = (0, (0.0, String::new()), 0, 0.0);
@@ -95,31 +111,30 @@ fn compile(
     nvrtc: &Nvrtc,
     unit: &Unit,
     architecture: u32,
-    more: More,
+    options: &Options,
     out: &Path,
 ) -> Result<f64, Failure> {
     let name = format!("{}.sm_{architecture}", unit.name);
     let started = Instant::now();
-    let ptx = unit.ptx(nvrtc, architecture)?;
+    let ptx = unit.ptx(nvrtc, architecture, options.quickly)?;
     let seconds = started.elapsed().as_secs_f64();
-    if more.cache {
+    if options.cache {
         unit.keep(nvrtc, architecture, &ptx)?;
     }
     fs::write(out.join(format!("{name}.ptx")), ptx)?;
-    if more.cubin {
+    if options.cubin {
         fs::write(out.join(format!("{name}.cubin")), unit.cubin(nvrtc, architecture)?)?;
     }
     Ok(seconds)
 }
 
 /// Prints the CUDA source and the PTX of a generated kernel, given its title.
-fn show(title: &str, mut arguments: Arguments) -> Outcome {
-    let units = modules::chosen(&mut arguments)?;
-    let nvrtc = modules::nvrtc(&mut arguments)?;
-    arguments.finish()?;
+fn show(title: &str, options: &Options) -> Outcome {
+    let units = modules::chosen(&options.op, &options.dtype)?;
+    let nvrtc = modules::nvrtc(&options.nvrtc)?;
     let found: Vec<_> = units.iter().filter(|unit| unit.title.as_deref() == Some(title)).collect();
     for unit in &found {
-        println!("{}\n{}", unit.own, unit.ptx(&nvrtc, 80)?);
+        println!("{}\n{}", unit.own, unit.ptx(&nvrtc, 80, false)?);
     }
     if !found.is_empty() {
         return Ok(());
@@ -129,13 +144,11 @@ fn show(title: &str, mut arguments: Arguments) -> Outcome {
 }
 
 /// Prints the CUDA source and the PTX of an expression, by running the program `bitlane`, which parses expressions.
-fn show_expression(expression: &str, mut arguments: Arguments) -> Outcome {
-    let dtypes = arguments.values("--dtype")?;
-    let arch = arguments.value("--arch")?.unwrap_or("sm_80".into());
-    let nvrtc = modules::nvrtc_path(&mut arguments)?;
-    arguments.finish()?;
-    let mut command = cargo("run --quiet --features cli,cuda --bin bitlane -- kernels --expr");
-    command.arg(expression).args(dtypes.iter().flat_map(|dtype| ["--dtype", dtype]));
-    command.arg("--ptx").arg(modules::architecture(&arch)?.to_string());
+fn show_expression(expression: &str, options: &Options) -> Outcome {
+    let arch = options.arch.first().map_or("sm_80", String::as_str);
+    let nvrtc = modules::nvrtc_path(&options.nvrtc)?;
+    let mut command = cargo("run --quiet -p bitlane-cli --features cuda -- kernels --expr");
+    command.arg(expression).args(options.dtype.iter().flat_map(|dtype| ["--dtype", dtype]));
+    command.arg("--ptx").arg(modules::architecture(arch)?.to_string());
     finish(command.env("BITLANE_NVRTC", nvrtc))
 }

@@ -1,11 +1,15 @@
 //! The sources to compile, as listed by the crate itself, and how they are compiled.
 
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use std::process;
 
-use bitlane::introspect::{self, Module, Sample};
+use bitlane::introspect::{self, Module, Nvrtc};
 
-use crate::arguments::Arguments;
-use crate::nvrtc::Nvrtc;
+use crate::run::root;
+use crate::samples::{self, Sample};
 use crate::{Failure, Outcome, wheels};
 
 /// A translation unit.
@@ -56,8 +60,7 @@ fn unit_of((number, sample): (usize, Sample)) -> Unit {
 
 /// Returns the hand-written modules that `--op` and `--dtype` select; without either, all of them and the samples of
 /// generated kernels.
-pub fn chosen(arguments: &mut Arguments) -> Result<Vec<Unit>, Failure> {
-    let (ops, dtypes) = (arguments.values("--op")?, arguments.values("--dtype")?);
+pub fn chosen(ops: &[String], dtypes: &[String]) -> Result<Vec<Unit>, Failure> {
     let mut modules = introspect::modules();
     modules.retain(|module| ops.is_empty() || ops.iter().any(|op| op == module.op()));
     modules
@@ -67,26 +70,26 @@ pub fn chosen(arguments: &mut Arguments) -> Result<Vec<Unit>, Failure> {
     }
     let mut units: Vec<Unit> = modules.into_iter().map(Unit::from).collect();
     if ops.is_empty() && dtypes.is_empty() {
-        let bounded = introspect::bounded()?.len();
-        let samples = introspect::samples()?.into_iter().enumerate().map(unit_of);
+        let bounded = samples::bounded()?.len();
+        let samples = samples::all()?.into_iter().enumerate().map(unit_of);
         // The samples that have bounds come first.
         units.extend(samples.enumerate().map(|(k, unit)| Unit { has_budget: k < bounded, ..unit }));
     }
     Ok(units)
 }
 
-/// Returns the path of the library that `--nvrtc` names: `12` (the default), `13`, or a path.
-pub fn nvrtc_path(arguments: &mut Arguments) -> Result<PathBuf, Failure> {
-    match arguments.value("--nvrtc")?.as_deref() {
-        None | Some("12") => wheels::NVRTC_12.path(),
-        Some("13") => wheels::NVRTC_13.path(),
-        Some(path) => Ok(path.into()),
+/// Returns the path of the library that `--nvrtc` names: `12`, `13`, or a path.
+pub fn nvrtc_path(name: &str) -> Result<PathBuf, Failure> {
+    match name {
+        "12" => wheels::NVRTC_12.path(),
+        "13" => wheels::NVRTC_13.path(),
+        path => Ok(path.into()),
     }
 }
 
 /// Opens the library that `--nvrtc` names.
-pub fn nvrtc(arguments: &mut Arguments) -> Result<Nvrtc, Failure> {
-    Nvrtc::open(&nvrtc_path(arguments)?)
+pub fn nvrtc(name: &str) -> Result<Nvrtc, Failure> {
+    Ok(Nvrtc::open(&nvrtc_path(name)?)?)
 }
 
 /// Returns the number in `sm_80`.
@@ -100,9 +103,24 @@ pub fn architecture(arch: &str) -> Result<u32, Failure> {
 impl Unit {
     /// Compiles to the PTX that a device of the given architecture gets, and checks that it has exactly the expected
     /// kernels.
-    pub fn ptx(&self, nvrtc: &Nvrtc, architecture: u32) -> Result<String, Failure> {
-        let options = introspect::ptx_options(architecture, nvrtc.version(), &self.defines);
-        let text = String::from_utf8(nvrtc.compile(&self.source, &options)?)?;
+    ///
+    /// What was compiled before is taken from `target/ptx`, unless the environment says `XTASK_COLD`. Quickly means with
+    /// less optimisation than a device gets: that is enough to see that it compiles without a warning.
+    pub fn ptx(&self, nvrtc: &Nvrtc, architecture: u32, quickly: bool) -> Result<String, Failure> {
+        let mut options = introspect::ptx_options(architecture, nvrtc.version(), &self.defines);
+        if quickly {
+            options.push("--Ofast-compile=max".into());
+        }
+        let mut digest = blake3::Hasher::new();
+        for part in [&self.source, &options.join(" "), &nvrtc.build()?] {
+            digest.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        }
+        let kept = root().join(format!("target/ptx/{}", digest.finalize()));
+        let is_cold = std::env::var_os("XTASK_COLD").is_some();
+        if let (false, Ok(text)) = (is_cold, fs::read_to_string(&kept)) {
+            return Ok(text);
+        }
+        let text = String::from_utf8(nvrtc.compile(&self.name, &self.source, &options)?)?;
         let text = text.trim_end_matches('\0').to_owned();
         for kernel in &self.kernels {
             if !text.contains(&format!(".visible .entry {kernel}(")) {
@@ -111,6 +129,10 @@ impl Unit {
         }
         let (found, known) = (text.matches(".visible .entry").count(), self.kernels.len());
         if found == known {
+            let partial = kept.with_extension(process::id().to_string());
+            fs::create_dir_all(root().join("target/ptx"))?;
+            fs::write(&partial, &text)?;
+            fs::rename(partial, kept)?;
             return Ok(text);
         }
         Err(format!("has {found} kernels where the crate knows {known}").into())
@@ -118,13 +140,19 @@ impl Unit {
 
     /// Puts its PTX into the crate's cache folder.
     pub fn keep(&self, nvrtc: &Nvrtc, architecture: u32, ptx: &str) -> Outcome {
-        let (source, defines) = (&self.source, &self.defines);
-        Ok(introspect::keep(source, defines, architecture, nvrtc.version(), ptx)?)
+        let folder = introspect::cache_folder()?;
+        let (name, contents) = nvrtc.cache_file(&self.source, &self.defines, architecture, ptx)?;
+        // The cache ignores files that others can write to, and another process may be reading this one.
+        let unfinished = folder.join(format!(".{}-{name}", process::id()));
+        let mut file =
+            File::options().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+        file.write_all(&contents)?;
+        Ok(fs::rename(unfinished, folder.join(name))?)
     }
 
     /// Compiles to machine code for the given architecture.
     pub fn cubin(&self, nvrtc: &Nvrtc, architecture: u32) -> Result<Vec<u8>, Failure> {
         let options = introspect::cubin_options(architecture, nvrtc.version(), &self.defines);
-        nvrtc.compile(&self.source, &options)
+        Ok(nvrtc.compile(&self.name, &self.source, &options)?)
     }
 }

@@ -3,31 +3,33 @@
 //! The comparison with plain cudarc is a benchmark. The regression check counts instructions, which do not depend on
 //! other load on the machine.
 
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::process;
 
-use crate::arguments::Arguments;
-use crate::run::{cargo, finish, root};
-use crate::{Command, Failure, Outcome, virtual_cuda, wheels};
+use crate::run::{executables, finish, root};
+use crate::{Failure, Outcome, virtual_cuda, wheels};
 
-pub const COMMAND: Command = Command {
-    name: "overhead",
-    usage: "[--count]",
-    about: "Measures the host-side cost of a call, with launches that do nothing. It times calls, then counts \
-            their instructions with valgrind and fails if there are too many; --count only does the latter.",
-    run,
-};
+/// Measures the host-side cost of a call, with launches that do nothing.
+///
+/// It times calls, then counts their instructions with valgrind and fails if there are too many.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only count.
+    #[arg(long)]
+    count: bool,
+}
 
 /// The limit for a warm call into an existing destination, in instructions, including about 2,200 of the virtual
 /// driver. The count was 7,632 when the limit was set.
 const LIMIT: u64 = 7_900;
 
-fn run(mut arguments: Arguments) -> Outcome {
-    let only_count = arguments.flag("--count");
-    arguments.finish()?;
-    let benchmark = build()?;
+pub fn run(options: Options) -> Outcome {
+    let benchmark = build("overhead", "--features cuda")?;
     let driver = virtual_cuda::build()?;
     let nvrtc = wheels::NVRTC_12.path()?;
-    let prepared = |program: &str| {
+    let prepared = |program: &OsStr| {
         let mut command = process::Command::new(program);
         command
             .envs(virtual_cuda::variables(&driver, &nvrtc))
@@ -35,53 +37,73 @@ fn run(mut arguments: Arguments) -> Outcome {
             .envs([("VCUDA_STUB", "1"), ("VCUDA_ASYNC", "eager"), ("VCUDA_QUIET", "1")]);
         command
     };
-    if !only_count {
-        finish(&mut prepared(&benchmark))?;
+    if !options.count {
+        finish(&mut prepared(benchmark.as_ref()))?;
     }
     // The first run compiles the kernel; later runs find it in the cache.
-    finish(prepared(&benchmark).args(["--calls", "1"]))?;
+    finish(prepared(benchmark.as_ref()).args(["--calls", "1"]))?;
+    let count = per_call(|calls| {
+        let mut command = prepared("valgrind".as_ref());
+        command.args(CALLGRIND).arg(&benchmark).args(["--calls", calls]);
+        command
+    })?;
+    let Some(count) = count else { return Ok(()) };
+    println!("a warm call takes {count} instructions, at most {LIMIT} are allowed");
+    if count <= LIMIT { Ok(()) } else { Err("a warm call has become more expensive".into()) }
+}
+
+/// Builds one of the crate's benchmarks and returns its path.
+pub fn build(benchmark: &str, features: &str) -> Result<PathBuf, Failure> {
+    let built = executables(&format!("build --release --bench {benchmark} {features}"))?;
+    let found = built.into_iter().find(|program| program.name == benchmark);
+    Ok(found.ok_or_else(|| format!("cargo built no benchmark {benchmark}"))?.path)
+}
+
+/// The arguments of valgrind that make it count instructions.
+pub const CALLGRIND: [&str; 2] = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
+
+/// Returns the instructions of one call. The program is run with two numbers of calls; the difference cancels its start
+/// and its end. Without valgrind nothing is counted, which is no failure, since not every machine has it, but is said.
+pub fn per_call(command: impl Fn(&str) -> process::Command) -> Result<Option<u64>, Failure> {
     let (few, many) = (1_000, 3_000);
     let mut counts = [0; 2];
     for (count, calls) in counts.iter_mut().zip([few, many]) {
-        let mut command = prepared("valgrind");
-        command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", &benchmark]);
-        let Some(total) = instructions(command.args(["--calls", &calls.to_string()]))? else {
-            println!("instructions not counted: there is no valgrind on this machine");
-            return Ok(());
-        };
-        *count = total;
+        match command(&calls.to_string()).output() {
+            Ok(output) => *count = instructions(&String::from_utf8_lossy(&output.stderr))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                eprintln!(
+                    "NOT CHECKED: instructions are counted by valgrind, which is not installed"
+                );
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
-    let per_call = (counts[1] - counts[0]) / (many - few);
-    println!("a warm call takes {per_call} instructions, at most {LIMIT} are allowed");
-    if per_call <= LIMIT { Ok(()) } else { Err("a warm call has become more expensive".into()) }
+    Ok(Some((counts[1] - counts[0]) / (many - few)))
 }
 
-/// Builds the benchmark and returns its path.
-fn build() -> Result<String, Failure> {
-    let output = cargo("bench --no-run --features cuda --bench overhead").output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let path = said.lines().find_map(|line| {
-        line.trim().strip_prefix("Executable benches/overhead.rs (")?.strip_suffix(')')
-    });
-    match path {
-        Some(path) => Ok(root().join(path).display().to_string()),
-        None => Err(format!("the benchmark does not build:\n{said}").into()),
-    }
-}
-
-/// Runs a command under valgrind and returns the instructions counted, or `None` if valgrind is not installed.
-pub fn instructions(command: &mut process::Command) -> Result<Option<u64>, Failure> {
-    let output = match command.output() {
-        Ok(output) => output,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let said = String::from_utf8_lossy(&output.stderr);
-    let line = said.lines().find(|line| line.contains("I   refs:"));
-    let digits = line.map(|line| {
-        let after = line.rsplit(':').next().unwrap_or_default();
-        after.chars().filter(char::is_ascii_digit).collect::<String>()
-    });
+/// Returns the number of instructions in what callgrind printed.
+fn instructions(said: &str) -> Result<u64, Failure> {
+    let line = said.lines().find_map(|line| line.split_once("I   refs:"));
+    let digits =
+        line.map(|(_, count)| count.chars().filter(char::is_ascii_digit).collect::<String>());
     let count = digits.and_then(|digits| digits.parse().ok());
-    count.map(Some).ok_or_else(|| format!("valgrind counted nothing:\n{said}").into())
+    count.ok_or_else(|| format!("valgrind counted nothing:\n{said}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read() {
+        assert_eq!(instructions("==1== \n==1== I   refs:      12,345,678\n").unwrap(), 12_345_678);
+        assert!(instructions("==1== Segmentation fault").is_err());
+    }
+
+    #[test]
+    fn without_valgrind_nothing_is_counted() {
+        let missing = |_: &str| process::Command::new("no-such-program");
+        assert_eq!(per_call(missing).unwrap(), None);
+    }
 }

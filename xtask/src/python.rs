@@ -1,30 +1,39 @@
-//! A Python environment with NumPy and PyTorch in `target/python`, for the interoperability tests.
+//! Python packages in `target/python`, for the interoperability tests.
 
-use std::fs;
 use std::process::Command;
+use std::{fs, path::PathBuf};
 
 use crate::Outcome;
 use crate::run::{finish, root};
 
-/// The packages that the tests import. PyTorch comes with its CUDA libraries, some 5 GB.
-const PACKAGES: [&str; 4] =
-    ["numpy==2.4.6", "ml_dtypes==0.6.0", "safetensors==0.8.0", "torch==2.15.0"];
+/// What every run tests with, some 30 MB.
+const NUMPY: [&str; 3] = ["numpy==2.4.6", "ml_dtypes==0.6.0", "safetensors==0.8.0"];
 
-/// Creates the environment, unless it exists and is complete.
-pub fn prepare() -> Outcome {
-    let home = root().join("target/python");
-    let complete = home.join("complete");
-    let wanted = PACKAGES.join(" ");
+/// What only `--full` tests with. PyTorch comes with its CUDA libraries, some 5 GB.
+const TORCH: [&str; 1] = ["torch==2.15.0"];
+
+/// Installs NumPy and, if wanted, PyTorch, unless they are there.
+pub fn prepare(torch: bool) -> Outcome {
+    install("numpy", &NUMPY)?;
+    if torch { install("torch", &TORCH) } else { Ok(()) }
+}
+
+fn install(name: &str, packages: &[&str]) -> Outcome {
+    let home: PathBuf = root().join("target/python").join(name);
+    let (complete, wanted) = (home.join("complete"), packages.join(" "));
     if fs::read_to_string(&complete).is_ok_and(|found| found == wanted) {
         return Ok(());
     }
-    eprintln!("fetching {wanted}: some 5 GB, once");
-    finish(Command::new("python3").args(["-m", "venv"]).arg(&home))?;
+    if home.exists() {
+        fs::remove_dir_all(&home)?;
+    }
+    eprintln!("fetching {wanted}");
     finish(
-        Command::new(home.join("bin/python"))
+        Command::new("python3")
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(PACKAGES),
+            .args(["--root-user-action", "ignore", "--target"])
+            .arg(&home)
+            .args(packages),
     )?;
-    fs::write(complete, wanted)?;
-    Ok(())
+    Ok(fs::write(complete, wanted)?)
 }

@@ -3,33 +3,36 @@
 use std::path::PathBuf;
 use std::process;
 
-use crate::arguments::Arguments;
+use crate::Outcome;
 use crate::run::{HOST, cargo, finish, root, unstable};
-use crate::{Command, Outcome};
 
-pub const COMMAND: Command = Command {
-    name: "sanitize",
-    usage: "[address|thread|miri|valgrind]... [--quick]",
-    about: "Runs the tests of the CPU backend under tools that check memory accesses. Without names, every tool \
-            that is available on this machine is run and the others are listed; a tool that is named must be \
-            available. `address` is AddressSanitizer over the whole suite (--quick: over the unit tests and the \
-            tests of operations, views, destinations, sums and expressions). `thread` is ThreadSanitizer over \
-            the tests that share work among threads; it needs the component rust-src, because std is rebuilt. \
-            `miri` is Miri with Tree Borrows over the unit tests and small random cases; its component comes \
-            only with nightly compilers. `valgrind` is Memcheck over the same cases without vector instructions, \
-            for machines without Miri.",
-    run,
-};
-
-/// A tool, its requirements, and how to run it.
-struct Tool {
-    name: &'static str,
-    /// Returns what is missing on this machine, if anything.
-    missing: fn() -> Option<String>,
-    run: fn(quick: bool) -> Outcome,
+/// Runs the tests of the CPU backend under tools that check memory accesses and the order of threads.
+///
+/// Without names, every tool that is available on this machine is run and the others are listed as not run; a tool that
+/// is named must be available. `models` is loom over the thread crew and the locks, with more orders than `cargo test`
+/// tries. `address` is AddressSanitizer over the whole suite. `thread` is ThreadSanitizer over the tests that share work
+/// among threads; it needs the component rust-src, because std is rebuilt. `miri` is Miri, with Stacked Borrows and with
+/// Tree Borrows, over the unit tests, small random cases and DLPack; it needs a nightly compiler with the components miri
+/// and rust-src. `valgrind` is Memcheck over the same cases without vector instructions, for machines without Miri.
+#[derive(clap::Args)]
+pub struct Options {
+    #[arg(value_parser = TOOLS.map(|tool| tool.name))]
+    tools: Vec<String>,
+    /// AddressSanitizer over the unit tests and those of operations, views, destinations, sums and expressions.
+    #[arg(long)]
+    quick: bool,
 }
 
-const TOOLS: [Tool; 4] = [
+/// A tool, its requirements, and how to run it.
+pub struct Tool {
+    pub name: &'static str,
+    /// Returns what is missing on this machine, if anything.
+    pub missing: fn() -> Option<String>,
+    pub run: fn(quick: bool) -> Outcome,
+}
+
+pub const TOOLS: [Tool; 5] = [
+    Tool { name: "models", missing: || None, run: models },
     Tool { name: "address", missing: || None, run: address },
     Tool { name: "thread", missing: missing_sources, run: thread },
     Tool { name: "miri", missing: missing_miri, run: miri },
@@ -39,28 +42,28 @@ const TOOLS: [Tool; 4] = [
 /// Settings with several threads, and with blocks and thresholds so small that small cases cross every boundary.
 const SMALL: &str = "block=64,parallel=1,stream=256,threads=3";
 
-fn run(mut arguments: Arguments) -> Outcome {
-    let quick = arguments.flag("--quick");
-    let mut wanted = Vec::new();
-    while let Some(name) = arguments.word() {
-        let tool = TOOLS.iter().find(|tool| tool.name == name);
-        wanted.push(tool.ok_or_else(|| format!("{name:?} is none of the tools"))?);
-    }
-    arguments.finish()?;
-    let named = !wanted.is_empty();
-    let mut lacking = Vec::new();
-    for tool in if named { wanted } else { TOOLS.iter().collect() } {
+pub fn run(Options { tools, quick }: Options) -> Outcome {
+    let named = !tools.is_empty();
+    let (mut passed, mut lacking) = (Vec::new(), Vec::new());
+    for tool in TOOLS.iter().filter(|tool| !named || tools.iter().any(|name| name == tool.name)) {
         match (tool.missing)() {
             None => {
                 println!("== {}", tool.name);
                 (tool.run)(quick).map_err(|failure| format!("{}: {failure}", tool.name))?;
+                passed.push(tool.name);
             }
             Some(reason) if named => return Err(format!("{}: {reason}", tool.name).into()),
             Some(reason) => lacking.push(format!("{} was NOT run: {reason}", tool.name)),
         }
     }
+    println!("passed: {}", passed.join(", "));
     lacking.iter().for_each(|line| println!("{line}"));
     Ok(())
+}
+
+fn models(quick: bool) -> Outcome {
+    let more = if quick { "0" } else { "1" };
+    finish(cargo("test --test models").env("BITLANE_MORE_PREEMPTIONS", more))
 }
 
 /// Returns a `cargo test` command with extra compiler flags and its own target folder.
@@ -73,24 +76,43 @@ fn tests(tool: &str, words: &str, flags: &str) -> process::Command {
 }
 
 fn address(quick: bool) -> Outcome {
-    let chosen = "--lib --test views --test destinations --test sums --test operations \
-                  --test fuzz_cases --test expressions";
-    let words = if quick { chosen } else { "--lib --tests" };
+    let chosen =
+        "--test results -- views:: destinations:: sums:: operations:: fuzz_cases:: expressions::";
+    let rest = if quick { chosen } else { "--tests" };
     for settings in ["", SMALL] {
         println!("AddressSanitizer, BITLANE_CPU={settings:?}");
+        for words in ["--lib", rest] {
+            finish(tests("address", words, "-Zsanitizer=address").env("BITLANE_CPU", settings))?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs the longest expressions under AddressSanitizer: they have the most intermediate values, whose memory is laid out
+/// by hand.
+pub fn longest_expressions() -> Outcome {
+    finish(&mut tests("address", "--lib tests::deep", "-Zsanitizer=address"))?;
+    for settings in ["", "block=64"] {
+        let words = "--test results expressions::deep::";
         finish(tests("address", words, "-Zsanitizer=address").env("BITLANE_CPU", settings))?;
     }
     Ok(())
 }
 
 fn thread(_quick: bool) -> Outcome {
-    let words =
-        "-Zbuild-std --lib --test concurrency --test cpu_pool --test sums --test fuzz_cases";
-    finish(tests("thread", words, "-Zsanitizer=thread").env("BITLANE_CPU", SMALL))
+    for words in [
+        "--lib --test process",
+        "--test interface -- concurrency::",
+        "--test results -- sums:: fuzz_cases::",
+    ] {
+        let words = format!("-Zbuild-std {words}");
+        finish(tests("thread", &words, "-Zsanitizer=thread").env("BITLANE_CPU", SMALL))?;
+    }
+    Ok(())
 }
 
 /// The tests for slow tools: unit tests, and small random calls and expressions.
-const SLOW: &str = "--lib --test fuzz_cases --test expressions";
+const SLOW: [&str; 2] = ["--lib", "--test results -- fuzz_cases:: expressions::"];
 
 fn slow(command: &mut process::Command) -> &mut process::Command {
     command
@@ -99,21 +121,35 @@ fn slow(command: &mut process::Command) -> &mut process::Command {
         .env("BITLANE_GRAPHS", "200")
 }
 
+/// The two sets of rules for pointers. Neither allows everything that the other does.
+const ALIASING: [&str; 2] = ["", "-Zmiri-tree-borrows"];
+
 fn miri(_quick: bool) -> Outcome {
-    let mut command = cargo("miri test");
-    command.arg("--target-dir").arg(root().join("target/sanitize-miri"));
-    command.args(SLOW.split_whitespace());
-    command.env("MIRIFLAGS", "-Zmiri-tree-borrows -Zmiri-disable-isolation");
-    finish(slow(&mut command))
+    let own = answers(&mut cargo("miri --version"));
+    for aliasing in ALIASING {
+        println!("Miri, {}", if aliasing.is_empty() { "Stacked Borrows" } else { aliasing });
+        // Several cores, so that work is shared, whatever the machine has.
+        let flags = format!("{aliasing} -Zmiri-disable-isolation -Zmiri-num-cpus=4");
+        for words in SLOW.into_iter().chain(["--test interface -- interop_dlpack::"]) {
+            let mut command = if own { cargo("miri") } else { nightly("miri") };
+            command.arg("test").arg("--target-dir").arg(root().join("target/sanitize-miri"));
+            command.args(["--features", "dlpack"]).args(words.split_whitespace());
+            finish(slow(&mut command).env("MIRIFLAGS", &flags))?;
+        }
+    }
+    Ok(())
 }
 
 fn valgrind(_quick: bool) -> Outcome {
     let runner = format!("CARGO_TARGET_{}_RUNNER", HOST.to_uppercase().replace('-', "_"));
-    let mut command = cargo("test");
-    // The flags are those of the ordinary build; the target is explicit because the runner is set per target.
-    command.args(["--target", HOST]).args(SLOW.split_whitespace());
-    command.env(runner, "valgrind --quiet --error-exitcode=99 --track-origins=no");
-    finish(slow(&mut command))
+    for words in SLOW {
+        let mut command = cargo("test");
+        // The flags are those of the ordinary build; the target is explicit because the runner is set per target.
+        command.args(["--target", HOST]).args(words.split_whitespace());
+        command.env(&runner, "valgrind --quiet --error-exitcode=99 --track-origins=no");
+        finish(slow(&mut command))?;
+    }
+    Ok(())
 }
 
 /// Returns whether a command can be started and succeeds; its output is discarded.
@@ -129,11 +165,21 @@ fn missing_sources() -> Option<String> {
         .then(|| "std cannot be rebuilt; `rustup component add rust-src` brings its sources".into())
 }
 
+/// Returns a command of rustup's nightly cargo, wherever the present one comes from.
+fn nightly(arguments: &str) -> process::Command {
+    let mut command = process::Command::new("rustup");
+    command.current_dir(root()).args(["run", "nightly", "cargo"]);
+    command.args(arguments.split_whitespace());
+    // Cargo has set these for the compiler that it belongs to.
+    command.env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
+    command
+}
+
 fn missing_miri() -> Option<String> {
-    let there = answers(&mut cargo("miri --version"));
+    let there = answers(&mut cargo("miri --version")) || answers(&mut nightly("miri --version"));
     (!there).then(|| {
-        "this compiler has no component miri; with a nightly one, `rustup component add miri rust-src`. \
-         valgrind runs the same cases"
+        "neither this compiler nor rustup's nightly one has the component miri; `rustup toolchain install nightly \
+         --component miri,rust-src` brings it"
             .into()
     })
 }

@@ -4,10 +4,11 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::arguments::Arguments;
+use clap::Parser;
+
 use crate::aside::{Aside, Done};
 use crate::run::{cargo, finish};
-use crate::{Failure, Outcome, parallel};
+use crate::{Failure, Outcome, Task, parallel};
 
 /// The steps done so far.
 pub struct Steps {
@@ -18,20 +19,31 @@ pub struct Steps {
     start: Instant,
     passed: Vec<(String, f64)>,
     failed: Vec<String>,
+    /// Steps that this machine cannot run, and why.
+    not_run: Vec<(String, String)>,
 }
 
 impl Steps {
     pub fn new(keep_going: bool, only: Option<String>) -> Steps {
-        Steps { keep_going, only, start: Instant::now(), passed: Vec::new(), failed: Vec::new() }
+        Steps {
+            keep_going,
+            only,
+            start: Instant::now(),
+            passed: Vec::new(),
+            failed: Vec::new(),
+            not_run: Vec::new(),
+        }
     }
 
     pub fn cargo(&mut self, name: &str, arguments: &str) -> Outcome {
         self.run(name, || finish(&mut cargo(arguments)))
     }
 
-    pub fn task(&mut self, task: &crate::Command, words: &str) -> Outcome {
-        let arguments = Arguments::new(words.split_whitespace().map(str::to_owned));
-        self.run(&format!("cargo xtask {} {words}", task.name), || (task.run)(arguments))
+    /// Runs another command of this program.
+    pub fn task(&mut self, words: &str) -> Outcome {
+        let words = ["xtask"].into_iter().chain(words.split_whitespace());
+        let name = format!("cargo {}", words.clone().collect::<Vec<_>>().join(" "));
+        self.run(&name, || Task::try_parse_from(words)?.run())
     }
 
     /// Whether a step of this name is asked for.
@@ -47,6 +59,14 @@ impl Steps {
         let start = Instant::now();
         let outcome = step().map(|()| start.elapsed().as_secs_f64());
         self.note(name, outcome)
+    }
+
+    /// Remembers a step that this machine cannot run. It is listed at the end, and never as one that passed.
+    pub fn not_run(&mut self, name: &str, reason: String) {
+        if self.wants(name) {
+            println!("== {name} is NOT run: {reason}");
+            self.not_run.push((name.into(), reason));
+        }
     }
 
     /// Remembers how long a step took, or that it failed.
@@ -110,7 +130,13 @@ impl Steps {
         for (name, seconds) in &self.passed {
             println!("  {seconds:6.1} s  {name}");
         }
-        if self.passed.is_empty() && self.failed.is_empty() {
+        if !self.not_run.is_empty() {
+            println!("{} steps were NOT run:", self.not_run.len());
+        }
+        for (name, reason) in &self.not_run {
+            println!("  {name}: {reason}");
+        }
+        if self.passed.is_empty() && self.failed.is_empty() && self.not_run.is_empty() {
             return Err("no step has such a name".into());
         }
         if self.failed.is_empty() {

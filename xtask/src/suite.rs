@@ -1,148 +1,136 @@
 //! Which tests need which surroundings, so that none is run twice where once says as much.
+//!
+//! The suite is built twice. With debug assertions and all features, everything is run, on the CPU and on a virtual CUDA
+//! device. Optimised and with default features, the tests of results are run again with every kind of vector
+//! instructions, and the others that could tell the two builds apart once.
 
-/// Every test that runs on the devices there are, the CPU and a virtual CUDA device. The recorded answers are not among
-/// them, because they have a step of their own.
-const ON_DEVICES: &[&str] = &[
-    "atleast",
-    "concurrency",
-    "construction",
-    "cuda",
-    "destinations",
-    "elements",
-    "errors",
-    "examples",
-    "exhaustive",
-    "exhaustive16",
-    "expressions",
-    "fuzz_cases",
-    "gradients",
-    "interop_dlpack",
-    "layouts",
-    "operations",
+/// Every feature of the library. They are named one by one because `--all-features` would be for xtask, too, and build
+/// bindgen.
+pub const FEATURES: &str = "bitlane/cuda,bitlane/dlpack,bitlane/host-kernels,bitlane/ndarray,bitlane/npy,\
+                            bitlane/safetensors,bitlane/serde,bitlane/tracing";
+
+/// The feature sets of which every target is checked.
+pub const CHECKED: [&str; 3] = [
+    "--no-default-features --features cpu",
+    "--no-default-features --features cuda",
+    "--all-features",
+];
+
+/// The feature sets of which the library is checked. For any two features there is a set with only the first and one
+/// with only the second, so none needs another without saying so, and all but `serde` and `tracing` meet both backends.
+pub const CHECKED_LIBRARIES: [&str; 4] = [
+    "cpu,ndarray,npy,serde",
+    "cpu,safetensors,dlpack,serde",
+    "cuda,ndarray,safetensors,tracing",
+    "cuda,npy,dlpack,tracing",
+];
+
+/// The library's test programs, those that take longest first.
+pub const PROGRAMS: [&str; 10] = [
     "parity",
-    "refused_destinations",
-    "result_types",
-    "sizes",
-    "special_cases",
-    "sums",
-    "values",
-    "views",
-];
-
-/// Tests of features that are not default ones, which know nothing of CUDA.
-const OF_FEATURES: &[&str] = &[
-    "cli",
-    "host_kernels",
-    "host_math",
-    "interop_files",
-    "interop_python",
-    "interop_serde",
-    "ndarray",
-];
-
-/// Tests that need neither a device nor a feature.
-const PLAIN: &[&str] =
-    &["cpu_pool", "fork", "goldens", "math", "printing", "promotion", "promotion_page"];
-
-/// Tests whose loops the CPU backend runs: these meet every kind of vector instructions.
-const ON_CPU: &[&str] =
-    &["destinations", "elements", "expressions", "fuzz_cases", "operations", "sums", "views"];
-
-/// Tests that take a virtual device more than ten seconds.
-const LONGEST: &[&str] = &[
-    "parity",
-    "destinations",
-    "sums",
-    "expressions",
-    "views",
-    "operations",
+    "results",
     "cuda",
-    "fuzz_cases",
-    "result_types",
-    "exhaustive16",
-    "elements",
-    "host_kernels",
+    "math",
+    "interface",
+    "programs",
+    "models",
+    "usage_model",
+    "process",
+    "bitlane",
 ];
 
-/// What `BITLANE_CPU` is set to in turn for [`ON_CPU`]: every kind of vector instructions, the machine's own choice
-/// first, then blocks and thresholds so small that small cases cross every boundary.
-pub const CPU_SETTINGS: [&str; 4] =
+/// The programs that are run optimised and with default features, in addition to `results`.
+pub const OPTIMISED: [&str; 2] = ["interface", "process"];
+
+/// What `BITLANE_CPU` is set to in turn for `results`: every kind of vector instructions, the highest first, then blocks
+/// and thresholds so small that small cases cross every boundary and intermediate values move to the heap.
+const CPU_SETTINGS: [&str; 4] =
     ["avx512", "avx2", "baseline", "block=64,parallel=1,stream=256,threads=7"];
 
-/// Arguments for cargo that name these tests.
-fn named(tests: &[&str]) -> String {
-    tests.iter().map(|test| format!(" --test {test}")).collect()
+/// Returns the settings of [`CPU_SETTINGS`] that this machine can follow, and those that it cannot. The tests fail if
+/// they are run with one of the latter.
+pub fn cpu_settings() -> (Vec<&'static str>, Vec<&'static str>) {
+    CPU_SETTINGS.into_iter().partition(|&settings| has(settings))
 }
 
-/// What runs with default features and debug assertions: everything but what [`on_cpu`] runs with default features and
-/// [`with_all_features`] with debug assertions.
-pub fn with_default_features() -> String {
-    let needs_cuda = |test: &&str| ["cuda", "parity"].contains(test);
-    let others: Vec<&str> = ON_DEVICES
-        .iter()
-        .copied()
-        .filter(|test| !ON_CPU.contains(test) && !needs_cuda(test))
-        .collect();
-    format!("test --lib --bins --examples{}{}", named(PLAIN), named(&others))
+/// Whether this machine has the vector instructions of this name; true of all other settings.
+fn has(settings: &str) -> bool {
+    match settings {
+        #[cfg(target_arch = "x86_64")]
+        "avx512" => {
+            has("avx2")
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq")
+        }
+        #[cfg(target_arch = "x86_64")]
+        "avx2" => {
+            is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("f16c")
+                && is_x86_feature_detected!("fma")
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        "avx512" | "avx2" => false,
+        _ => true,
+    }
 }
 
-/// Arguments of cargo for everything that a virtual CUDA device changes, and everything behind a feature: for all at
-/// once, and for one test after the other, those that take longest first.
-pub fn with_all_features() -> (String, Vec<String>) {
-    let mut tests = [ON_DEVICES, OF_FEATURES].concat();
-    tests.sort_by_key(|test| LONGEST.iter().position(|long| long == test).unwrap_or(LONGEST.len()));
-    let all = format!("--all-features --lib{}", named(&tests));
-    let one_by_one = tests.iter().map(|test| format!("--all-features --test {test}"));
-    (all, one_by_one.chain(["--all-features --lib".into()]).collect())
-}
-
-/// What runs again for every kind of device, with the recorded answers.
-pub fn on_devices() -> String {
-    format!("test --all-features --no-fail-fast --test goldens{}", named(ON_DEVICES))
-}
-
-/// What runs again for every setting of the CPU backend. Optimised, or there would be no vector instructions.
-pub fn on_cpu() -> String {
-    format!("test --release{}", named(ON_CPU))
-}
+/// The variables that say what random tests draw from.
+pub const SEEDS: [&str; 4] =
+    ["BITLANE_SEED", "BITLANE_TURN", "BITLANE_FUZZ_SEED", "PROPTEST_RNG_SEED"];
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
 
     use super::*;
     use crate::run::root;
 
-    /// Whatever a step leaves out, another one runs.
     #[test]
-    fn every_test_is_run() {
-        let (all, one_by_one) = with_all_features();
-        assert_eq!(one_by_one.len(), all.matches("--test ").count() + 1);
-        for test in [ON_DEVICES, OF_FEATURES].concat() {
-            assert!(one_by_one.contains(&format!("--all-features --test {test}")), "{test}");
-        }
-        let with_default_features = format!("{} {} ", with_default_features(), on_cpu());
-        for test in [ON_DEVICES, PLAIN].concat() {
-            let named = with_default_features.contains(&format!("--test {test} "));
-            assert!(named || ["cuda", "parity"].contains(&test), "{test}");
-        }
-    }
-
-    #[test]
-    fn every_test_is_in_one_list() {
-        let mut there: Vec<String> = fs::read_dir(root().join("tests"))
-            .unwrap()
+    fn every_test_program_is_run() {
+        let entries = fs::read_dir(root().join("tests")).unwrap();
+        let mut there: BTreeSet<String> = entries
             .map(|entry| entry.unwrap().path())
             .filter(|path| {
                 path.extension().is_some_and(|e| e == "rs") || path.join("main.rs").exists()
             })
             .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
             .collect();
-        there.sort();
-        let mut listed = [ON_DEVICES, OF_FEATURES, PLAIN].concat();
-        listed.sort_unstable();
-        assert_eq!(there, listed);
-        assert!(ON_CPU.iter().all(|test| ON_DEVICES.contains(test)));
-        assert!(LONGEST.iter().all(|test| [ON_DEVICES, OF_FEATURES].concat().contains(test)));
+        there.insert("bitlane".into());
+        assert_eq!(there, PROGRAMS.map(String::from).into());
+        assert!(OPTIMISED.iter().all(|name| PROGRAMS.contains(name)));
+    }
+
+    /// The features in the manifest, but for `default` and the backend that is part of it.
+    fn features() -> BTreeSet<String> {
+        let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+        let (_, table) = manifest.split_once("\n[features]\n").unwrap();
+        let table = table.split("\n[").next().unwrap();
+        let names = table.lines().filter(|line| !line.starts_with([' ', '#', ']']));
+        let names = names.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned()));
+        names.filter(|name| !["default", "cpu"].contains(&name.as_str())).collect()
+    }
+
+    #[test]
+    fn every_feature_is_built() {
+        let listed = FEATURES.split(',').map(|name| name.replace("bitlane/", "")).collect();
+        assert_eq!(features(), listed);
+    }
+
+    #[test]
+    fn no_feature_is_checked_only_beside_another() {
+        let sets = CHECKED_LIBRARIES.map(|set| set.split(',').collect::<Vec<_>>());
+        let mut features = features();
+        // The backend is a part of every set, and the kernels on the host are for the tests.
+        features.remove("cuda");
+        features.remove("host-kernels");
+        for one in &features {
+            for other in features.iter().filter(|other| *other != one) {
+                let apart = |set: &Vec<&str>| set.contains(&&**one) && !set.contains(&&**other);
+                assert!(sets.iter().any(apart), "{one} without {other}");
+            }
+        }
     }
 }

@@ -8,28 +8,21 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::arguments::Arguments;
 use crate::run::{cargo, finish, root};
-use crate::{Command, Failure, Outcome, wheels};
+use crate::{Failure, Outcome, wheels};
 
-pub const COMMAND: Command = Command {
-    name: "cuda-env",
-    usage: "[--nvrtc 12|13]",
-    about: "Prints the shell commands that make CUDA programs run on the virtual driver: eval \"$(cargo xtask \
-            cuda-env)\".",
-    run,
-};
+/// Prints the shell commands that make CUDA programs run on the virtual driver: eval "$(cargo xtask cuda-env)".
+#[derive(clap::Args)]
+pub struct Options {
+    /// The version of NVRTC.
+    #[arg(long, default_value = "12", value_parser = ["12", "13"])]
+    nvrtc: String,
+}
 
-fn run(mut arguments: Arguments) -> Outcome {
-    let version = arguments.value("--nvrtc")?.unwrap_or("12".into());
-    let nvrtc = match &*version {
-        "12" => wheels::NVRTC_12.path()?,
-        "13" => wheels::NVRTC_13.path()?,
-        other => return Err(format!("--nvrtc {other}: there are 12 and 13").into()),
-    };
-    arguments.finish()?;
+pub fn run(options: Options) -> Outcome {
+    let nvrtc = if options.nvrtc == "12" { wheels::NVRTC_12 } else { wheels::NVRTC_13 }.path()?;
     let driver = build()?;
-    let folder = target().join(format!("virtual-cuda-{version}"));
+    let folder = target().join(format!("virtual-cuda-{}", options.nvrtc));
     furnish(&folder, &driver, &nvrtc)?;
     println!(
         "export LD_LIBRARY_PATH=\"{}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\"",

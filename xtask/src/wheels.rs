@@ -1,4 +1,4 @@
-//! NVIDIA's compilers and libclang from their Python wheels, so that no toolkit has to be installed.
+//! NVIDIA's compilers, libclang and PyTorch from their Python wheels, so that no toolkit has to be installed.
 //!
 //! The versions are pinned. pip unpacks each wheel once, below `target/cuda-wheels`.
 
@@ -40,11 +40,18 @@ pub const CUOBJDUMP: Wheel = Wheel {
 };
 pub const NVDISASM: Wheel =
     Wheel { package: "nvidia-cuda-nvdisasm", version: "13.4.92", file: "nvidia/cu13/bin/nvdisasm" };
+/// PyTorch with its CUDA kernels, 540 MB to download.
+pub const TORCH: Wheel =
+    Wheel { package: "torch", version: "2.15.0", file: "torch/lib/libtorch_cuda.so" };
 #[cfg(feature = "bindings")]
 pub const LIBCLANG: Wheel =
     Wheel { package: "libclang", version: "18.1.1", file: "clang/native/libclang.so" };
 
 impl Wheel {
+    pub fn version(&self) -> &'static str {
+        self.version
+    }
+
     /// Returns the path of the file, fetching the wheel if necessary.
     pub fn path(&self) -> Result<PathBuf, Failure> {
         let folder = root().join("target/cuda-wheels");

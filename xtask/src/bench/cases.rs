@@ -1,7 +1,6 @@
 //! The benchmark cases.
 
 use super::peers::Library;
-use crate::Failure;
 
 /// A case: an operation on dtypes, a shape, and whether the result is allocated.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,31 +37,22 @@ impl Case {
 }
 
 /// The cases of one table.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 pub enum Grid {
     /// Shifts and copysign, over dtypes and shapes.
+    #[value(name = "1")]
     First,
     /// Other operations, mixed dtypes and casts.
+    #[value(name = "2")]
     Second,
     /// Chains of operations.
+    #[value(name = "expr")]
     Chains,
     /// One operation, over sizes and ranks.
     Growth,
 }
 
 impl Grid {
-    pub const ALL: [Grid; 4] = [Grid::First, Grid::Second, Grid::Chains, Grid::Growth];
-
-    pub fn named(name: &str) -> Result<Grid, Failure> {
-        match name {
-            "1" => Ok(Grid::First),
-            "2" => Ok(Grid::Second),
-            "expr" => Ok(Grid::Chains),
-            "growth" => Ok(Grid::Growth),
-            _ => Err(format!("there is no grid {name:?}; there are 1, 2, expr and growth").into()),
-        }
-    }
-
     /// Returns the name of its files.
     pub fn name(self) -> &'static str {
         match self {
@@ -189,11 +179,13 @@ fn power_of_two(exponent: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     #[test]
     fn every_case_is_four_words_and_there_once() {
-        for grid in Grid::ALL {
+        for &grid in Grid::value_variants() {
             let all: Vec<String> = grid.cases(false).iter().map(Case::id).collect();
             for (place, id) in all.iter().enumerate() {
                 assert_eq!(id.split(' ').count(), 4, "{id}");

@@ -20,36 +20,36 @@ pub mod small_call;
 use std::fs;
 use std::path::Path;
 
+use clap::ValueEnum;
+
 use self::cases::Grid;
 use self::peers::Library;
-use crate::arguments::Arguments;
+use crate::Outcome;
 use crate::run::root;
-use crate::{Command, Outcome};
 
-pub const COMMAND: Command = Command {
-    name: "bench",
-    usage: "[--grid 1|2|expr|growth]... [--quick] [--rounds N] [--threads N] [--only WORD]",
-    about: "Compares the speed of the CPU backend with NumPy, PyTorch, Paddle and JAX, and that of expressions \
-            with numexpr and torch.compile. --grid selects tables, --quick measures fewer cases in fewer rounds, \
-            --only selects the cases whose names contain a word. Tables and plots go to target/bench.",
-    run,
-};
+/// Compares the speed of the CPU backend with NumPy, PyTorch, Paddle and JAX, and that of expressions with numexpr and
+/// torch.compile. Tables and plots go to target/bench.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only these tables.
+    #[arg(long)]
+    grid: Vec<Grid>,
+    /// Measure fewer cases in fewer rounds.
+    #[arg(long)]
+    quick: bool,
+    #[arg(long)]
+    rounds: Option<usize>,
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// Only the cases whose names contain this.
+    #[arg(long, value_name = "WORD")]
+    only: Option<String>,
+}
 
-fn run(mut arguments: Arguments) -> Outcome {
-    let quick = arguments.flag("--quick");
-    let names = arguments.values("--grid")?;
-    let number = |text: Option<String>, default| match text {
-        Some(text) => text.parse::<usize>().map_err(|_| format!("{text:?} is not a number")),
-        None => Ok(default),
-    };
-    let rounds = number(arguments.value("--rounds")?, if quick { 3 } else { 5 })?.max(1);
-    let threads = number(arguments.value("--threads")?, 2)?.max(1);
-    let only = arguments.value("--only")?;
-    arguments.finish()?;
-    let grids = match names.as_slice() {
-        [] => Grid::ALL.to_vec(),
-        names => names.iter().map(|name| Grid::named(name)).collect::<Result<Vec<_>, _>>()?,
-    };
+pub fn run(Options { grid, quick, rounds, threads, only }: Options) -> Outcome {
+    let rounds = rounds.unwrap_or(if quick { 3 } else { 5 }).max(1);
+    let threads = threads.max(1);
+    let grids = if grid.is_empty() { Grid::value_variants().to_vec() } else { grid };
     // A run of selected cases must not overwrite the full tables.
     let folder = root().join(if only.is_some() { "target/bench/only" } else { "target/bench" });
     fs::create_dir_all(&folder)?;

@@ -8,7 +8,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Failure;
-use crate::run::{cargo, root};
+use crate::overhead::build;
+use crate::run::root;
 
 /// The Python script that measures the cases of a library.
 const WORKER: &str = include_str!("worker.py");
@@ -68,7 +69,7 @@ impl Worker {
     pub fn start(library: Library, threads: usize) -> Result<Worker, Failure> {
         let mut command = match library {
             Library::Bitlane => {
-                let mut command = Command::new(build("peers")?);
+                let mut command = Command::new(build("peers", "")?);
                 command.args(["--worker", &threads.to_string()]);
                 command
             }
@@ -125,19 +126,6 @@ impl Drop for Worker {
         // Errors do not matter: the process is not needed any more.
         let _ = self.process.kill();
         let _ = self.process.wait();
-    }
-}
-
-/// Builds one of the crate's benchmarks and returns its path.
-pub fn build(benchmark: &str) -> Result<PathBuf, Failure> {
-    let output = cargo("bench --no-run --bench").arg(benchmark).output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let path = said.lines().find_map(|line| {
-        line.trim().strip_prefix("Executable benches/")?.split_once('(')?.1.strip_suffix(')')
-    });
-    match path {
-        Some(path) => Ok(root().join(path)),
-        None => Err(format!("the benchmark {benchmark} does not build:\n{said}").into()),
     }
 }
 

@@ -9,7 +9,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "(1, r) => r,",
         put: "(1, r) => r.max(1),",
         breaks: "a dimension of size 1 broadcast against one of size 0 gives size 1",
-        tests: "--test views",
+        tests: "--test results views::",
     },
     Mutant {
         name: "stretched-dimension-moves",
@@ -17,7 +17,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if self.shape[axis] == shape[axis + added] {",
         put: "if self.shape[axis] == shape[axis + added] || self.shape[axis] == 1 {",
         breaks: "a dimension of size 1 keeps its stride when it is broadcast",
-        tests: "--test views",
+        tests: "--test results views::",
     },
     Mutant {
         name: "alias-one-element",
@@ -25,7 +25,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if written.end <= read.start || read.end <= written.start {",
         put: "if written.end <= read.start + 1 || read.end <= written.start {",
         breaks: "views that share one element count as disjoint",
-        tests: "--test sizes an_overlapping",
+        tests: "--test results sizes::an_overlapping",
     },
     Mutant {
         name: "same-view-backwards",
@@ -33,7 +33,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "self.shape[axis] == 1 || self.strides[axis] == other.strides[axis]",
         put: "self.shape[axis] == 1 || self.strides[axis].abs() == other.strides[axis].abs()",
         breaks: "a view with the same first element and reversed strides counts as the same view",
-        tests: "--test destinations a_view_that_runs",
+        tests: "--test results destinations::a_view_that_runs",
     },
     Mutant {
         name: "self-overlap-missed",
@@ -49,7 +49,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "BF16:  [-    -    -    -    -    -    -    -    -    F32  BF16",
         put: "BF16:  [-    -    -    -    -    -    -    -    -    BF16 BF16",
         breaks: "bf16 with f16 gives bf16",
-        tests: "--test promotion",
+        tests: "--test results promotion::",
     },
     Mutant {
         name: "scalar-overflow-by-one",
@@ -57,7 +57,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "matches!(value >> (bits - 1), 0 | -1)",
         put: "matches!((value - 1) >> (bits - 1), 0 | -1)",
         breaks: "128 is accepted as an i8",
-        tests: "--test errors",
+        tests: "--test interface errors::",
     },
     Mutant {
         name: "scalar-shift-wraps",
@@ -65,7 +65,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "_ => Scalar::UInt(bits.into()),",
         put: "_ => self,",
         breaks: "a shift of bytes by 256 is a shift by 0",
-        tests: "--test goldens",
+        tests: "--test results goldens::",
     },
     Mutant {
         name: "compared-as-floats",
@@ -73,7 +73,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "look_up(&numpy::TENSORS, lhs, rhs).filter(|dtype| dtype.is_int())",
         put: "look_up(&numpy::TENSORS, lhs, rhs)",
         breaks: "u64 and signed integers are compared as rounded floats",
-        tests: "--test values comparisons",
+        tests: "--test results values::comparisons",
     },
     Mutant {
         name: "exact-order-of-signs",
@@ -89,7 +89,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "for (side, term) in sides.iter_mut().zip([x, y]) {",
         put: "for (side, term) in sides.iter_mut().zip([y, x]) {",
         breaks: "`select` returns the other operand",
-        tests: "--test operations",
+        tests: "--test results operations::",
     },
     Mutant {
         name: "masked-sum-written-at-once",
@@ -97,15 +97,15 @@ pub const MUTANTS: &[Mutant] = &[
         find: "                mask.is_some()\n                    || over.rounded != out.dtype()",
         put: "                over.rounded != out.dtype()",
         breaks: "a masked sum is also written where the mask is false",
-        tests: "--test expressions",
+        tests: "--test results expressions::",
     },
     Mutant {
         name: "empty-sum-is-negative",
-        file: "src/call/run.rs",
-        find: "Fold::Sum => Scalar::Int(0),",
-        put: "Fold::Sum => Scalar::Float(-0.0),",
+        file: "src/op/reduce.rs",
+        find: "(zero) => { Some(Scalar::Int(0)) };",
+        put: "(zero) => { Some(Scalar::Float(-0.0)) };",
         breaks: "the sum of no elements is -0",
-        tests: "--test sums zeros",
+        tests: "--test results sums::zeros",
     },
     Mutant {
         name: "overlap-ignored",
@@ -113,7 +113,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "inputs.any(|alias| alias == Alias::Overlapping)",
         put: "inputs.any(|alias| alias == Alias::Same)",
         breaks: "a destination that partly overlaps an operand is written while it is read",
-        tests: "--test destinations",
+        tests: "--test results destinations::",
     },
     Mutant {
         name: "loss-in-half",
@@ -121,7 +121,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "DType::F16 | DType::BF16 => DType::F32,",
         put: "DType::BF16 => DType::F32,",
         breaks: "every step of an f16 loss is rounded to f16",
-        tests: "--test operations",
+        tests: "--test results operations::",
     },
     Mutant {
         name: "stirling-at-one",
@@ -129,15 +129,15 @@ pub const MUTANTS: &[Mutant] = &[
         find: "loss.apply(ElementOp::GreaterThan, [y, one])",
         put: "loss.apply(ElementOp::GreaterEqual, [y, one])",
         breaks: "Stirling's approximation is added where y is 1",
-        tests: "--test operations",
+        tests: "--test results operations::",
     },
     Mutant {
         name: "unsigned-sum-is-signed",
-        file: "src/ops/sums.rs",
-        find: "(Fold::Sum, DType::U64),",
-        put: "(Fold::Sum, DType::I64),",
+        file: "src/op.rs",
+        find: "    if dtype.is_unsigned_int() {\n        DType::U64",
+        put: "    if dtype.is_unsigned_int() {\n        DType::I64",
         breaks: "sums of unsigned integers are signed",
-        tests: "--test sums every_dtype",
+        tests: "--test results sums::every_dtype",
     },
     Mutant {
         name: "terms-in-any-order",
@@ -169,7 +169,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "self.finished.iter().find(|(other, _)| *other == own)",
         put: "self.finished.iter().rev().find(|(other, _)| *other <= own)",
         breaks: "a shared node gets the result of another node",
-        tests: "--test expressions",
+        tests: "--test results expressions::",
     },
     Mutant {
         name: "operands-of-a-node-swapped",
@@ -177,7 +177,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let (x, y) = if is_right_first { (second, first) } else { (first, second) };",
         put: "let (x, y) = (first, second);",
         breaks: "the operands of a node are swapped",
-        tests: "--test expressions",
+        tests: "--test results expressions::",
     },
     Mutant {
         name: "rules-of-a-part",
@@ -185,7 +185,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "Expr { root, rules: Rules::default() }",
         put: "Expr { root, rules: Rules::Torch }",
         breaks: "an expression has another rulebook than the default",
-        tests: "--test expressions rules",
+        tests: "--test results expressions::rules",
     },
     Mutant {
         name: "wide-bits-taken",
@@ -201,7 +201,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let place = distinct.partition_point(|other| address(other) < own);",
         put: "let place = distinct.iter().position(|other| address(other) == own).unwrap_or(distinct.len());",
         breaks: "two operations may deadlock on each other's locks",
-        tests: "--test concurrency",
+        tests: "--test interface concurrency::",
     },
     Mutant {
         name: "locks-of-a-small-call-in-any-order",
@@ -209,7 +209,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "(!is_one && address(high) < address(out)).then(|| high.read())",
         put: "(!is_one && address(high) > address(out)).then(|| high.read())",
         breaks: "two small operations may deadlock on each other's locks",
-        tests: "--test concurrency",
+        tests: "--test interface concurrency::",
     },
     Mutant {
         name: "destination-not-locked",
@@ -217,7 +217,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "                Guard::Write(storage.write())\n            } else {",
         put: "                Guard::Read(storage.read())\n            } else {",
         breaks: "a destination is written under a read lock",
-        tests: "--test concurrency",
+        tests: "--test interface concurrency::",
     },
     Mutant {
         name: "shared-loop-skips-an-element",
@@ -225,7 +225,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let first = part * share;",
         put: "let first = part * share + usize::from(part == 3);",
         breaks: "a thread that shares a single loop begins one element too late",
-        tests: "--test sizes sizes_that_are_shared",
+        tests: "--test results sizes::sizes_that_are_shared",
     },
     Mutant {
         name: "constant-operand-moves",
@@ -233,6 +233,6 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if is_still { 0 } else { size }",
         put: "size",
         breaks: "the parts of a shared loop read a constant operand from different places",
-        tests: "--test sizes sizes_that_are_shared",
+        tests: "--test results sizes::sizes_that_are_shared",
     },
 ];

@@ -73,7 +73,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let skipped = if walk == Walk::Linear && runs { head * operand.size } else { 0 };",
         put: "let skipped = if walk == Walk::Linear && runs && slot == OUT { head * operand.size } else { 0 };",
         breaks: "operands are read from the wrong offset if the destination starts inside a vector",
-        tests: "--test expressions destinations_that_begin",
+        tests: "--test results expressions::destinations_that_begin",
     },
     Mutant {
         name: "rounding-left-out",
@@ -81,7 +81,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "        self.step(Action::Cast, dtype, to, [value; 3])\n",
         put: "        if let Value::Step(index) = value {\n            let before = &self.steps[usize::from(index)];\n            if matches!(before.action, Action::Cast) && before.dtype == to {\n                self.result = before.arguments()[0];\n                return self.result;\n            }\n        }\n        self.step(Action::Cast, dtype, to, [value; 3])\n",
         breaks: "a conversion to a narrower dtype and back does not round",
-        tests: "--test expressions intermediates",
+        tests: "--test results expressions::intermediates",
     },
     Mutant {
         name: "still-number-of-another-input",
@@ -89,7 +89,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "values.push(format!(\"immediate<dtype_{dtype}>(p.number[{numbers}])\"));",
         put: "values.push(format!(\"immediate<dtype_{dtype}>(p.number[{}])\", numbers / 2));",
         breaks: "the second number of an expression is replaced by the first",
-        tests: "--test expressions a_node_that",
+        tests: "--test results expressions::a_node_that",
     },
     Mutant {
         name: "steps-of-another-operand",
@@ -97,7 +97,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let before = self.form.classes[..slot].iter().filter(|&&class| class == Class::Strided);",
         put: "let before = self.form.classes[..slot / 2].iter().filter(|&&class| class == Class::Strided);",
         breaks: "one of two strided operands is read with the other's stride",
-        tests: "--test expressions operands_with_strides",
+        tests: "--test results expressions::operands_with_strides",
     },
     Mutant {
         name: "later-groups-are-the-first",
@@ -113,15 +113,23 @@ pub const MUTANTS: &[Mutant] = &[
         find: "            if (mask.get(k).bits) store(address + k * sizeof(T), x[k]);",
         put: "            if (mask.get(0).bits) store(address + k * sizeof(T), x[k]);",
         breaks: "the mask of the first element of a group applies to all of them",
-        tests: "--test destinations",
+        tests: "--test results destinations::",
     },
     Mutant {
         name: "kept-registers-given-away",
         file: "src/backend/cpu/script/registers.rs",
-        find: "let is_kept = instruction.phase != Phase::Block;",
-        put: "let is_kept = instruction.phase == Phase::Once;",
+        find: "let is_kept = phases[register] != instruction.phase;",
+        put: "let is_kept = phases[register] == Phase::Once && instruction.phase != Phase::Once;",
         breaks: "a value computed once per row is overwritten in the row's first block",
-        tests: "--test expressions random",
+        tests: "--test results expressions::random",
+    },
+    Mutant {
+        name: "registers-never-free",
+        file: "src/backend/cpu/script/registers.rs",
+        find: "let is_kept = phases[register] != instruction.phase;",
+        put: "let is_kept = phases[register] != Phase::Block;",
+        breaks: "what is computed before the blocks keeps its register for good, however long the expression",
+        tests: "--lib long_chains",
     },
     Mutant {
         name: "register-of-the-mask",
@@ -129,7 +137,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "for source in [&*result, &*mask] {",
         put: "for source in [&*result] {",
         breaks: "the register of the mask is overwritten before it is used",
-        tests: "--test destinations",
+        tests: "--test results destinations::",
     },
     Mutant {
         name: "still-operand-on-the-wrong-side",
@@ -137,7 +145,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if x_is_still && kernels.commutes {",
         put: "if x_is_still {",
         breaks: "a number on the left of a step is applied on the right",
-        tests: "--test expressions random",
+        tests: "--test results expressions::random",
     },
     Mutant {
         name: "comparison-not-turned",
@@ -145,7 +153,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "Recipe::Swapped(kernels) => self.apply(kernels, &[arguments[1], arguments[0]], size),",
         put: "Recipe::Swapped(kernels) => self.apply(kernels, arguments, size),",
         breaks: "`greater` in an expression computes `less`",
-        tests: "--test expressions random",
+        tests: "--test results expressions::random",
     },
     Mutant {
         name: "steps-out-of-order",
@@ -153,7 +161,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "self.instructions.sort_by_key(|instruction| instruction.phase);",
         put: "",
         breaks: "values that are constant over blocks are computed for every block, or for none",
-        tests: "--test expressions random",
+        tests: "--test results expressions::random",
     },
     Mutant {
         name: "block-begins-where-the-last-did",
@@ -161,7 +169,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "*slot = slot.wrapping_offset(steps.inner * extent.inner as isize);",
         put: "*slot = slot.wrapping_offset(steps.inner * (extent.inner as isize - 1));",
         breaks: "the second block of a row starts one element early",
-        tests: "--test expressions rows_longer",
+        tests: "--test results expressions::rows_longer",
     },
     Mutant {
         name: "small-steps-share-a-register",
@@ -169,7 +177,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "registers.wrapping_add(index * register_bytes)",
         put: "registers.wrapping_add(0 * index * register_bytes)",
         breaks: "in a small expression, a step reads the result of another step",
-        tests: "--test expressions a_node_that",
+        tests: "--test results expressions::a_node_that",
     },
     Mutant {
         name: "small-comparison-not-turned",
@@ -177,7 +185,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "                arguments.swap(0, 1);\n                self.push(kernels, arguments, arity, size)",
         put: "                self.push(kernels, arguments, arity, size)",
         breaks: "`greater` in a small expression computes `less`",
-        tests: "--test expressions random",
+        tests: "--test results expressions::random",
     },
     Mutant {
         name: "loops-of-another-dtype",
@@ -185,7 +193,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "            self.signature.tensors[index] = tensor.dtype() as u8 + 1;\n",
         put: "",
         breaks: "an expression is computed by the loops remembered for another dtype",
-        tests: "--test expressions expressions_that",
+        tests: "--test results expressions::expressions_that",
     },
     Mutant {
         name: "loops-of-another-operation",
@@ -193,7 +201,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "                && known.nodes[..] == *nodes\n",
         put: "                && known.nodes.len() == nodes.len()\n",
         breaks: "an expression is computed by the loops remembered for other operations",
-        tests: "--test expressions expressions_that",
+        tests: "--test results expressions::expressions_that",
     },
     Mutant {
         name: "loops-of-another-rulebook",
@@ -201,7 +209,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "                && known.rules == rules\n",
         put: "",
         breaks: "an expression is promoted by the rulebook of another",
-        tests: "--test expressions expressions_that",
+        tests: "--test results expressions::expressions_that",
     },
     Mutant {
         name: "operations-copied-before-a-part",
@@ -209,7 +217,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "Err(graph) => (self.part(graph), false),",
         put: "Err(graph) => (self.part(graph), true),",
         breaks: "errors in the right operand are reported before those in the left",
-        tests: "--test expressions errors_of",
+        tests: "--test results expressions::errors_of",
     },
     Mutant {
         name: "rows-of-another-block",
@@ -217,7 +225,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let moved = |slot: usize| self.is_fixed[slot] && slots[slot] != before[slot];",
         put: "let moved = |_: usize| false;",
         breaks: "a value that is constant along a row is kept for rows in which it differs",
-        tests: "--test expressions random",
+        tests: "--test results expressions::random",
     },
     Mutant {
         name: "rows-that-follow-each-other-only-in-part",
@@ -225,7 +233,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "has_whole_rows && outer == Some(plan.sizes[0] as isize)",
         put: "has_whole_rows && outer != Some(0)",
         breaks: "rows with a gap between them are treated as contiguous",
-        tests: "--test sizes short_rows",
+        tests: "--test results sizes::short_rows",
     },
     Mutant {
         name: "numbers-not-counted",
@@ -233,7 +241,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if tensors <= MAX_TENSORS && numbers <= MAX_NUMBERS {",
         put: "if tensors <= MAX_TENSORS {",
         breaks: "expressions with more numbers than a kernel takes are accepted",
-        tests: "--test expressions too_much",
+        tests: "--test results expressions::too_much",
     },
     Mutant {
         name: "shared-node-counted-twice",
@@ -241,6 +249,6 @@ pub const MUTANTS: &[Mutant] = &[
         find: "Arc::strong_count(self) == 1 && self.nodes.len() < MAX_LEN",
         put: "Arc::strong_count(self) <= 2 && self.nodes.len() < MAX_LEN",
         breaks: "a shared node is copied and counts twice",
-        tests: "--test expressions too_much",
+        tests: "--test results expressions::too_much",
     },
 ];

@@ -9,7 +9,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "first + k * STEP < p.vectors; ++k) {\n        Vector x = load_vector(lhs",
         put: "first + k * STEP <= p.vectors; ++k) {\n        Vector x = load_vector(lhs",
         breaks: "one vector past the end of a run is computed",
-        tests: "--test sizes sizes_at_the_edges",
+        tests: "--test results sizes::sizes_at_the_edges",
     },
     Mutant {
         name: "contig-tail-dropped",
@@ -17,7 +17,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if (thread < head + tail) f(",
         put: "if (thread < head) f(",
         breaks: "elements after the last whole vector are not computed",
-        tests: "--test sizes sizes_at_the_edges",
+        tests: "--test results sizes::sizes_at_the_edges",
     },
     Mutant {
         name: "head-counted-as-tail",
@@ -25,7 +25,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "(thread < head ? 0 : i64(body))",
         put: "(thread < head + 1 ? 0 : i64(body))",
         breaks: "the first element of the tail is treated as one of the head",
-        tests: "--test sizes destinations_that",
+        tests: "--test results sizes::destinations_that",
     },
     Mutant {
         name: "scalar-edge-operands-swapped",
@@ -33,7 +33,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return Op::apply(moving, kept);",
         put: "return Op::apply(kept, moving);",
         breaks: "the operands are swapped for the elements before and after the whole vectors",
-        tests: "--test values numbers_stand",
+        tests: "--test results values::numbers_stand",
     },
     Mutant {
         name: "left-number-applied-on-the-right",
@@ -41,7 +41,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "explicit KeptElement(T x) : kept(splat(x)) {}\n    BL_FN typename V::Out apply(const Vector& y) const { return V::apply(kept, V::ready(y)); }",
         put: "explicit KeptElement(T x) : kept(splat(x)) {}\n    BL_FN typename V::Out apply(const Vector& y) const { return V::apply(y, V::ready(kept)); }",
         breaks: "a number or a column on the left is applied on the right",
-        tests: "--test sizes destinations_that",
+        tests: "--test results sizes::destinations_that",
     },
     Mutant {
         name: "row-step",
@@ -49,7 +49,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "at[k] = at[k - 1] + p.rows_apart;",
         put: "at[k] = at[k - 1] + 1;",
         breaks: "a thread of the row kernel computes adjacent rows instead of its own",
-        tests: "--test sizes broadcasts_around",
+        tests: "--test results sizes::broadcasts_around",
     },
     Mutant {
         name: "row-column-bound",
@@ -57,7 +57,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if (column >= p.row_vectors) return;",
         put: "if (column > p.row_vectors) return;",
         breaks: "one thread too many works past the end of a row",
-        tests: "--test sizes broadcasts_around",
+        tests: "--test results sizes::broadcasts_around",
     },
     Mutant {
         name: "col-full-block-test",
@@ -65,7 +65,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if ((blockIdx.y + 1) * (STEP * DEPTH) <= p.row_vectors) {",
         put: "if (blockIdx.y * (STEP * DEPTH) <= p.row_vectors) {",
         breaks: "the last block of a row is treated as a full one",
-        tests: "--test sizes broadcasts_around",
+        tests: "--test results sizes::broadcasts_around",
     },
     Mutant {
         name: "gen-full-block-step",
@@ -73,7 +73,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "locate<RANK>(p.dims, first + k * STEP, outer);\n            x[k]",
         put: "locate<RANK>(p.dims, first + k, outer);\n            x[k]",
         breaks: "the second vector of a thread is loaded from the wrong position",
-        tests: "--test sizes broadcasts_around",
+        tests: "--test results sizes::broadcasts_around",
     },
     Mutant {
         name: "gen-splat-ignored",
@@ -81,7 +81,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if (is_splat) return splat(load<T>(address));",
         put: "if (is_splat && address == 0) return splat(load<T>(address));",
         breaks: "an element broadcast along a row is treated as the first of a vector",
-        tests: "--test sizes broadcasts_around",
+        tests: "--test results sizes::broadcasts_around",
     },
     Mutant {
         name: "gath-tail-count",
@@ -89,7 +89,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if (vector == p.vectors) count = p.tail;",
         put: "if (vector == p.vectors) count = p.tail + 1;",
         breaks: "one element past the end is computed",
-        tests: "--test sizes destinations_that",
+        tests: "--test results sizes::destinations_that",
     },
     Mutant {
         name: "gath-head-dropped",
@@ -97,7 +97,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if (vector == p.vectors + 1) n = 0, count = p.head;",
         put: "if (vector == p.vectors + 1) count = 0;",
         breaks: "elements before the first whole vector of the destination are not computed",
-        tests: "--test sizes destinations_that",
+        tests: "--test results sizes::destinations_that",
     },
     Mutant {
         name: "gath-run-too-long",
@@ -105,7 +105,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "(n - outer * p.inner_size < p.inner_starts)",
         put: "(n - outer * p.inner_size <= p.inner_starts)",
         breaks: "a vector that crosses the end of a row is read as if it did not",
-        tests: "--test sizes broadcasts_around",
+        tests: "--test results sizes::broadcasts_around",
     },
     Mutant {
         name: "wide-shift-amount",
@@ -113,7 +113,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "high_half(u64(amount)) ? 64u",
         put: "high_half(u64(amount)) ? 63u",
         breaks: "a 64-bit shift by an amount of 2^32 or more is a shift by 63",
-        tests: "--test sizes broadcasts_around",
+        tests: "--test results sizes::broadcasts_around",
     },
     Mutant {
         name: "uniform-shift-wraps",
@@ -121,7 +121,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "u32 amount = y < bits ? y : bits;",
         put: "u32 amount = y & (bits - 1);",
         breaks: "the amount wraps in a shift of narrow elements by a number",
-        tests: "--test sizes broadcasts_around",
+        tests: "--test results sizes::broadcasts_around",
     },
     Mutant {
         name: "shifted-lanes-mixed-up",
@@ -129,7 +129,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return permute<0x5410>(permute<0x0073>(a, b), permute<0x0073>(c, d));",
         put: "return permute<0x5410>(permute<0x0073>(c, d), permute<0x0073>(a, b));",
         breaks: "bytes shifted right end up in the wrong vector lanes",
-        tests: "--test sizes broadcasts_around",
+        tests: "--test results sizes::broadcasts_around",
     },
     Mutant {
         name: "borrow-from-the-next-lane",
@@ -137,7 +137,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return ((x | tops) - (y & ~tops)) ^ (~(x ^ y) & tops);",
         put: "return x - y + (tops & 0);",
         breaks: "a subtraction of bytes borrows from the next vector lane",
-        tests: "--test sizes destinations_that",
+        tests: "--test results sizes::destinations_that",
     },
     Mutant {
         name: "unsigned-order-of-signed-lanes",
@@ -145,7 +145,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if constexpr (is_signed_integer<T>()) x ^= tops, y ^= tops;",
         put: "",
         breaks: "negative bytes compare as if they were unsigned",
-        tests: "--test sizes broadcasts_around",
+        tests: "--test results sizes::broadcasts_around",
     },
     Mutant {
         name: "half-a-sign",
@@ -153,7 +153,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "blend<0x80008000u>(x, y)",
         put: "blend<0x80000000u>(x, y)",
         breaks: "`copysign` leaves the sign of every other f16 unchanged",
-        tests: "--test goldens",
+        tests: "--test results goldens::",
     },
     Mutant {
         name: "nan-to-integer",
@@ -161,7 +161,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return x == x ? I(x) : I(0);",
         put: "return I(x);",
         breaks: "NaN converts to whatever integer the instruction returns",
-        tests: "--test elements every_dtype_casts",
+        tests: "--test results elements::every_dtype_casts",
     },
     Mutant {
         name: "saturation-one-too-far",
@@ -169,7 +169,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if (x >= limit) return highest<I>();",
         put: "if (x > limit) return highest<I>();",
         breaks: "the first float above the largest integer is not saturated",
-        tests: "--test elements every_dtype_casts",
+        tests: "--test results elements::every_dtype_casts",
     },
     Mutant {
         name: "nan-loses-in-maximum",
@@ -177,7 +177,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "chosen = b != b ? (NAN == Nan::wins ? y : x) : chosen;",
         put: "chosen = b != b ? (NAN == Nan::wins ? x : y) : chosen;",
         breaks: "`maximum` ignores a NaN on the right and `fmax` propagates it",
-        tests: "--test values extremes",
+        tests: "--test results values::extremes",
     },
     Mutant {
         name: "complex-divide-sign",
@@ -185,15 +185,15 @@ pub const MUTANTS: &[Mutant] = &[
         find: "(x.im - x.re * ratio) * scale",
         put: "(x.im + x.re * ratio) * scale",
         breaks: "a term of a quotient's imaginary part has the wrong sign",
-        tests: "--test values complex_numbers",
+        tests: "--test results values::complex_numbers",
     },
     Mutant {
         name: "missing-terms-are-plus-zero",
         file: "cuda/reduce.cuh",
-        find: "return from_bits<S>(Bits<S>(1) << (8 * sizeof(S) - 1));",
-        put: "return S(0);",
+        find: "return from_bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));",
+        put: "return T(0);",
         breaks: "missing terms turn a sum of -0 into +0",
-        tests: "--test sums zeros",
+        tests: "--test results sums::zeros",
     },
     Mutant {
         name: "rest-of-the-counter-dropped",
@@ -201,7 +201,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "x = count >> k & 1 ? sum_of(held[k], x) : x;",
         put: "x = count >> k & 1 ? held[k] : x;",
         breaks: "pending subtrees are dropped from a sum",
-        tests: "--test sums lengths",
+        tests: "--test results sums::lengths",
     },
     Mutant {
         name: "mean-by-product",
@@ -209,6 +209,6 @@ pub const MUTANTS: &[Mutant] = &[
         find: "else return S(sum / terms);",
         put: "else return S(sum * (1.0 / terms));",
         breaks: "a mean is rounded twice",
-        tests: "--test sums lengths",
+        tests: "--test results sums::lengths",
     },
 ];

@@ -9,7 +9,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "select((y == 0.0) | (x == 1.0), 1.0, power)",
         put: "select(y == 0.0, 1.0, power)",
         breaks: "1 to the power of NaN is NaN on the CPU",
-        tests: "--test special_cases powers_of_one",
+        tests: "--test results special_cases::powers_of_one",
     },
     Mutant {
         name: "power-of-one-on-cuda",
@@ -17,7 +17,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return y == 0.0 || x == 1.0 ? 1.0 : power;",
         put: "return y == 0.0 ? 1.0 : power;",
         breaks: "1 to the power of NaN is NaN on CUDA",
-        tests: "--test special_cases powers_of_one",
+        tests: "--test results special_cases::powers_of_one",
     },
     Mutant {
         name: "power-of-minus-infinity",
@@ -25,7 +25,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let complex = (x < 0.0) & (size < f64::INFINITY) & !integer;",
         put: "let complex = (x < 0.0) & !integer;",
         breaks: "-inf to the power of 0.5 is NaN",
-        tests: "--test special_cases",
+        tests: "--test results special_cases::",
     },
     Mutant {
         name: "power-of-minus-zero",
@@ -33,7 +33,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "power = flip(power, parity.odd ? x : 0.0);",
         put: "power = flip(power, parity.odd && size != 0.0 ? x : 0.0);",
         breaks: "odd powers of -0 lose their sign on CUDA",
-        tests: "--test special_cases",
+        tests: "--test results special_cases::",
     },
     Mutant {
         name: "ties-of-powers",
@@ -41,7 +41,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "select(is_near, f64::from_bits(raised & !BELOW), power)",
         put: "select(is_near & (power == 0.0), f64::from_bits(raised & !BELOW), power)",
         breaks: "exact ties in powers are rounded by the error of their computation",
-        tests: "--test special_cases powers_that",
+        tests: "--test results special_cases::powers_that",
     },
     Mutant {
         name: "negative-integer-powers",
@@ -57,7 +57,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let sum = select((x == y) & (x == f64::NEG_INFINITY), x, sum);",
         put: "",
         breaks: "logaddexp of -inf and -inf is NaN",
-        tests: "--test special_cases",
+        tests: "--test results special_cases::",
     },
     Mutant {
         name: "angle-of-minus-zero",
@@ -65,7 +65,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "left: x.is_sign_negative() }",
         put: "left: x < 0.0 }",
         breaks: "atan2(0, -0) is 0",
-        tests: "--test special_cases",
+        tests: "--test results special_cases::",
     },
     Mutant {
         name: "remainder-with-the-dividends-sign",
@@ -73,7 +73,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "if (rest == 0) return with_sign(F(0), sign_of(y));",
         put: "if (rest == 0) return with_sign(F(0), sign_of(x));",
         breaks: "a remainder of zero has the dividend's sign on CUDA",
-        tests: "--test special_cases",
+        tests: "--test results special_cases::",
     },
     Mutant {
         name: "quotient-cut-off",
@@ -81,7 +81,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return rest != 0 && (rest < 0) != (y < 0) ? T(quotient - 1) : quotient;",
         put: "return quotient;",
         breaks: "integer division truncates towards zero on CUDA",
-        tests: "--test exhaustive every_pair_of_bytes_is_divided",
+        tests: "--test results exhaustive::every_pair_of_bytes_is_divided",
     },
     Mutant {
         name: "division-by-zero",
@@ -89,7 +89,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "template <class T> BL_FN T integer_remainder(T x, T y) {\n    if (y == 0) return 0;",
         put: "template <class T> BL_FN T integer_remainder(T x, T y) {\n    if (y == 0) return x;",
         breaks: "a remainder by zero is the dividend on CUDA",
-        tests: "--test exhaustive every_pair_of_bytes_is_divided",
+        tests: "--test results exhaustive::every_pair_of_bytes_is_divided",
     },
     Mutant {
         name: "select-on-the-wrong-side",
@@ -97,7 +97,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "return condition.bits ? x : y;",
         put: "return condition.bits ? y : x;",
         breaks: "`select` returns the other operand on CUDA",
-        tests: "--test operations",
+        tests: "--test results operations::",
     },
     Mutant {
         name: "huber-begins-elsewhere",
@@ -105,7 +105,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let half_delta = loss.apply(ElementOp::Multiply, [half, delta]);",
         put: "let half_delta = loss.apply(ElementOp::Multiply, [half, half]);",
         breaks: "the linear part of the Huber loss does not join the quadratic part",
-        tests: "--test operations",
+        tests: "--test results operations::",
     },
     Mutant {
         name: "half-square-in-another-order",
@@ -113,7 +113,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "        let halved = self.apply(ElementOp::Multiply, [half, z]);\n        self.apply(ElementOp::Multiply, [halved, z])",
         put: "        let square = self.apply(ElementOp::Multiply, [z, z]);\n        self.apply(ElementOp::Multiply, [half, square])",
         breaks: "0.5·z·z is computed as half of a square, which overflows earlier",
-        tests: "--test operations",
+        tests: "--test results operations::",
     },
     Mutant {
         name: "loss-not-promoted-first",
@@ -121,15 +121,15 @@ pub const MUTANTS: &[Mutant] = &[
         find: "        losses = call.cast(losses, resolved.result);\n",
         put: "",
         breaks: "losses of f16 have dtype f32",
-        tests: "--test operations",
+        tests: "--test results operations::",
     },
     Mutant {
         name: "last-stage-without-division",
         file: "src/backend/cuda/generate/sum.rs",
-        find: "jobs.push(stage.job(&choice, request.out, reduction.fold.into(), force)?);",
+        find: "jobs.push(stage.job(&choice, request.out, reduction.op.finish().into(), force)?);",
         put: "jobs.push(stage.job(&choice, request.out, Finish::Whole, force)?);",
         breaks: "a mean in several stages is not divided",
-        tests: "--test sums large_sums",
+        tests: "--test results sums::large_sums",
     },
     Mutant {
         name: "mean-by-the-parts",
@@ -137,7 +137,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "words.push((self.count as f64).to_bits());",
         put: "words.push((terms.len as f64).to_bits());",
         breaks: "a mean in several stages is divided by the number of parts",
-        tests: "--test sums large_sums",
+        tests: "--test results sums::large_sums",
     },
     Mutant {
         name: "segments-of-another-output",
@@ -145,7 +145,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "let mut stride = segments as isize;",
         put: "let mut stride = 1isize;",
         breaks: "partial results of neighbouring sums are mixed up",
-        tests: "--test sums large_sums",
+        tests: "--test results sums::large_sums",
     },
     Mutant {
         name: "last-segment-left-out",
@@ -153,7 +153,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "choice.segments = groups.div_ceil(choice.segment_groups);",
         put: "choice.segments = (groups / choice.segment_groups).max(1);",
         breaks: "the terms of the last segment, which is not full, are not added",
-        tests: "--test sums large_sums",
+        tests: "--test results sums::large_sums",
     },
     Mutant {
         name: "lanes-from-the-far-end",
@@ -161,7 +161,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "for (u32 k = 0; k < log2; ++k) x = sum_of(x, exchange(x, 1u << k));",
         put: "for (u32 k = log2; k-- > 0;) x = sum_of(x, exchange(x, 1u << k));",
         breaks: "the lanes of a warp are added in another order",
-        tests: "--test sums lengths",
+        tests: "--test results sums::lengths",
     },
     Mutant {
         name: "warps-before-they-are-there",
@@ -169,7 +169,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "    __syncthreads();\n    Sum sum = threadIdx.x < count",
         put: "    Sum sum = threadIdx.x < count",
         breaks: "threads add up sums of warps that others have not stored yet",
-        tests: "--test sums large_sums",
+        tests: "--test results sums::large_sums",
     },
     Mutant {
         name: "odd-part-forgotten",
@@ -177,7 +177,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "        count = count.div_ceil(2);\n",
         put: "        count /= 2;\n",
         breaks: "the last of an odd number of terms is not added on the CPU",
-        tests: "--test sums large_sums",
+        tests: "--test results sums::large_sums",
     },
     Mutant {
         name: "waiting-runs-forgotten",
@@ -185,22 +185,22 @@ pub const MUTANTS: &[Mutant] = &[
         find: "total = Some(total.map_or(left, |right| left.plus(right)));",
         put: "total = Some(total.map_or(left, |_| left));",
         breaks: "pending subtrees are dropped from a sum on the CPU",
-        tests: "--test sums large_sums",
+        tests: "--test results sums::large_sums",
     },
     Mutant {
         name: "missing-terms-are-zeros",
         file: "src/backend/cpu/sum/totals.rs",
-        find: "    const NOTHING: f64 = -0.0;",
-        put: "    const NOTHING: f64 = 0.0;",
+        find: "F64 f64 = -0.0,",
+        put: "F64 f64 = 0.0,",
         breaks: "a sum of negative zeros is positive on the CPU",
-        tests: "--test sums zeros",
+        tests: "--test results sums::zeros",
     },
     Mutant {
         name: "empty-mean-is-a-number",
-        file: "src/call/run.rs",
-        find: "Fold::Mean => Scalar::Complex(crate::Complex::new(f64::NAN, f64::NAN)),",
-        put: "Fold::Mean => Scalar::Int(0),",
+        file: "src/op/reduce.rs",
+        find: "(nan) => { Some(Scalar::Complex(crate::Complex::new(f64::NAN, f64::NAN))) };",
+        put: "(nan) => { Some(Scalar::Int(0)) };",
         breaks: "the mean of no elements is 0",
-        tests: "--test special_cases sums_and",
+        tests: "--test results special_cases::sums_and",
     },
 ];

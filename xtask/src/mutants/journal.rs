@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn tests_are_found_by_their_arguments() {
-        let found = places("--test sums zeros");
-        assert_eq!(found, [Path::new("tests/sums.rs"), Path::new("tests/sums")]);
+        let found = places("--test results sums::zeros");
+        assert_eq!(found, [Path::new("tests/results.rs"), Path::new("tests/results")]);
         assert!(places("--lib cache::").is_empty());
     }
 

@@ -23,31 +23,29 @@ use self::judge::{Judge, Verdict};
 use self::list::Mutant;
 use self::report::Row;
 use self::tree::Tree;
-use crate::arguments::Arguments;
-use crate::{Command, Failure, Outcome};
+use crate::{Failure, Outcome};
 
-pub const COMMAND: Command = Command {
-    name: "mutants",
-    usage: "[--only NAME]... [--list] [--resume] [--markdown FILE]",
-    about: "Mutation testing: applies mutants to a copy of the tree, one at a time, and checks that a test \
-            catches each. --only selects mutants by name, --list lists them, --resume skips those that an \
-            earlier run caught in the same sources, --markdown writes the results to a page of the \
-            documentation.",
-    run,
-};
+/// Applies mutants to a copy of the tree, one at a time, and checks that a test catches each.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only the mutants of these names.
+    #[arg(long = "only", value_name = "NAME")]
+    names: Vec<String>,
+    /// List them.
+    #[arg(long)]
+    list: bool,
+    /// Skip those that an earlier run caught in the same sources.
+    #[arg(long)]
+    resume: bool,
+    /// Write the results to a page of the documentation.
+    #[arg(long, value_name = "FILE", conflicts_with = "names")]
+    markdown: Option<String>,
+}
 
-fn run(mut arguments: Arguments) -> Outcome {
-    let names = arguments.values("--only")?;
-    let listed = arguments.flag("--list");
-    let resume = arguments.flag("--resume");
-    let markdown = arguments.value("--markdown")?;
-    arguments.finish()?;
-    if markdown.is_some() && !names.is_empty() {
-        return Err("--markdown is for all mutants, not for some".into());
-    }
+pub fn run(Options { names, list, resume, markdown }: Options) -> Outcome {
     let chosen = list::chosen(&names)?;
     list::check(&crate::run::root(), &chosen)?;
-    if listed {
+    if list {
         return print_list(&chosen);
     }
 

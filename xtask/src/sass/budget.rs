@@ -1,6 +1,5 @@
 //! The budgets for machine code. At these instruction counts, kernels of every shape and dtype are estimated to be
-//! memory-bound on A100, H100 and B200. The figures of PyTorch's own kernels, disassembled for sm_80, are given for
-//! comparison.
+//! memory-bound on A100, H100 and B200.
 
 use super::measure::Figures;
 
@@ -10,7 +9,6 @@ pub struct Goal {
     pub title: &'static str,
     pub shape: &'static str,
     pub ops: &'static [&'static str],
-    pub pytorch: [Option<f64>; 4],
     pub instructions: [Option<f64>; 4],
     pub alu: [Option<f64>; 4],
     pub multiplications: [f64; 4],
@@ -29,8 +27,6 @@ const fn floats(b: f64, c: f64, d: f64) -> [Option<f64>; 4] {
     [None, Some(b), Some(c), Some(d)]
 }
 const UNKNOWN: [Option<f64>; 4] = [None; 4];
-const BROADCAST: [Option<f64>; 4] = [Some(41.8), None, Some(44.0), Some(47.0)];
-const FOUR_D: [Option<f64>; 4] = [Some(61.8), None, Some(64.0), Some(67.0)];
 const NONE: [f64; 4] = [0.0; 4];
 const COLUMN: [f64; 4] = [0.05; 4];
 const GENERAL: [f64; 4] = [1.0, 2.0, 3.75, 7.25];
@@ -38,31 +34,31 @@ const GATHER: [f64; 4] = [2.5, 3.0, 4.25, 7.5];
 
 #[rustfmt::skip]
 pub const GOALS: &[Goal] = &[
-    Goal { title: "contiguous shift", shape: "contig", ops: SHIFTS, pytorch: all(10.1, 10.4, 5.8, 11.1),
+    Goal { title: "contiguous shift", shape: "contig", ops: SHIFTS,
         instructions: all(4.5, 4.75, 4.0, 10.0), alu: all(3.75, 3.25, 1.5, 5.0), multiplications: NONE },
-    Goal { title: "contiguous copysign", shape: "contig", ops: COPYSIGN, pytorch: floats(6.3, 3.8, 5.1),
+    Goal { title: "contiguous copysign", shape: "contig", ops: COPYSIGN,
         instructions: floats(2.0, 4.0, 7.25), alu: floats(0.75, 1.5, 2.0), multiplications: NONE },
-    Goal { title: "tensor–scalar shift, zeros enter", shape: "scalar", ops: &[LEFT, LOGICAL], pytorch: [Some(7.3), None, Some(4.0), None],
+    Goal { title: "tensor–scalar shift, zeros enter", shape: "scalar", ops: &[LEFT, LOGICAL],
         instructions: all(1.0, 2.5, 2.75, 5.0), alu: all(0.6, 1.75, 2.0, 2.5), multiplications: NONE },
-    Goal { title: "tensor–scalar shift, arithmetic", shape: "scalar", ops: &[RIGHT], pytorch: [Some(7.3), None, Some(4.0), None],
+    Goal { title: "tensor–scalar shift, arithmetic", shape: "scalar", ops: &[RIGHT],
         instructions: all(1.25, 2.5, 2.75, 5.0), alu: all(0.85, 1.75, 2.0, 2.5), multiplications: NONE },
-    Goal { title: "tensor–scalar copysign", shape: "scalar", ops: COPYSIGN, pytorch: UNKNOWN,
+    Goal { title: "tensor–scalar copysign", shape: "scalar", ops: COPYSIGN,
         instructions: floats(2.5, 2.75, 5.0), alu: floats(1.75, 2.0, 2.5), multiplications: NONE },
-    Goal { title: "row broadcast, shift", shape: "row", ops: SHIFTS, pytorch: BROADCAST,
+    Goal { title: "row broadcast, shift", shape: "row", ops: SHIFTS,
         instructions: all(3.75, 4.25, 4.25, 9.0), alu: all(3.0, 2.75, 2.75, 4.0), multiplications: NONE },
-    Goal { title: "row broadcast, copysign", shape: "row", ops: COPYSIGN, pytorch: BROADCAST,
+    Goal { title: "row broadcast, copysign", shape: "row", ops: COPYSIGN,
         instructions: floats(4.25, 4.25, 9.0), alu: floats(2.75, 2.75, 4.0), multiplications: NONE },
-    Goal { title: "column broadcast, shift", shape: "col", ops: SHIFTS, pytorch: BROADCAST,
+    Goal { title: "column broadcast, shift", shape: "col", ops: SHIFTS,
         instructions: all(1.5, 2.75, 3.5, 7.0), alu: all(1.0, 2.0, 1.75, 3.5), multiplications: COLUMN },
-    Goal { title: "column broadcast, copysign", shape: "col", ops: COPYSIGN, pytorch: BROADCAST,
+    Goal { title: "column broadcast, copysign", shape: "col", ops: COPYSIGN,
         instructions: floats(2.75, 3.5, 7.0), alu: floats(2.0, 1.75, 3.5), multiplications: COLUMN },
-    Goal { title: "4-D, inner contiguous, shift", shape: "gen4", ops: SHIFTS, pytorch: FOUR_D,
+    Goal { title: "4-D, inner contiguous, shift", shape: "gen4", ops: SHIFTS,
         instructions: all(6.25, 8.5, 11.0, 24.5), alu: all(4.0, 4.0, 4.0, 9.0), multiplications: GENERAL },
-    Goal { title: "4-D, inner contiguous, copysign", shape: "gen4", ops: COPYSIGN, pytorch: FOUR_D,
+    Goal { title: "4-D, inner contiguous, copysign", shape: "gen4", ops: COPYSIGN,
         instructions: floats(8.5, 11.0, 24.5), alu: floats(4.0, 4.0, 9.0), multiplications: GENERAL },
-    Goal { title: "4-D, strided inner, shift", shape: "gath4", ops: SHIFTS, pytorch: FOUR_D,
+    Goal { title: "4-D, strided inner, shift", shape: "gath4", ops: SHIFTS,
         instructions: all(12.0, 13.5, 17.0, 28.0), alu: UNKNOWN, multiplications: GATHER },
-    Goal { title: "4-D, strided inner, copysign", shape: "gath4", ops: COPYSIGN, pytorch: FOUR_D,
+    Goal { title: "4-D, strided inner, copysign", shape: "gath4", ops: COPYSIGN,
         instructions: floats(13.5, 17.0, 28.0), alu: UNKNOWN, multiplications: GATHER },
 ];
 

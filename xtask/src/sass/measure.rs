@@ -56,17 +56,50 @@ impl Tools {
             .args(["-O3", &format!("-arch={arch}"), "-o"])
             .arg(&cubin)
             .arg(ptx))?;
-        let disassemble = |flag| {
-            run(Command::new(&self.cuobjdump).env("PATH", &self.search_path).arg(flag).arg(&cubin))
-        };
-        let listing = disassemble("-sass")?;
-        let resources = disassemble("-res-usage")?;
-        let usage = usage(&resources);
-        let functions = listing::parse(&listing);
-        let storing =
-            functions.iter().filter(|function| function.code.iter().any(|i| i.is_global_store()));
-        storing.map(|function| figures(function, &usage)).collect()
+        let code = self.disassemble(&cubin)?;
+        let storing = code
+            .functions
+            .iter()
+            .filter(|function| function.code.iter().any(|i| i.is_global_store()));
+        storing.map(|function| figures(function, code.resources(&function.name)?)).collect()
     }
+
+    /// Writes the cubins for `arch` in a library to a folder.
+    pub fn extract(&self, library: &Path, arch: &str, folder: &Path) -> Result<(), Failure> {
+        run(Command::new(&self.cuobjdump)
+            .current_dir(folder)
+            .args(["-arch", arch, "-xelf", "all"])
+            .arg(library))?;
+        Ok(())
+    }
+
+    pub fn disassemble(&self, cubin: &Path) -> Result<Code, Failure> {
+        let dump = |flag| {
+            run(Command::new(&self.cuobjdump).env("PATH", &self.search_path).arg(flag).arg(cubin))
+        };
+        Ok(Code { functions: listing::parse(&dump("-sass")?), usage: usage(&dump("-res-usage")?) })
+    }
+}
+
+/// A disassembled cubin.
+pub struct Code {
+    pub functions: Vec<Function>,
+    usage: HashMap<String, Resources>,
+}
+
+impl Code {
+    /// Returns what a function needs.
+    pub fn resources(&self, function: &str) -> Result<Resources, Failure> {
+        let found = self.usage.get(function).copied();
+        found.ok_or_else(|| format!("no resource usage of {function}").into())
+    }
+}
+
+/// What a thread of a kernel needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Resources {
+    registers: u32,
+    stack: u32,
 }
 
 /// Runs a tool and returns its output.
@@ -79,7 +112,7 @@ fn run(command: &mut Command) -> Result<String, Failure> {
 }
 
 /// Parses the registers and stack of each kernel from lines `Function name:` and `REG:32 STACK:0 …`.
-fn usage(text: &str) -> HashMap<&str, (u32, u32)> {
+fn usage(text: &str) -> HashMap<String, Resources> {
     let mut all = HashMap::new();
     let mut name = "";
     for line in text.lines().map(str::trim) {
@@ -91,7 +124,8 @@ fn usage(text: &str) -> HashMap<&str, (u32, u32)> {
                     .find_map(|word| word.strip_prefix(key)?.parse().ok())
                     .unwrap_or(u32::MAX)
             };
-            all.insert(name, (number("REG:"), number("STACK:")));
+            let resources = Resources { registers: number("REG:"), stack: number("STACK:") };
+            all.insert(name.to_owned(), resources);
         }
     }
     all
@@ -112,12 +146,9 @@ fn element_bytes(kernel: &str) -> Result<f64, Failure> {
     }
 }
 
-fn figures(function: &Function, usage: &HashMap<&str, (u32, u32)>) -> Result<Figures, Failure> {
+/// Computes the figures of a kernel, whose name ends in its dtype.
+pub fn figures(function: &Function, resources: Resources) -> Result<Figures, Failure> {
     let path = flow::hot_path(&function.code);
-    let (registers, stack) = usage
-        .get(function.name.as_str())
-        .copied()
-        .ok_or_else(|| format!("no resource usage of {}", function.name))?;
     let loads: Vec<u32> = path.iter().filter(|i| i.is_global_load()).map(|i| i.width()).collect();
     let stores: Vec<u32> = path.iter().filter(|i| i.is_global_store()).map(|i| i.width()).collect();
     let bytes = |accesses: &[u32]| f64::from(accesses.iter().sum::<u32>());
@@ -132,8 +163,8 @@ fn figures(function: &Function, usage: &HashMap<&str, (u32, u32)>) -> Result<Fig
     Ok(Figures {
         kernel: function.name.clone(),
         title: None,
-        registers,
-        stack,
+        registers: resources.registers,
+        stack: resources.stack,
         local: function.code.iter().filter(|i| i.is_local()).count(),
         instructions_per_element: per_element(path.len()),
         alu_per_element: per_element(path.iter().filter(|i| i.pipe() == Pipe::Alu).count()),

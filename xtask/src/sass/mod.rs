@@ -8,23 +8,44 @@ mod flow;
 mod generated;
 mod listing;
 mod measure;
+mod pytorch;
 mod report;
 
 use std::fs;
 use std::path::PathBuf;
 
-use crate::arguments::Arguments;
 use crate::run::root;
-use crate::{Command, Outcome, modules, parallel};
+use crate::{Outcome, modules, parallel};
 use measure::{Figures, Tools};
 
-pub const COMMAND: Command = Command {
-    name: "sass",
-    usage: "[--arch sm_80]... [--nvrtc 12|13|PATH] [--op NAME]... [--dtype NAME]... [--all] [--verbose] [--markdown FILE]",
-    about: "Disassembles the compiled kernels, counts instructions, registers and spills on their hot paths, and \
-            checks them against a budget.",
-    run,
-};
+/// Disassembles the compiled kernels, counts instructions, registers and spills on their hot paths, and checks them
+/// against a budget.
+#[derive(clap::Args)]
+pub struct Options {
+    #[arg(long, default_values = ["sm_80", "sm_90", "sm_100"])]
+    arch: Vec<String>,
+    /// The compiler: 12, 13 or a path.
+    #[arg(long, default_value = "12")]
+    nvrtc: String,
+    /// Only the hand-written kernels of these operations.
+    #[arg(long)]
+    op: Vec<String>,
+    /// Only the hand-written kernels of these dtypes.
+    #[arg(long)]
+    dtype: Vec<String>,
+    /// Also those without a budget.
+    #[arg(long)]
+    all: bool,
+    /// Show every kernel.
+    #[arg(long)]
+    verbose: bool,
+    /// Also count PyTorch's kernels for sm_80, for which its wheel (540 MB) is downloaded into target/, and compare.
+    #[arg(long)]
+    pytorch: bool,
+    /// Write a page of the documentation.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
 
 /// The figures of all kernels on one architecture.
 pub struct Measured {
@@ -32,27 +53,20 @@ pub struct Measured {
     pub kernels: Vec<Figures>,
 }
 
-fn run(mut arguments: Arguments) -> Outcome {
-    let mut archs = arguments.values("--arch")?;
-    if archs.is_empty() {
-        archs = ["sm_80", "sm_90", "sm_100"].map(str::to_owned).to_vec();
-    }
-    let mut chosen = modules::chosen(&mut arguments)?;
-    let nvrtc = modules::nvrtc(&mut arguments)?;
-    let (every_module, verbose) = (arguments.flag("--all"), arguments.flag("--verbose"));
-    let markdown = arguments.value("--markdown")?.map(PathBuf::from);
-    arguments.finish()?;
-    chosen.retain(|unit| every_module || unit.has_budget);
+pub fn run(options: Options) -> Outcome {
+    let mut chosen = modules::chosen(&options.op, &options.dtype)?;
+    let nvrtc = modules::nvrtc(&options.nvrtc)?;
+    chosen.retain(|unit| options.all || unit.has_budget);
 
     let tools = Tools::new(nvrtc.version().0)?;
     let folder = root().join("target/sass");
     fs::create_dir_all(&folder)?;
     let mut measured = Vec::new();
-    for arch in archs {
+    for arch in options.arch {
         let architecture = modules::architecture(&arch)?;
         let results = parallel::map(&arch, &chosen, |unit| {
             let file = folder.join(format!("{}.{arch}.ptx", unit.name));
-            fs::write(&file, unit.ptx(&nvrtc, architecture)?)?;
+            fs::write(&file, unit.ptx(&nvrtc, architecture, false)?)?;
             let figures = tools.measure(&file, &arch)?;
             let titled =
                 figures.into_iter().map(|figures| Figures { title: unit.title.clone(), ..figures });
@@ -65,10 +79,14 @@ fn run(mut arguments: Arguments) -> Outcome {
         measured.push(Measured { arch, kernels });
     }
 
-    let report = report::table(&measured) + "\n" + &generated::table(&measured);
-    print!("{}", if verbose { report::kernels(&measured) + &report } else { report.clone() });
-    if let Some(file) = markdown {
-        fs::write(&file, report::page(&measured, nvrtc.version()))?;
+    let pytorch = if options.pytorch { Some(pytorch::measure(&tools)?) } else { None };
+    if options.verbose {
+        print!("{}", report::kernels(pytorch.iter().chain(&measured)));
+    }
+    println!("{}", report::table(&measured, pytorch.as_ref()));
+    print!("{}", generated::table(&measured));
+    if let Some(file) = options.markdown {
+        fs::write(&file, report::page(&measured, pytorch.as_ref(), nvrtc.version()))?;
     }
     let mut missed = 0;
     for Measured { arch, kernels } in &measured {

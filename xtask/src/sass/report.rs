@@ -33,38 +33,60 @@ fn worst(goal: &Goal, measured: &Measured, figure: impl Fn(&Figures) -> f64) -> 
     found
 }
 
-/// Returns a table with one row per budget: PyTorch's figure, the limit, and the worst kernel on each architecture.
-pub fn table(measured: &[Measured]) -> String {
-    let mut text =
-        String::from("| instructions per element (8 / 16 / 32 / 64 bit) | PyTorch | at most |");
+/// Returns a table with one row per budget: PyTorch's worst kernel, if measured, the limit, and the worst kernel on each
+/// architecture.
+pub fn table(measured: &[Measured], pytorch: Option<&Measured>) -> String {
+    let mut text = String::from("| instructions per element (8 / 16 / 32 / 64 bit) |");
+    text += if pytorch.is_some() { " PyTorch (sm_80) | at most |" } else { " at most |" };
     for measured in measured {
         let _ = write!(text, " {} |", measured.arch); // writing to a String cannot fail
     }
-    text += "\n|---|---|---|";
-    text += &"---|".repeat(measured.len());
+    text += "\n|---|---|";
+    text += &"---|".repeat(measured.len() + usize::from(pytorch.is_some()));
     text += "\n";
+    let instructions = |figures: &Figures| figures.instructions_per_element;
     for goal in GOALS {
-        let _ = write!(
-            text,
-            "| {} | {} | {} |",
-            goal.title,
-            numbers(goal.pytorch),
-            numbers(goal.instructions)
-        );
+        let _ = write!(text, "| {} |", goal.title);
+        if let Some(pytorch) = pytorch {
+            let _ = write!(text, " {} |", numbers(worst(goal, pytorch, instructions)));
+        }
+        let _ = write!(text, " {} |", numbers(goal.instructions));
         for measured in measured {
-            let _ = write!(
-                text,
-                " {} |",
-                numbers(worst(goal, measured, |figures| figures.instructions_per_element))
-            );
+            let _ = write!(text, " {} |", numbers(worst(goal, measured, instructions)));
         }
         text += "\n";
     }
     text
 }
 
+/// Returns a sentence that names the cases in which PyTorch's kernel takes fewer instructions.
+fn losses(measured: &[Measured], pytorch: &Measured) -> String {
+    let instructions = |figures: &Figures| figures.instructions_per_element;
+    let mut lost = Vec::new();
+    for ours in measured.iter().filter(|measured| measured.arch == super::pytorch::ARCH) {
+        for goal in GOALS {
+            let pairs = worst(goal, ours, instructions)
+                .into_iter()
+                .zip(worst(goal, pytorch, instructions))
+                .zip(["8", "16", "32", "64"]);
+            for ((ours, theirs), bits) in pairs {
+                if let (Some(ours), Some(theirs)) = (ours, theirs)
+                    && theirs < ours
+                {
+                    lost.push(format!(
+                        "{}, {bits} bit ({ours:.2} against {theirs:.2})",
+                        goal.title
+                    ));
+                }
+            }
+        }
+    }
+    let lost = if lost.is_empty() { "none".to_owned() } else { lost.join("; ") };
+    format!("Cases in which PyTorch's kernel takes fewer instructions: {lost}.\n")
+}
+
 /// Returns one line per kernel.
-pub fn kernels(measured: &[Measured]) -> String {
+pub fn kernels<'a>(measured: impl Iterator<Item = &'a Measured>) -> String {
     let mut text = String::new();
     for Measured { arch, kernels } in measured {
         let _ = writeln!(
@@ -91,16 +113,27 @@ pub fn kernels(measured: &[Measured]) -> String {
 }
 
 /// Returns a page for the documentation.
-pub fn page(measured: &[Measured], (major, minor): (i32, i32)) -> String {
-    let mut text = String::from(
-        "# What the kernels cost in machine code\n\nWritten by `cargo xtask sass --markdown docs/sass.md`, which fails if a limit is exceeded. \
-         Every kernel is compiled to the PTX that a device of\nthe architecture would get, assembled and disassembled, \
-         and the instructions on its hot path are counted, including the prologue.\nFigures are the worst over all dtypes of a \
-         size and all operations of a row. The PyTorch column shows the kernels of PyTorch 2.15, disassembled for sm_80 and\n\
-         counted in the same way. No GPU is involved: the figures say how much work there is, not how long it takes.\n\n",
+pub fn page(
+    measured: &[Measured],
+    pytorch: Option<&Measured>,
+    (major, minor): (i32, i32),
+) -> String {
+    let option = if pytorch.is_some() { "--pytorch " } else { "" };
+    let mut text = format!(
+        "# What the kernels cost in machine code\n\nWritten by `cargo xtask sass {option}--markdown docs/sass.md`, which fails if a limit is exceeded. \
+         Every kernel is compiled by NVRTC {major}.{minor} to the PTX that a\ndevice of the architecture would get, assembled and disassembled, \
+         and the instructions on its hot path are counted, including the prologue. Figures are\nthe worst over all dtypes of a \
+         size and all operations of a row. No GPU is involved: the figures say how much work there is, not how long it takes.\n\n",
     );
-    let _ = writeln!(text, "NVRTC {major}.{minor}.\n");
-    text += &table(measured);
+    if pytorch.is_some() {
+        text += &super::pytorch::note();
+        text += "\n";
+    }
+    text += &table(measured, pytorch);
+    if let Some(pytorch) = pytorch {
+        text += "\n";
+        text += &losses(measured, pytorch);
+    }
     text += "\n| ALU instructions per element | at most |";
     for measured in measured {
         let _ = write!(text, " {} |", measured.arch);
