@@ -143,13 +143,13 @@ fn shift_right_by<T: Element>(bencher: Bencher<'_, '_>, form: Form) {
 #[divan::bench(types = [i32, f16, f32, f64])]
 fn sum_of_all<T: Element>(bencher: Bencher<'_, '_>) {
     let x = ones(&[SIDE, SIDE], T::DTYPE);
-    bencher.bench_local(|| black_box(&x).sum(&[]).unwrap());
+    bencher.bench_local(|| black_box(&x).sum(..).unwrap());
 }
 
 #[divan::bench(args = [0, 1])]
 fn sum_over(bencher: Bencher<'_, '_>, axis: usize) {
     let x = ones(&[SIDE, SIDE], DType::F32);
-    bencher.bench_local(|| black_box(&x).sum(&[axis]).unwrap());
+    bencher.bench_local(|| black_box(&x).sum(axis).unwrap());
 }
 
 #[divan::bench]

@@ -20,7 +20,7 @@ fn main() -> Result<()> {
         .map(|shard| {
             let device = &devices[shard % devices.len()];
             let part = whole.narrow(0, shard * len, len)?.to_device(device)?;
-            ((part.expr() >> 3) & 0xff).sum(&[]).run()
+            ((part.expr() >> 3) & 0xff).sum(..).run()
         })
         .collect::<Result<Vec<_>>>()?;
     let mut total = 0;

@@ -24,7 +24,7 @@ pub(crate) fn refused(op: &'static str, reason: &str) -> Error {
 /// Evaluates an expression into a new storage.
 fn evaluate(op: &'static str, expr: Expr<'_>) -> Output {
     let (dtype, shape) = (expr.dtype().map_err(failed)?, expr.shape().map_err(failed)?);
-    let mut storage = zeros(op, dtype, shape.iter().product())?;
+    let mut storage = zeros(op, dtype, &shape)?;
     with_destination(op, &mut storage, &shape, |out| {
         expr.out(out).run().map_err(failed)?;
         Ok(())

@@ -1,6 +1,6 @@
 //! Methods on candle's tensors.
 
-use bitlane::{BinaryOp, Scalar, Shift};
+use bitlane::{BinaryOp, Scalar, Shift, UnaryOp};
 use candle_core::{Result, Tensor};
 
 use crate::ops::{Binary, Unary, WithScalar};
@@ -32,11 +32,18 @@ pub trait Operations: sealed::Sealed {
     /// Applies any binary operation to a tensor and a number.
     fn bitlane_scalar(&self, op: BinaryOp, scalar: impl Into<Scalar>) -> Result<Tensor>;
 
+    /// Applies any unary operation.
+    fn bitlane_unary(&self, op: UnaryOp) -> Result<Tensor>;
+
     /// Inverts every bit.
-    fn bitwise_not(&self) -> Result<Tensor>;
+    fn bitwise_not(&self) -> Result<Tensor> {
+        self.bitlane_unary(UnaryOp::BitwiseNot)
+    }
 
     /// Returns 1 where the sign bit is set, else 0.
-    fn signbit(&self) -> Result<Tensor>;
+    fn signbit(&self) -> Result<Tensor> {
+        self.bitlane_unary(UnaryOp::Signbit)
+    }
 
     /// Shifts left. An amount that is negative or not less than the bit width gives 0.
     fn left_shift(&self, amounts: &Tensor) -> Result<Tensor> {
@@ -94,11 +101,7 @@ impl Operations for Tensor {
         self.apply_op1(WithScalar::new(op, scalar))
     }
 
-    fn bitwise_not(&self) -> Result<Tensor> {
-        self.apply_op1(Unary::BitwiseNot)
-    }
-
-    fn signbit(&self) -> Result<Tensor> {
-        self.apply_op1(Unary::Signbit)
+    fn bitlane_unary(&self, op: UnaryOp) -> Result<Tensor> {
+        self.apply_op1(Unary::new(op))
     }
 }

@@ -28,8 +28,8 @@
 //! Only the CPU is supported: a tensor on a GPU is an error. Building candle's `cuda` feature needs nvcc, with which
 //! this crate is not tested.
 
-#![deny(missing_docs, unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
-#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::todo)]
+#![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod evaluate;
 mod extension;

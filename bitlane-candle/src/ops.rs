@@ -1,55 +1,47 @@
 //! The custom operations.
 
-use bitlane::{BinaryOp, Expr, Rules, Scalar};
+use bitlane::{BinaryOp, Expr, Rules, Scalar, UnaryOp};
 use candle_core::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor};
 
 use crate::evaluate::{Output, copysign_gradient, with_one, with_three, with_two};
 
-/// An operation on one tensor.
+/// A unary operation on a tensor, under PyTorch's promotion rules by default. A bool result becomes a `u8` of 0 or 1.
 ///
 /// # Examples
 ///
 /// ```
+/// use bitlane::UnaryOp;
 /// use bitlane_candle::Unary;
 /// use candle_core::{Device, Tensor};
 /// let x = Tensor::new(&[0i64, 1, -6], &Device::Cpu)?;
-/// assert_eq!(x.apply_op1(Unary::BitwiseNot)?.to_vec1::<i64>()?, [-1, -2, 5]);
+/// assert_eq!(x.apply_op1(Unary::new(UnaryOp::BitwiseNot))?.to_vec1::<i64>()?, [-1, -2, 5]);
 /// # Ok::<(), candle_core::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Unary {
-    /// The magnitude. For integers it wraps: the lowest integer is returned unchanged.
-    Abs,
-    /// The negation. For integers it wraps: the lowest integer is returned unchanged.
-    Negative,
-    /// The bitwise complement.
-    BitwiseNot,
-    /// 1 where the element is zero, else 0.
-    LogicalNot,
-    /// 1 where the sign bit of a float is set or an integer is negative, else 0.
-    Signbit,
+#[derive(Clone, Copy, Debug)]
+pub struct Unary {
+    op: UnaryOp,
+    rules: Rules,
+}
+
+impl Unary {
+    /// Creates the operation, with PyTorch's promotion rules.
+    pub fn new(op: UnaryOp) -> Unary {
+        Unary { op, rules: Rules::Torch }
+    }
+
+    /// Sets the promotion rules.
+    pub fn rules(self, rules: Rules) -> Unary {
+        Unary { rules, ..self }
+    }
 }
 
 impl CustomOp1 for Unary {
     fn name(&self) -> &'static str {
-        match self {
-            Unary::Abs => "abs",
-            Unary::Negative => "negative",
-            Unary::BitwiseNot => "bitwise_not",
-            Unary::LogicalNot => "logical_not",
-            Unary::Signbit => "signbit",
-        }
+        self.op.name()
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Output {
-        with_one(self.name(), (storage, layout), |x| match self {
-            Unary::Abs => x.abs(),
-            Unary::Negative => x.negative(),
-            Unary::BitwiseNot => x.bitwise_not(),
-            Unary::LogicalNot => x.logical_not(),
-            Unary::Signbit => x.signbit(),
-        })
+        with_one(self.name(), (storage, layout), |x| x.unary(self.op).rules(self.rules))
     }
 }
 

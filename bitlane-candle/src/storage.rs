@@ -6,6 +6,7 @@ use bitlane::dlpack::{
     Capsule, DLDataType, DLDevice, DLManagedTensor, DLTensor, device_type, import,
 };
 use bitlane::{DType, Device, Tensor};
+use bytemuck::allocation::try_zeroed_vec;
 use candle_core::{CpuStorage, Layout, Result};
 
 use crate::evaluate::{failed, refused};
@@ -67,14 +68,25 @@ fn first_mut(storage: &mut CpuStorage) -> Option<*mut c_void> {
     for_each_dtype!(find)
 }
 
-/// Creates a storage of zeros for a result of this dtype; bools are stored as `u8`.
-pub(crate) fn zeros(op: &'static str, dtype: DType, count: usize) -> Result<CpuStorage> {
+/// Creates a storage of zeros for a result of this dtype and shape; bools are stored as `u8`.
+pub(crate) fn zeros(op: &'static str, dtype: DType, shape: &[usize]) -> Result<CpuStorage> {
     use bitlane::{bf16, f16};
+    let too_large = || refused(op, &format!("there is no memory for {dtype} of shape {shape:?}"));
+    let count = if shape.contains(&0) {
+        0
+    } else {
+        // The sizes of views that broadcast do not have to fit memory, so their product may overflow.
+        let product = shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
+        product.ok_or_else(too_large)?
+    };
     macro_rules! make {
         ($($variant:ident: $rust:ident = $dtype:ident, $code:literal;)*) => {
             match dtype {
-                DType::Bool => Ok(CpuStorage::U8(vec![0; count])),
-                $(DType::$dtype => Ok(CpuStorage::$variant(vec![<$rust>::default(); count])),)*
+                DType::Bool => try_zeroed_vec(count).map(CpuStorage::U8).map_err(|()| too_large()),
+                $(DType::$dtype => {
+                    let zeros: std::result::Result<Vec<$rust>, ()> = try_zeroed_vec(count);
+                    zeros.map(CpuStorage::$variant).map_err(|()| too_large())
+                })*
                 other => Err(refused(op, &format!("the result is {other}, which candle does not have; cast it"))),
             }
         };
@@ -158,8 +170,10 @@ unsafe fn tensor(op: &'static str, elements: &Elements, layout: &Layout) -> Resu
     };
     let manager_ctx = Box::into_raw(context).cast();
     let managed = Box::new(DLManagedTensor { dl_tensor, manager_ctx, deleter: Some(delete) });
-    // SAFETY: the structure was created above, with a shape and strides that live as long as it does, and the layout
-    // lies within the elements; these are initialised, and none is a bool. The caller guarantees the rest.
+    // SAFETY: the structure was created above, with a shape and strides that live as long as it does and a deleter that
+    // any thread may call. The layout lies within the elements, which are initialised, and none is a bool. The caller
+    // guarantees the rest. `import` checks that the elements are aligned to their size; the dtypes of `for_each_dtype` are
+    // real numbers, so it never makes a copy, and what is written to the tensor is written to the elements.
     let capsule = unsafe { Capsule::from_raw(Box::into_raw(managed)) };
     let capsule = capsule.ok_or_else(|| refused(op, "there is no memory"))?;
     import(capsule, &Device::cpu()).map_err(failed)

@@ -1,6 +1,6 @@
 //! Candle tensors of every dtype and layout through the custom operations, against plain Rust.
 
-use bitlane::{BinaryOp, DType as Lane, Rules, Shift};
+use bitlane::{BinaryOp, DType as Lane, Device as LaneDevice, Rules, Shift, UnaryOp};
 use bitlane_candle::{Binary, Fused1, Fused2, Fused3, Operations, Select, Unary, WithScalar};
 use candle_core::{CpuStorage, CustomOp1, D, DType, Device, Layout, Result, Tensor, Var};
 
@@ -60,16 +60,38 @@ fn numbers_unary_operations_and_selections() -> Result<()> {
     assert_eq!(x.right_shift_scalar(1)?.to_vec1::<i32>()?, [-3, 0, 3]);
     let logical = WithScalar::new(BinaryOp::RightShift(Shift::Logical), 28);
     assert_eq!(x.apply_op1(logical)?.to_vec1::<i32>()?, [15, 0, 0]);
-    for (op, expected) in
-        [(Unary::Abs, [5, 0, 6]), (Unary::Negative, [5, 0, -6]), (Unary::BitwiseNot, [4, -1, -7])]
-    {
-        assert_eq!(x.apply_op1(op)?.to_vec1::<i32>()?, expected);
+    for (op, expected) in [
+        (UnaryOp::Abs, [5, 0, 6]),
+        (UnaryOp::Negative, [5, 0, -6]),
+        (UnaryOp::BitwiseNot, [4, -1, -7]),
+    ] {
+        assert_eq!(x.apply_op1(Unary::new(op))?.to_vec1::<i32>()?, expected);
     }
-    assert_eq!(x.apply_op1(Unary::LogicalNot)?.to_vec1::<u8>()?, [0, 1, 0]);
+    assert_eq!(x.bitlane_unary(UnaryOp::LogicalNot)?.to_vec1::<u8>()?, [0, 1, 0]);
     assert_eq!(x.signbit()?.to_vec1::<u8>()?, [1, 0, 0]);
     let zero = Tensor::new(0i32, CPU)?;
     assert_eq!(x.apply_op3(&zero, &x, Select)?.to_vec1::<i32>()?, [0, 0, 0]);
     assert_eq!(x.signbit()?.apply_op3(&zero, &x, Select)?.to_vec1::<i32>()?, [0, 0, 6]);
+    Ok(())
+}
+
+/// Every unary operation of the table, under every rulebook, is that of bitlane.
+#[test]
+fn every_unary_operation_goes_through() -> Result<()> {
+    let values = [-2.5f32, -0.0, 0.0, 1.0, f32::INFINITY];
+    let (x, cpu) = (Tensor::new(&values, CPU)?, LaneDevice::cpu());
+    let lane = bitlane::Tensor::from_slice(&values, [5], &cpu).expect("it has five elements");
+    for &op in UnaryOp::ALL {
+        for &rules in Rules::ALL {
+            let given = x.apply_op1(Unary::new(op).rules(rules));
+            let expected = bitlane::unary(op, &lane).rules(rules).run();
+            assert_eq!(given.is_ok(), expected.is_ok(), "{op} {rules}");
+            let (Ok(given), Ok(expected)) = (given, expected) else { continue };
+            let expected = expected.cast(Lane::F32).and_then(|it| it.to_vec::<f32>());
+            let given = given.to_dtype(DType::F32)?.to_vec1::<f32>()?;
+            assert_eq!(given, expected.expect("it is on the CPU"), "{op} {rules}");
+        }
+    }
     Ok(())
 }
 
@@ -78,7 +100,7 @@ fn expressions_of_one_two_and_three_tensors_are_one_operation() -> Result<()> {
     let x = Tensor::new(&[1u32, 2, 3], CPU)?;
     let gray = x.apply_op1(Fused1::new("gray", |x| x.clone() ^ (x >> 1)))?;
     assert_eq!(gray.to_vec1::<u32>()?, [1, 3, 2]);
-    let dot = Fused2::new("dot", |x, y| (x.cast(Lane::F64) * y.cast(Lane::F64)).sum(&[]));
+    let dot = Fused2::new("dot", |x, y| (x.cast(Lane::F64) * y.cast(Lane::F64)).sum(..));
     let dot = x.apply_op2(&x, dot)?;
     assert_eq!((dot.dims(), dot.to_scalar::<f64>()?), (&[][..], 14.0));
     let mixed = Fused3::new("mixed", |x, y, z| (x * y + z).rules(Rules::Torch));
@@ -132,13 +154,28 @@ fn layouts_that_reach_outside_are_refused() {
     let storage = CpuStorage::U32(vec![0; 6]);
     let refused = |shape: &[usize], strides: &[usize], offset: usize| {
         let layout = Layout::new(shape.into(), strides.to_vec(), offset);
-        Unary::BitwiseNot.cpu_fwd(&storage, &layout).is_err()
+        Unary::new(UnaryOp::BitwiseNot).cpu_fwd(&storage, &layout).is_err()
     };
     assert!(!refused(&[2, 3], &[3, 1], 0) && !refused(&[2, 1], &[5, usize::MAX], 0));
     assert!(refused(&[2, 3], &[3, 1], 1) && refused(&[7], &[1], 0) && refused(&[1], &[1], 6));
     assert!(refused(&[3], &[usize::MAX / 2 + 1], 0) && refused(&[3, 3], &[usize::MAX / 2, 1], 2));
     assert!(refused(&[2], &[1], usize::MAX) && refused(&[2, 3], &[1], 0));
     assert!(!refused(&[0, 3], &[usize::MAX, usize::MAX], usize::MAX));
+}
+
+/// Two views that take no memory may broadcast to a shape that no memory holds, or that no number counts.
+#[test]
+fn results_that_do_not_fit_memory_are_refused() -> Result<()> {
+    let one = Tensor::new(&[[1i64]], CPU)?;
+    for size in [1usize << 24, 1 << 30, 1 << 32, 1 << 33] {
+        let column = one.broadcast_as((size, 1))?;
+        let row = one.broadcast_as((1, size))?;
+        let text = column.left_shift(&row).expect_err("it must be refused").to_string();
+        assert!(text.contains("memory") || text.contains("overflows"), "{size}: {text}");
+    }
+    let (none, many) = (Tensor::zeros((0, 1), DType::I64, CPU)?, one.broadcast_as((1, 1 << 40))?);
+    assert_eq!(none.left_shift(&many)?.dims(), [0, 1 << 40]);
+    Ok(())
 }
 
 #[test]

@@ -197,13 +197,24 @@ fn threads_and_default_streams_of_a_capture() {
         assert_eq!(cuStreamBeginCapture_v2(s, 2), 0);
         assert_eq!(cuMemsetD8Async(p, 1, 64, 0), 906);
         assert_eq!(end(s).0, 901);
+        // Asking whether it is captured fails too, but does no harm.
+        let s = stream(0);
+        assert_eq!(cuStreamBeginCapture_v2(s, 2), 0);
+        assert_eq!(cuStreamIsCapturing(0, &mut 0), 906);
+        assert_eq!(end(s).0, 0);
+        // No mode allows to wait for a context with a captured stream.
+        let s = captured(2);
+        exchange(2);
+        assert_eq!((cuCtxSynchronize(), end(s).0), (900, 901));
+        exchange(0);
         let s = captured(2);
         assert_eq!(cuMemsetD8Async(p, 1, 64, 0), 0, "but not for a non-blocking one");
         assert_eq!(end(s).0, 0);
         // A thread's own default stream can be captured, and each thread has its own.
         assert_eq!(cuStreamBeginCapture_v2(2, 1), 0);
         assert_eq!(cuMemsetD8Async(p, 2, 64, 2), 0);
-        assert_eq!(elsewhere(gpu.context, || cuStreamBeginCapture_v2(2, 1)), 0);
+        let theirs = elsewhere(gpu.context, || (cuStreamBeginCapture_v2(2, 1), end(2).0));
+        assert_eq!(theirs, (0, 0));
         assert_eq!(end(2).0, 0);
         // Two captures cannot become one.
         let (a, b, e) = (captured(2), captured(2), event());

@@ -152,6 +152,7 @@ api! {
     fn cuCtxSynchronize() {
         let (mut s, cx) = working()?;
         s.check_capture_mode()?;
+        s.no_capture_in(cx)?;
         let mut s = run_context(s, cx);
         outcome(&mut s, cx, None)
     }

@@ -18,6 +18,7 @@ fn create(to: *mut u64, flags: c_uint, priority: c_int) -> Result<(), u32> {
 
 fn capture_info(stream: u64, status: *mut c_int, id: *mut u64, graph: *mut u64) -> Result<(), u32> {
     let (s, _, stream) = on_stream(stream)?;
+    s.can_ask_about_capture(stream)?;
     let capture = s.streams.get(&stream).and_then(|x| x.capture.as_ref());
     put(status, capture.map_or(0, |c| if c.invalid { 2 } else { 1 }))?;
     if !id.is_null() {

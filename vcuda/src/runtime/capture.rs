@@ -166,6 +166,26 @@ impl State {
         Ok(())
     }
 
+    /// Fails, and invalidates the captures, if a stream of the context is being captured: the work of a whole context
+    /// includes that of the captured stream. No mode allows to wait for it.
+    pub fn no_capture_in(&mut self, context: u64) -> Result<(), Code> {
+        if self.invalidate_where(|s, _| s.context == context) {
+            return Err(ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        }
+        Ok(())
+    }
+
+    /// Fails, and invalidates nothing, if the stream is the legacy stream and a stream that it waits for is being
+    /// captured.
+    pub fn can_ask_about_capture(&self, stream: u64) -> Result<(), Code> {
+        let Some(context) = self.streams.get(&stream).map(|s| s.context) else { return Ok(()) };
+        let waits = |s: &Stream| s.context == context && s.blocking && s.capture.is_some();
+        if self.is_legacy(stream) && self.streams.values().any(waits) {
+            return Err(ERROR_STREAM_CAPTURE_IMPLICIT);
+        }
+        Ok(())
+    }
+
     /// Invalidates the captures for which `which` holds. Returns whether there were any.
     fn invalidate_where(&mut self, which: impl Fn(&Stream, &Capture) -> bool) -> bool {
         let hit = |s: &Stream| s.capture.as_ref().is_some_and(|c| which(s, c));
