@@ -33,8 +33,8 @@ mod torch;
 use std::fmt;
 use std::str::FromStr;
 
-pub(crate) use self::op::{Family, UnaryFamily};
 pub use self::op::Op;
+pub(crate) use self::op::{Family, UnaryFamily};
 use crate::{Category, DType, Error, ReduceOp, Result, Scalar, Tensor, UnaryOp};
 
 /// A rulebook: the library whose rules determine the dtype of a result.
