@@ -146,6 +146,13 @@ impl Program {
         step
     }
 
+    /// Adds a step of another program, with values of this one as its arguments.
+    pub(crate) fn repeat(&mut self, step: &Step, arguments: &[Value]) -> Value {
+        let mut all = [arguments[0]; 3];
+        all[..arguments.len()].copy_from_slice(arguments);
+        self.step(step.action, step.dtype, step.result, all)
+    }
+
     fn step(
         &mut self,
         action: Action,
@@ -176,6 +183,26 @@ impl Program {
         }
         let natural = self.apply(ElementOp::LogicalNot, [negative]);
         self.apply(LogicalAnd, [natural, compared])
+    }
+
+    /// Returns the place of a value in a list of all inputs and then all steps.
+    pub(crate) fn place(&self, value: Value) -> usize {
+        match value {
+            Value::Input(index) => usize::from(index),
+            Value::Step(index) => self.inputs.len() + usize::from(index),
+        }
+    }
+
+    /// Returns for all inputs and then all steps whether a value is computed from them, itself included.
+    pub(crate) fn needed_for(&self, value: Value) -> Vec<bool> {
+        let mut needed = vec![false; self.inputs.len() + self.steps.len()];
+        needed[self.place(value)] = true;
+        for (index, step) in self.steps.iter().enumerate().rev() {
+            if needed[self.inputs.len() + index] {
+                step.arguments().iter().for_each(|argument| needed[self.place(*argument)] = true);
+            }
+        }
+        needed
     }
 
     /// The dtype of a value.

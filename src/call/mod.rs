@@ -7,6 +7,7 @@
 
 #[cfg(feature = "cpu")]
 pub(crate) mod chain;
+mod part;
 mod reduce;
 mod run;
 pub(crate) mod short;
@@ -24,6 +25,7 @@ use crate::scalar::ElementBytes;
 use crate::{BinaryOp, DType, Device, Error, Result, Scalar, Tensor, UnaryOp};
 
 /// The steps so far, and what they read.
+#[derive(Clone)]
 pub(crate) struct Call<'a> {
     pub(crate) program: Program,
     /// The inputs in memory, in the order of their slots.

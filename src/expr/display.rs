@@ -168,6 +168,10 @@ fn write_node(
     }
     match (node.operation, reduction) {
         (Operation::Cast(dtype), _) => write!(f, ", {dtype})"),
+        (Operation::View(_, view), _) => {
+            let arguments = graph.view(view).map_or("", |view| &view.arguments);
+            write!(f, ", {arguments})")
+        }
         (_, Some(reduction)) if !reduction.axes.is_all() => write!(f, ", {})", reduction.axes),
         _ => f.write_str(")"),
     }

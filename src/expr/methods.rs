@@ -9,7 +9,6 @@ use super::Expr;
 use super::graph::{Operation, Root};
 use crate::call::ReduceArguments;
 use crate::op::{BinaryOp, ReduceOp, Shift, UnaryOp, for_each_op};
-use crate::operand::for_each_number;
 use crate::ops::operators::for_each_operator;
 use crate::tensor::IntoAxes;
 use crate::{DType, Scalar};
@@ -38,7 +37,7 @@ macro_rules! define_binary {
                 )]
                 /// # Ok::<(), bitlane::Error>(())
                 /// ```
-                pub fn $name(self, other: impl Into<Expr<'a>>) -> Expr<'a> {
+                pub fn $name(&self, other: impl Into<Expr<'a>>) -> Expr<'a> {
                     self.binary(BinaryOp::$variant, other)
                 }
             )*
@@ -70,7 +69,7 @@ macro_rules! define_unary {
                 /// # Ok::<(), bitlane::Error>(())
                 /// ```
                 $(#[doc(alias = $alias)])*
-                pub fn $name(self) -> Expr<'a> {
+                pub fn $name(&self) -> Expr<'a> {
                     self.unary(UnaryOp::$variant)
                 }
             )*
@@ -87,8 +86,7 @@ macro_rules! define_reductions {
     )*) => {
         /// # Reductions
         ///
-        /// A reduction is the last step of an expression. The axes are an integer, a list of integers, a range, or
-        /// `..` for all; see [`IntoAxes`].
+        /// The axes are an integer, a list of integers, a range, or `..` for all; see [`IntoAxes`].
         impl<'a> Expr<'a> {
             $(
                 #[doc = $doc]
@@ -104,7 +102,7 @@ macro_rules! define_reductions {
                 )]
                 /// # Ok::<(), bitlane::Error>(())
                 /// ```
-                pub fn $name(self, axes: impl IntoAxes) -> Expr<'a> {
+                pub fn $name(&self, axes: impl IntoAxes) -> Expr<'a> {
                     self.reduce(ReduceOp::$variant, axes)
                 }
 
@@ -122,7 +120,7 @@ macro_rules! define_reductions {
                 )]
                 /// # Ok::<(), bitlane::Error>(())
                 /// ```
-                pub fn $keepdims(self, axes: impl IntoAxes) -> Expr<'a> {
+                pub fn $keepdims(&self, axes: impl IntoAxes) -> Expr<'a> {
                     self.reduce_keepdims(ReduceOp::$variant, axes)
                 }
             )*
@@ -145,11 +143,21 @@ impl<'a> Expr<'a> {
     /// assert_eq!(x.expr().unary(op).run()?.to_vec::<i32>()?, [-1, 2]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn unary(self, op: UnaryOp) -> Expr<'a> {
-        Expr::of(Root::unary(Operation::Unary(op), self.root))
+    pub fn unary(&self, op: UnaryOp) -> Expr<'a> {
+        self.clone().then(Operation::Unary(op))
     }
 
-    /// Applies a reduction, as the last step.
+    /// Adds an operation to the end. Unlike a clone, an expression that is given up need not be kept as it is.
+    fn then(self, operation: Operation) -> Expr<'a> {
+        Expr::of(Root::unary(operation, self.root))
+    }
+
+    /// Adds a binary operation to the end, as [`then`](Expr::then) does.
+    fn then_with(self, op: BinaryOp, other: impl Into<Expr<'a>>) -> Expr<'a> {
+        Expr::of(Root::binary(Operation::Binary(op), self.root, other.into().root))
+    }
+
+    /// Applies a reduction.
     ///
     /// # Examples
     ///
@@ -160,11 +168,11 @@ impl<'a> Expr<'a> {
     /// assert_eq!(x.expr().abs().reduce(op, 0).run()?.to_vec::<i32>()?, [3, 4]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn reduce(self, op: ReduceOp, axes: impl IntoAxes) -> Expr<'a> {
+    pub fn reduce(&self, op: ReduceOp, axes: impl IntoAxes) -> Expr<'a> {
         self.reduction(op, axes, false)
     }
 
-    /// Applies a reduction, as the last step, and keeps the reduced dimensions, with size 1.
+    /// Applies a reduction and keeps the reduced dimensions, with size 1.
     ///
     /// # Examples
     ///
@@ -174,36 +182,75 @@ impl<'a> Expr<'a> {
     /// assert_eq!(x.expr().reduce_keepdims(ReduceOp::Max, 0).shape()?, [1, 2]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn reduce_keepdims(self, op: ReduceOp, axes: impl IntoAxes) -> Expr<'a> {
+    pub fn reduce_keepdims(&self, op: ReduceOp, axes: impl IntoAxes) -> Expr<'a> {
         self.reduction(op, axes, true)
     }
 
-    fn reduction(self, op: ReduceOp, axes: impl IntoAxes, keepdims: bool) -> Expr<'a> {
+    fn reduction(&self, op: ReduceOp, axes: impl IntoAxes, keepdims: bool) -> Expr<'a> {
         let arguments = ReduceArguments { axes: axes.into_axes(), keepdims, dtype: None };
-        Expr::of(Root::reduction(op, arguments, self.root))
+        Expr::of(Root::reduction(op, arguments, self.root.clone()))
     }
 
     /// Applies a binary operation.
-    pub fn binary(self, op: BinaryOp, other: impl Into<Expr<'a>>) -> Expr<'a> {
-        Expr::of(Root::binary(Operation::Binary(op), self.root, other.into().root))
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{BinaryOp, Device, Tensor};
+    /// let x = Tensor::from_nested([1, -2], &Device::cpu())?;
+    /// let op: BinaryOp = "maximum".parse()?;
+    /// assert_eq!(x.expr().binary(op, 0).run()?.to_vec::<i32>()?, [1, 0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn binary(&self, op: BinaryOp, other: impl Into<Expr<'a>>) -> Expr<'a> {
+        self.clone().then_with(op, other)
     }
 
-    /// Bits move left and zeros enter; an amount out of range gives 0. Both kinds are the same.
-    pub fn bitwise_left_shift(self, amount: impl Into<Expr<'a>>, kind: Shift) -> Expr<'a> {
+    /// Shifts the bits to the left and fills with zeros. An amount out of range gives 0. Both kinds are the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Shift, Tensor};
+    /// let x = Tensor::from_nested([1u8, 129], &Device::cpu())?;
+    /// let shifted = x.expr().bitwise_left_shift(1, Shift::Logical);
+    /// assert_eq!(shifted.run()?.to_vec::<u8>()?, [2, 2]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn bitwise_left_shift(&self, amount: impl Into<Expr<'a>>, kind: Shift) -> Expr<'a> {
         self.binary(BinaryOp::LeftShift(kind), amount)
     }
 
-    /// Bits move right. An amount out of range gives 0, or −1 for a negative number shifted arithmetically.
-    pub fn bitwise_right_shift(self, amount: impl Into<Expr<'a>>, kind: Shift) -> Expr<'a> {
+    /// Shifts the bits to the right. An amount out of range gives 0, or −1 for a negative number shifted arithmetically.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Shift, Tensor};
+    /// let x = Tensor::from_nested([-8i8, 8], &Device::cpu())?;
+    /// let shifted = x.expr().bitwise_right_shift(2, Shift::Logical);
+    /// assert_eq!(shifted.run()?.to_vec::<i8>()?, [62, 2]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn bitwise_right_shift(&self, amount: impl Into<Expr<'a>>, kind: Shift) -> Expr<'a> {
         self.binary(BinaryOp::RightShift(kind), amount)
     }
 
-    /// The same elements converted to a dtype, as [`Tensor::cast`](crate::Tensor::cast) does.
-    pub fn cast(self, dtype: DType) -> Expr<'a> {
-        Expr::of(Root::unary(Operation::Cast(dtype), self.root))
+    /// Converts the elements to a dtype, as [`Tensor::cast`](crate::Tensor::cast) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::from_nested([1.9f32, -1.9], &Device::cpu())?;
+    /// assert_eq!(x.expr().cast(DType::I8).run()?.to_vec::<i8>()?, [1, -1]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn cast(&self, dtype: DType) -> Expr<'a> {
+        self.clone().then(Operation::Cast(dtype))
     }
 
-    /// The elements of `x` where this expression, which must be bool, is true, those of `y` elsewhere; see
+    /// Selects the elements of `x` where this expression, which must be bool, is true, and those of `y` elsewhere; see
     /// [`select`](crate::select).
     ///
     /// # Examples
@@ -215,14 +262,24 @@ impl<'a> Expr<'a> {
     /// assert_eq!(clipped.to_vec::<f32>()?, [0.0, 0.0, 2.5]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn select(self, x: impl Into<Expr<'a>>, y: impl Into<Expr<'a>>) -> Expr<'a> {
-        Expr::of(Root::ternary(Operation::Select, [self.root, x.into().root, y.into().root]))
+    pub fn select(&self, x: impl Into<Expr<'a>>, y: impl Into<Expr<'a>>) -> Expr<'a> {
+        let operands = [self.root.clone(), x.into().root, y.into().root];
+        Expr::of(Root::ternary(Operation::Select, operands))
     }
 }
 
 macro_rules! with_operand_on_the_right {
     ([] $($operator:ident $method:ident $op:expr;)*) => {$(
         impl<'a, R: Into<Expr<'a>>> $operator<R> for Expr<'a> {
+            type Output = Expr<'a>;
+
+            #[inline]
+            fn $method(self, other: R) -> Expr<'a> {
+                self.then_with($op, other)
+            }
+        }
+
+        impl<'a, R: Into<Expr<'a>>> $operator<R> for &Expr<'a> {
             type Output = Expr<'a>;
 
             fn $method(self, other: R) -> Expr<'a> {
@@ -234,44 +291,60 @@ macro_rules! with_operand_on_the_right {
 
 for_each_operator!(with_operand_on_the_right);
 
-/// A number on the left. The documentation shows one of these, not one for every type of number.
+/// Implements the operators for a number on the left.
 macro_rules! with_number_on_the_left {
-    ([#[$attribute:meta] $number:ty] $($operator:ident $method:ident $op:expr;)*) => {$(
-        #[$attribute]
+    ([$number:ty] $($operator:ident $method:ident $op:expr;)*) => {$(
+        #[doc(hidden)]
         impl<'a> $operator<Expr<'a>> for $number {
             type Output = Expr<'a>;
 
             fn $method(self, other: Expr<'a>) -> Expr<'a> {
-                Expr::from(self).binary($op, other)
+                Expr::from(self).then_with($op, other)
+            }
+        }
+
+        #[doc(hidden)]
+        impl<'a> $operator<&Expr<'a>> for $number {
+            type Output = Expr<'a>;
+
+            fn $method(self, other: &Expr<'a>) -> Expr<'a> {
+                Expr::from(self).then_with($op, other)
             }
         }
     )*};
 }
 
+/// A literal on the left, as in `2.0 * x.expr()`, has a type only if one type of integers and one of floats can stand
+/// there. The type does not matter, since a number adopts the dtype of its tensor.
 macro_rules! with_numbers_on_the_left {
     ($($number:ty)*) => {
-        $(for_each_operator!(with_number_on_the_left #[doc(hidden)] $number);)*
+        $(for_each_operator!(with_number_on_the_left $number);)*
     };
 }
 
-for_each_number!(with_numbers_on_the_left);
-for_each_operator! {
-    with_number_on_the_left
-    #[doc = "Every Rust number can stand on the left, too: `1i32 << x.expr()`."] Scalar
+with_numbers_on_the_left! { bool i64 f64 f16 bf16 Complex<f32> Complex<f64> Scalar }
+
+macro_rules! prefix_operators {
+    ($($operator:ident $method:ident $op:ident;)*) => {$(
+        impl<'a> $operator for Expr<'a> {
+            type Output = Expr<'a>;
+
+            fn $method(self) -> Expr<'a> {
+                self.then(Operation::Unary(UnaryOp::$op))
+            }
+        }
+
+        impl<'a> $operator for &Expr<'a> {
+            type Output = Expr<'a>;
+
+            fn $method(self) -> Expr<'a> {
+                self.unary(UnaryOp::$op)
+            }
+        }
+    )*};
 }
 
-impl<'a> Neg for Expr<'a> {
-    type Output = Expr<'a>;
-
-    fn neg(self) -> Expr<'a> {
-        self.negative()
-    }
-}
-
-impl<'a> Not for Expr<'a> {
-    type Output = Expr<'a>;
-
-    fn not(self) -> Expr<'a> {
-        self.bitwise_not()
-    }
+prefix_operators! {
+    Neg neg Negative;
+    Not not BitwiseNot;
 }

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::shape::inferred;
 use super::{IntoAxis, IntoIndex, IntoReshape, IntoShape, Tensor};
 use crate::layout::{Layout, MAX_RANK, checked_axis, checked_len, place};
 use crate::slice::Slice;
@@ -34,7 +35,13 @@ impl Tensor {
     /// [`Error::InvalidShape`] if the number of elements differs, or if no strides over the storage can express the
     /// shape. In the latter case a copy is needed: call [`Tensor::contiguous`] first.
     pub fn reshape(&self, shape: impl IntoReshape) -> Result<Tensor> {
-        shape.with_sizes(self.len(), |shape| Ok(self.with_layout(self.layout.reshape(shape)?)))
+        self.reshape_to(&shape.sizes())
+    }
+
+    /// Returns a view of another shape, in which one size may be inferred from the others.
+    pub(crate) fn reshape_to(&self, sizes: &[Option<usize>]) -> Result<Tensor> {
+        let shape = inferred(self.len(), sizes)?;
+        Ok(self.with_layout(self.layout.reshape(&shape)?))
     }
 
     /// Inserts a dimension of size 1, which becomes dimension `axis` of the result.
