@@ -203,6 +203,7 @@ pub use interop::safetensors;
 pub use half::{bf16, f16};
 pub use num_complex::Complex;
 
+pub use backend::HostSlice;
 pub use device::Device;
 pub use dtype::{Category, DType, Element};
 pub use error::{Error, ErrorKind, Result};
@@ -216,8 +217,8 @@ pub use promote::Rules;
 pub use scalar::Scalar;
 pub use slice::Slice;
 pub use tensor::{
-    Axes, IntoAxes, IntoAxis, IntoIndex, IntoRange, IntoReshape, IntoShape, Nested, Ragged, Rows,
-    Size, Tensor,
+    Axes, IntoAxes, IntoAxis, IntoIndex, IntoPositions, IntoRange, IntoReshape, IntoShape, Nested,
+    Position, Ragged, Rows, Size, Tensor,
 };
 
 /// The README's example is a documentation test like any other.

@@ -3,6 +3,7 @@
 //! A backend is given a [`Request`] and locked memory. It never broadcasts, promotes, converts of its own accord
 //! or chooses a destination: that has been done.
 
+mod borrow;
 #[cfg(feature = "cpu")]
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
@@ -13,6 +14,8 @@ use std::ops::Range;
 
 use bytemuck::AnyBitPattern;
 
+pub use self::borrow::HostSlice;
+pub(crate) use self::borrow::storage_of;
 use crate::device::DeviceKind;
 use crate::op::ElementOp;
 use crate::program::Request;
