@@ -70,10 +70,10 @@ pub struct Expr<'a> {
 }
 
 impl<'a> Expr<'a> {
-    /// An expression with the default rulebook, whatever those of its operands were.
+    /// Returns an expression with the rulebook of the thread, whatever those of its operands were.
     #[inline]
     fn of(root: Root<'a>) -> Expr<'a> {
-        Expr { root, rules: Rules::default() }
+        Expr { root, rules: Rules::current() }
     }
 
     /// Promotes by this rulebook instead of Paddle's, in the whole expression. On a part of a larger expression it has

@@ -47,7 +47,7 @@ pub struct Reduce<'a> {
 /// ```
 pub fn reduce(op: ReduceOp, x: &Tensor, axes: impl IntoAxes) -> Reduce<'_> {
     let arguments = ReduceArguments { axes: axes.into_axes(), keepdims: false, dtype: None };
-    Reduce { op, x, arguments, rules: Rules::default(), target: Target::default() }
+    Reduce { op, x, arguments, rules: Rules::current(), target: Target::default() }
 }
 
 impl<'a> Reduce<'a> {
@@ -85,7 +85,7 @@ impl<'a> Reduce<'a> {
         self
     }
 
-    /// Promotes the operand by this rulebook. The default is [`Rules::Paddle`].
+    /// Promotes the operand by this rulebook. The default is [`Rules::current`].
     ///
     /// See [`promote::reduce_result_type`](crate::promote::reduce_result_type) for the dtype of the result.
     ///

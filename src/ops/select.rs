@@ -35,6 +35,6 @@ pub fn select<'a>(
     let mut call = Call::new();
     let condition = call.tensor(condition);
     let (x, y) = (call.operand(&x), call.operand(&y));
-    let result = call.select(condition.into(), x, y, Rules::default())?;
+    let result = call.select(condition.into(), x, y, Rules::current())?;
     call.run(ElementOp::Select.name(), result, None, Target::default())
 }

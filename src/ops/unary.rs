@@ -44,11 +44,11 @@ pub struct Unary<'a> {
 /// # Ok::<(), bitlane::Error>(())
 /// ```
 pub fn unary(op: UnaryOp, x: &Tensor) -> Unary<'_> {
-    Unary { op, x, rules: Rules::default(), target: Target::default() }
+    Unary { op, x, rules: Rules::current(), target: Target::default() }
 }
 
 impl<'a> Unary<'a> {
-    /// Promotes the operand by this rulebook. The default is [`Rules::Paddle`].
+    /// Promotes the operand by this rulebook. The default is [`Rules::current`].
     ///
     /// See [`promote::unary_result_type`](crate::promote::unary_result_type) for the dtype of the result.
     ///

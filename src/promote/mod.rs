@@ -26,6 +26,7 @@ mod jax;
 mod numpy;
 mod op;
 mod paddle;
+mod scope;
 #[cfg(test)]
 mod tests;
 mod torch;
