@@ -139,6 +139,17 @@ BL_FN u64 shift_right_signed(u64 x, u32 amount) {
 #endif
 }
 
+// The upper half of (high, low) after a shift to the left by the amount modulo 32.
+BL_FN u32 funnel_left(u32 low, u32 high, u32 amount) {
+#if BL_DEVICE
+    u32 r;
+    BL_PTX("shf.l.wrap.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(amount));
+    return r;
+#else
+    return u32(join(low, high) << (amount & 31) >> 32);
+#endif
+}
+
 // Byte permute: each nibble of SELECT picks one of the eight bytes of (high, low); its top bit replicates the byte's
 // sign.
 template <u32 SELECT> BL_FN u32 permute(u32 low, u32 high) {

@@ -332,6 +332,8 @@ enum Meaning {
     Bits,
     /// As a shift amount, which is never wrapped.
     Amount,
+    /// As the amount of a rotation, modulo the width.
+    Turn,
     /// As the sign that the number has before it is converted.
     Sign,
 }
@@ -340,6 +342,9 @@ impl Meaning {
     /// Returns how a binary operation reads a number on this side.
     fn of(op: BinaryOp, side: Side) -> Meaning {
         match (op.family(), side) {
+            (_, Side::Right) if matches!(op, BinaryOp::RotateLeft | BinaryOp::RotateRight) => {
+                Meaning::Turn
+            }
             (Family::Shift, Side::Right) => Meaning::Amount,
             (Family::Copysign, Side::Right) => Meaning::Sign,
             (Family::Bitwise, _) => Meaning::Bits,
@@ -353,6 +358,7 @@ impl Meaning {
             Meaning::Value => number.checked_to_element(dtype),
             Meaning::Bits => number.checked_to_bits(dtype),
             Meaning::Amount => Some(number.to_shift_amount(dtype)),
+            Meaning::Turn => Some(number.to_turn(dtype)),
             Meaning::Sign => Some(number.to_sign(dtype)),
         }
     }

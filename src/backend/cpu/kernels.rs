@@ -171,6 +171,8 @@ const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::ShiftRight | Op::ShiftRightLogical => {
             table!(dtype: of_two ShiftRight not_words)
         }
+        Op::RotateLeft => table!(dtype: of_two RotateLeft wrapping),
+        Op::RotateRight => table!(dtype: of_two RotateRight wrapping),
         Op::Copysign if is_unsigned => Some(First),
         Op::Copysign if is_int => table!(dtype: of_two Copysign signed),
         Op::Copysign => table!(dtype: of_two CopysignBits float_bits),

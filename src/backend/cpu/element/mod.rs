@@ -155,6 +155,8 @@ functions_of_one! {
 functions_of_two! {
     ShiftLeft: [Integer] T, |x, y| x.shift_left(y);
     ShiftRight: [Integer] T, |x, y| x.shift_right(y);
+    RotateLeft: [Integer] T, |x, y| x.rotate_left(y);
+    RotateRight: [Integer] T, |x, y| x.rotate_left(y.negate());
     Copysign: [Signed] T, |x, y| x.copysign(y);
     CopysignBits: [FloatBits] T, |x, y| x.with_sign_of(y);
     Add: [Number] T, |x, y| x.add(y);
