@@ -377,6 +377,13 @@ struct select {
     template <class T> static BL_FN T apply(boolean condition, T x, T y) { return condition.bits ? x : y; }
 };
 
+struct fma {
+    template <class T> static BL_FN T apply(T x, T y, T z) {
+        if constexpr (is_half<T>()) return round_to<T>(fused_to_odd(widen(x), widen(y), widen(z)));
+        else return fused(x, y, z);
+    }
+};
+
 // The next value after x towards y. The bits of a float, as an integer, increase with its magnitude.
 struct nextafter {
     template <class T> static BL_FN T apply(T x, T y) {

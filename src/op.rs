@@ -242,6 +242,9 @@ macro_rules! for_each_op {
                 Select select All Same {Select}
                     "Selects the elements of `x` where the condition is true, and those of `y` elsewhere."
                     {};
+                Fma fma Floats Same {Arithmetic}
+                    "Multiplies `x` by `y` and adds `z`, rounded once."
+                    {};
             }
             reductions {
                 Sum sum All Wide {sum_keepdims Own Add zero Total}

@@ -56,6 +56,7 @@ pub(super) enum Operation {
     Cast(DType),
     Binary(BinaryOp),
     Select,
+    Fma,
     /// Allowed at the root only. The number is the place of its axes and options.
     Reduce(ReduceOp, u16),
 }
@@ -65,7 +66,7 @@ impl Operation {
         match self {
             Operation::Unary(_) | Operation::Cast(_) | Operation::Reduce(..) => 1,
             Operation::Binary(_) => 2,
-            Operation::Select => 3,
+            Operation::Select | Operation::Fma => 3,
         }
     }
 
@@ -76,6 +77,7 @@ impl Operation {
             Operation::Cast(_) => "cast",
             Operation::Binary(op) => op.name(),
             Operation::Select => ElementOp::Select.name(),
+            Operation::Fma => ElementOp::Fma.name(),
             Operation::Reduce(reduce, _) => reduce.name(),
         }
     }

@@ -263,6 +263,14 @@ const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::Conj => table!(dtype: of_one Conj complex),
         Op::Exp => function!(dtype: of_one Exp NarrowExp),
         Op::Log => function!(dtype: of_one Log NarrowLog),
+        Op::Fma => match dtype {
+            DType::F32 => Some(Loop(const { &Kernels::fma::<f32>() })),
+            DType::F64 => Some(Loop(const { &Kernels::fma::<f64>() })),
+            _ => Some(Recipe::Through(
+                DType::F64,
+                const { &Kernels::of_three::<f64, element::FmaToOdd>() },
+            )),
+        },
         Op::Select => Some(Loop(select(dtype.size()))),
     }
 }

@@ -17,6 +17,7 @@ pub enum Entry {
     Cast(DType, usize),
     Binary(BinaryOp, usize, usize),
     Select(usize, usize, usize),
+    Fma(usize, usize, usize),
 }
 
 impl Entry {
@@ -26,7 +27,7 @@ impl Entry {
             Entry::Tensor(_) | Entry::Number(_) => [None; 3],
             Entry::Unary(_, x) | Entry::Cast(_, x) => [Some(x), None, None],
             Entry::Binary(_, x, y) => [Some(x), Some(y), None],
-            Entry::Select(condition, x, y) => [Some(condition), Some(x), Some(y)],
+            Entry::Select(x, y, z) | Entry::Fma(x, y, z) => [Some(x), Some(y), Some(z)],
         };
         operands.into_iter().flatten()
     }
@@ -178,7 +179,8 @@ impl Graph {
     }
 
     fn operation(&mut self, random: &mut Random) -> Entry {
-        match random.below(10) {
+        match random.below(11) {
+            10 => Entry::Fma(self.operand(random), self.operand(random), self.operand(random)),
             0 => Entry::Unary(UnaryOp::ALL[random.below(UnaryOp::ALL.len())], self.earlier(random)),
             1 => {
                 let dtype = DType::ALL[random.below(DType::ALL.len())];
@@ -258,6 +260,7 @@ impl Graph {
                 Entry::Cast(dtype, x) => operand(x).cast(dtype),
                 Entry::Binary(op, x, y) => operand(x).binary(op, operand(y)),
                 Entry::Select(condition, x, y) => operand(condition).select(operand(x), operand(y)),
+                Entry::Fma(x, y, z) => operand(x).fma(operand(y), operand(z)),
             };
             built.push(expr);
         }
@@ -330,13 +333,16 @@ impl Graph {
                 }
                 Value::Tensor(Outcome { result, free })
             }
-            Entry::Select(condition, x, y) => {
-                let condition = operand(condition);
-                let (x, y) = (operand(x), operand(y));
-                // The only eager form of `select` with a rulebook is an expression of one node.
-                let [c, a, b] = [&condition, &x, &y].map(Value::expr);
-                let result = c.select(a, b).rules(self.rules).run()?;
-                let free = join(&result, [&condition, &x, &y])?;
+            ref entry @ (Entry::Select(x, y, z) | Entry::Fma(x, y, z)) => {
+                let operands = [x, y, z].map(operand);
+                // The only eager form of these with a rulebook is an expression of one node.
+                let [a, b, c] = operands.each_ref().map(Value::expr);
+                let node = match entry {
+                    Entry::Fma(..) => a.fma(b, c),
+                    _ => a.select(b, c),
+                };
+                let result = node.rules(self.rules).run()?;
+                let free = join(&result, &operands)?;
                 Value::Tensor(Outcome { result, free })
             }
         })
