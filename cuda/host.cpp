@@ -63,6 +63,7 @@ struct Functions {
 
 const Functions functions[] = {
     INTEGERS(F, bitwise_left_shift) INTEGERS(F, bitwise_right_shift) INTEGERS(F, bitwise_right_shift_logical)
+    INTEGERS(F, rotate_left) INTEGERS(F, rotate_right)
     REAL(F, copysign)
     ALL(F, add) INTEGERS(F, subtract) FLOATS(F, subtract) COMPLEX(F, subtract) ALL(F, multiply) FLOATS(F, divide) COMPLEX(F, divide)
     ALL(F, equal) ALL(F, not_equal) REAL(F, less_than) REAL(F, less_equal) REAL(F, greater_than) REAL(F, greater_equal)

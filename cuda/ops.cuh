@@ -89,6 +89,27 @@ struct bitwise_right_shift_logical {
     }
 };
 
+// A narrow integer is repeated until it fills a register: to rotate that rotates each copy. Registers rotate modulo 32,
+// which the widths of narrow integers divide.
+struct rotate_left {
+    template <class T> static BL_FN T apply(T x, T amount) {
+        if constexpr (sizeof(T) == 8) {
+            const u32 turn = low_half(u64(amount)), low = low_half(u64(x)), high = high_half(u64(x));
+            const u32 a = turn & 32 ? low : high, b = turn & 32 ? high : low;
+            return T(join(funnel_left(a, b, turn), funnel_left(b, a, turn)));
+        } else {
+            u32 copies = u32(bits_of(x));
+            if constexpr (sizeof(T) == 1) copies = permute<0x0000>(copies, 0);
+            if constexpr (sizeof(T) == 2) copies = permute<0x1010>(copies, 0);
+            return T(funnel_left(copies, copies, u32(amount)));
+        }
+    }
+};
+
+struct rotate_right {
+    template <class T> static BL_FN T apply(T x, T amount) { return rotate_left::apply(x, T(0 - wrapping(amount))); }
+};
+
 // ---- Signs -------------------------------------------------------------------------------------------------------
 
 struct copysign {
@@ -354,6 +375,13 @@ struct conj {
 
 struct select {
     template <class T> static BL_FN T apply(boolean condition, T x, T y) { return condition.bits ? x : y; }
+};
+
+struct fma {
+    template <class T> static BL_FN T apply(T x, T y, T z) {
+        if constexpr (is_half<T>()) return round_to<T>(fused_to_odd(widen(x), widen(y), widen(z)));
+        else return fused(x, y, z);
+    }
 };
 
 // The next value after x towards y. The bits of a float, as an integer, increase with its magnitude.

@@ -62,6 +62,14 @@ macro_rules! for_each_op {
                     {};
             }
             binary {
+                RotateLeft rotate_left Integers Same {rotate_left_assign Shift}
+                    "Rotates the bits to the left: those that leave at the top enter at the bottom. The amount counts \
+                     modulo the width, so a negative one rotates to the right."
+                    {"0b1001u8, 0x81" "1" => u8 "0b1_0010, 0x03"};
+                RotateRight rotate_right Integers Same {rotate_right_assign Shift}
+                    "Rotates the bits to the right: those that leave at the bottom enter at the top. The amount counts \
+                     modulo the width, so a negative one rotates to the left."
+                    {"0b1001u8, 0x81" "1" => u8 "0b1000_0100, 0xc0"};
                 Copysign copysign Real Same {copysign_assign Copysign}
                     "Combines the magnitude of the left operand with the sign of the right one."
                     {"1.5f32, -2.0" "-0.0" => f32 "-1.5, -2.0"};
@@ -233,6 +241,9 @@ macro_rules! for_each_op {
             ternary {
                 Select select All Same {Select}
                     "Selects the elements of `x` where the condition is true, and those of `y` elsewhere."
+                    {};
+                Fma fma Floats Same {Arithmetic}
+                    "Multiplies `x` by `y` and adds `z`, rounded once."
                     {};
             }
             reductions {

@@ -58,6 +58,7 @@ pub(super) enum Operation {
     Cast(DType),
     Binary(BinaryOp),
     Select,
+    Fma,
     /// The number is the place of its axes and options.
     Reduce(ReduceOp, u16),
     /// A view of its operand, by its name and its place.
@@ -72,7 +73,7 @@ impl Operation {
             | Operation::Reduce(..)
             | Operation::View(..) => 1,
             Operation::Binary(_) => 2,
-            Operation::Select => 3,
+            Operation::Select | Operation::Fma => 3,
         }
     }
 
@@ -83,6 +84,7 @@ impl Operation {
             Operation::Cast(_) => "cast",
             Operation::Binary(op) => op.name(),
             Operation::Select => ElementOp::Select.name(),
+            Operation::Fma => ElementOp::Fma.name(),
             Operation::Reduce(reduce, _) => reduce.name(),
             Operation::View(name, _) => name,
         }

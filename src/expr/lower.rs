@@ -220,6 +220,10 @@ impl<'b> Lowering<'b, '_> {
                 let (y, z) = (self.term(visit, 1)?, self.term(visit, 2)?);
                 self.call.select(x, y, z, self.rules)?
             }
+            Operation::Fma => {
+                let (y, z) = (self.term(visit, 1)?, self.term(visit, 2)?);
+                self.call.fma([x, y, z], self.rules)?
+            }
         };
         self.check_inputs()?;
         Ok(result)

@@ -266,6 +266,22 @@ impl<'a> Expr<'a> {
         let operands = [self.root.clone(), x.into().root, y.into().root];
         Expr::of(Root::ternary(Operation::Select, operands))
     }
+
+    /// Multiplies by `y` and adds `z`, rounded once; see [`Tensor::fma`](crate::Tensor::fma).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1.0f32, 2.0], [2], &Device::cpu())?;
+    /// assert_eq!((x.expr() + 1).fma(&x, -0.5).run()?.to_vec::<f32>()?, [1.5, 5.5]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    #[doc(alias = "mul_add")]
+    #[doc(alias = "addcmul")]
+    pub fn fma(self, y: impl Into<Expr<'a>>, z: impl Into<Expr<'a>>) -> Expr<'a> {
+        Expr::of(Root::ternary(Operation::Fma, [self.root, y.into().root, z.into().root]))
+    }
 }
 
 macro_rules! with_operand_on_the_right {

@@ -13,10 +13,10 @@ mod gradient;
 mod atleast;
 mod binary;
 pub mod loss;
-mod select;
+mod ternary;
 
 pub use self::atleast::{atleast_1d, atleast_2d, atleast_3d};
 pub use self::binary::{Binary, binary};
 pub use self::reduce::{Reduce, reduce};
-pub use self::select::select;
+pub use self::ternary::select;
 pub use self::unary::{Unary, unary};

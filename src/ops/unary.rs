@@ -38,7 +38,7 @@ pub struct Unary<'a> {
 /// ```
 /// use bitlane::{Device, Tensor, UnaryOp, unary};
 /// let x = Tensor::from_nested([0b01u8, 0b10], &Device::cpu())?;
-/// for &op in UnaryOp::ALL {
+/// for &op in UnaryOp::ALL.iter().filter(|op| op.is_defined_for(x.dtype())) {
 ///     println!("{op}: {}", unary(op, &x).run()?);
 /// }
 /// # Ok::<(), bitlane::Error>(())

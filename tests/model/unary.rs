@@ -1,4 +1,4 @@
-//! The unary operations, and `select` (docs/semantics.md, section 7).
+//! The unary operations (docs/semantics.md, section 7).
 
 use bitlane::{BinaryOp, DType, Rules, UnaryOp};
 
@@ -179,9 +179,4 @@ fn negative(dtype: DType, x: Bits) -> Bits {
 /// Flips every bit; a bool has only one.
 fn bitwise_not(dtype: DType, x: Bits) -> Bits {
     if dtype == DType::Bool { x ^ 1 } else { wrapped(dtype, !integer(dtype, x)) }
-}
-
-/// Returns x if the condition is true, else y.
-pub fn select(condition: Bits, x: Bits, y: Bits) -> Bits {
-    if condition == 1 { x } else { y }
 }

@@ -70,7 +70,7 @@ fn every_form(op: BinaryOp, dtype: DType, device: &Device) {
 /// How many operations are defined for how many dtypes (docs/semantics.md), as (operations, dtypes, which). Counted by
 /// hand, so that a pair that the model leaves out, and that would therefore not be tested, is noticed.
 const DEFINED: [(usize, usize, &str); 8] = [
-    (4, 8, "shifts: integers"),
+    (6, 8, "shifts and rotations: integers"),
     (3, 9, "bitwise operations: bool and integers"),
     (7, 15, "add, multiply, equal, not_equal and logical operations: all"),
     (1, 14, "subtract: all but bool"),

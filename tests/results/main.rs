@@ -21,5 +21,6 @@ mod result_types;
 mod sizes;
 mod special_cases;
 mod sums;
+mod ternary;
 mod values;
 mod views;

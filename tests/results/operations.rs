@@ -5,7 +5,7 @@ use crate::model::element::{Bits, Nan, cast, download, edge_values, same, upload
 use crate::model::functions::{is_near, nearest, value};
 use crate::model::losses::{Loss, loss as one_loss, reduced};
 use crate::model::random::Random;
-use crate::model::unary;
+use crate::model::{ternary, unary};
 use bitlane::loss::{self, PoissonNll, Reduction};
 use bitlane::promote::unary_result_type;
 use bitlane::{DType, Device, ErrorKind, Result, Rules, Tensor, UnaryOp, select};
@@ -164,7 +164,7 @@ fn select_moves_bits_and_broadcasts_all_three() {
                 let flags = download(&condition.broadcast_to([count, count]).unwrap());
                 for (at, given) in download(&result).into_iter().enumerate() {
                     let (l, r) = (edges[at / count], edges[count - 1 - at % count]);
-                    let expected = unary::select(flags[at], l, r);
+                    let expected = ternary::select(flags[at], l, r);
                     assert_eq!(given, expected, "{dtype}, {what}, element {at} on {device}");
                 }
             };

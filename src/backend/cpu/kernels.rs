@@ -171,6 +171,8 @@ const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::ShiftRight | Op::ShiftRightLogical => {
             table!(dtype: of_two ShiftRight not_words)
         }
+        Op::RotateLeft => table!(dtype: of_two RotateLeft wrapping),
+        Op::RotateRight => table!(dtype: of_two RotateRight wrapping),
         Op::Copysign if is_unsigned => Some(First),
         Op::Copysign if is_int => table!(dtype: of_two Copysign signed),
         Op::Copysign => table!(dtype: of_two CopysignBits float_bits),
@@ -261,6 +263,14 @@ const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::Conj => table!(dtype: of_one Conj complex),
         Op::Exp => function!(dtype: of_one Exp NarrowExp),
         Op::Log => function!(dtype: of_one Log NarrowLog),
+        Op::Fma => match dtype {
+            DType::F32 => Some(Loop(const { &Kernels::fma::<f32>() })),
+            DType::F64 => Some(Loop(const { &Kernels::fma::<f64>() })),
+            _ => Some(Recipe::Through(
+                DType::F64,
+                const { &Kernels::of_three::<f64, element::FmaToOdd>() },
+            )),
+        },
         Op::Select => Some(Loop(select(dtype.size()))),
     }
 }

@@ -7,7 +7,7 @@
 use std::mem::MaybeUninit;
 use std::slice;
 
-use super::element::{Apply, ApplyNear, Map};
+use super::element::{Apply, ApplyNear, FmaInHardware, FmaInSoftware, Fuse, Map};
 use super::settings::Level;
 
 /// A loop over `len` elements: reads its arguments, writes `out`. Arguments beyond its arity are ignored.
@@ -93,6 +93,24 @@ impl Kernels {
         Kernels::only(versions!(select::<T>))
     }
 
+    /// Three arguments.
+    pub(super) const fn of_three<T: Copy, F: Fuse<T>>() -> Kernels {
+        Kernels::only(versions!(three::<T, F>))
+    }
+
+    /// A fused multiplication and addition of three arguments, by the instruction at the levels that have it.
+    pub(super) const fn fma<T: Copy>() -> Kernels
+    where
+        FmaInHardware: Fuse<T>,
+        FmaInSoftware: Fuse<T>,
+    {
+        let mut all = versions!(three::<T, FmaInHardware>);
+        if !cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
+            all[0] = baseline::three::<T, FmaInSoftware>;
+        }
+        Kernels::only(all)
+    }
+
     /// Combines neighbours: half as many results as there are elements.
     pub(super) const fn halve<T: Copy, F: Apply<T>>() -> Versions {
         versions!(halve::<T, F>)
@@ -108,7 +126,7 @@ impl Kernels {
 macro_rules! loops_for {
     ($name:ident $(#[$feature:meta])?) => {
         pub(super) mod $name {
-            use super::{Apply, ApplyNear, Map, read, write};
+            use super::{Apply, ApplyNear, Fuse, Map, read, write};
 
             /// # Safety
             ///
@@ -226,6 +244,24 @@ macro_rules! loops_for {
                 let (x, out) = unsafe { (read::<[T; 2]>(args[0], len), write(out, len)) };
                 for (out, &[x, y]) in out.iter_mut().zip(x) {
                     out.write(F::apply(x, y));
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`].
+            $(#[$feature])?
+            pub(in super::super) unsafe fn three<T: Copy, F: Fuse<T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
+                let [x, y, z] = args.map(|start| unsafe { read::<T>(start, len) });
+                // SAFETY: the same.
+                let out = unsafe { write(out, len) };
+                for (((out, &x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
+                    out.write(F::fuse(x, y, z));
                 }
             }
 

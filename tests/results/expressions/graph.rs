@@ -17,6 +17,7 @@ pub enum Entry {
     Cast(DType, usize),
     Binary(BinaryOp, usize, usize),
     Select(usize, usize, usize),
+    Fma(usize, usize, usize),
     Reduce(Last, usize),
     View(View, usize),
 }
@@ -62,7 +63,7 @@ impl Entry {
                 [Some(x), None, None]
             }
             Entry::Binary(_, x, y) => [Some(x), Some(y), None],
-            Entry::Select(condition, x, y) => [Some(condition), Some(x), Some(y)],
+            Entry::Select(x, y, z) | Entry::Fma(x, y, z) => [Some(x), Some(y), Some(z)],
         };
         operands.into_iter().flatten()
     }
@@ -234,7 +235,8 @@ impl Graph {
     }
 
     fn operation(&mut self, random: &mut Random) -> Entry {
-        match random.below(12) {
+        match random.below(13) {
+            12 => Entry::Fma(self.operand(random), self.operand(random), self.operand(random)),
             10 => {
                 let x = self.earlier(random);
                 let mut reduction = Last::random(random, self.rank(x));
@@ -340,6 +342,7 @@ impl Graph {
                 Entry::Cast(dtype, x) => operand(x).cast(dtype),
                 Entry::Binary(op, x, y) => operand(x).binary(op, operand(y)),
                 Entry::Select(condition, x, y) => operand(condition).select(operand(x), operand(y)),
+                Entry::Fma(x, y, z) => operand(x).fma(operand(y), operand(z)),
             };
             built.push(expr);
         }
@@ -415,13 +418,16 @@ impl Graph {
                 }
                 Value::Tensor(Outcome { result, free })
             }
-            Entry::Select(condition, x, y) => {
-                let condition = operand(condition);
-                let (x, y) = (operand(x), operand(y));
-                // The only eager form of `select` with a rulebook is an expression of one node.
-                let [c, a, b] = [&condition, &x, &y].map(Value::expr);
-                let result = c.select(a, b).rules(self.rules).run()?;
-                let free = join(&result, [&condition, &x, &y])?;
+            ref entry @ (Entry::Select(x, y, z) | Entry::Fma(x, y, z)) => {
+                let operands = [x, y, z].map(operand);
+                // The only eager form of these with a rulebook is an expression of one node.
+                let [a, b, c] = operands.each_ref().map(Value::expr);
+                let node = match entry {
+                    Entry::Fma(..) => a.fma(b, c),
+                    _ => a.select(b, c),
+                };
+                let result = node.rules(self.rules).run()?;
+                let free = join(&result, &operands)?;
                 Value::Tensor(Outcome { result, free })
             }
         })

@@ -1,4 +1,4 @@
-//! Element-wise selection between two operands.
+//! The operations on three operands.
 
 use crate::call::{Call, Target};
 use crate::op::ElementOp;
@@ -37,4 +37,43 @@ pub fn select<'a>(
     let (x, y) = (call.operand(&x), call.operand(&y));
     let result = call.select(condition.into(), x, y, Rules::current())?;
     call.run(ElementOp::Select.name(), result, None, Target::default())
+}
+
+/// # Ternary operations
+///
+/// The other operands are tensors, numbers or arrays; see [`Operand`]. These methods promote by the default rules. For
+/// other rules, a destination or a mask see the methods of the same names of [`Expr`](crate::Expr).
+impl Tensor {
+    /// Multiplies by `y` and adds `z`, rounded once.
+    ///
+    /// The dtype is the common one of this tensor and `y`, and then of both with `z`; it must be a float. The product is
+    /// exact and the sum is rounded to that dtype, also to `f16` and `bf16`, and on machines without an instruction for
+    /// it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[1.0f32 + f32::EPSILON, 3.0], [2], &Device::cpu())?;
+    /// // The rounding error of x * x, which is 0 if the product is rounded before the sum.
+    /// assert_eq!(x.fma(&x, &x.square()?.negative()?)?.to_vec::<f32>()?, [1.4210855e-14, 0.0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [`Binary::run`](crate::Binary::run).
+    #[doc(alias = "mul_add")]
+    #[doc(alias = "addcmul")]
+    pub fn fma<'a>(
+        &'a self,
+        y: impl Into<Operand<'a>>,
+        z: impl Into<Operand<'a>>,
+    ) -> Result<Tensor> {
+        let (y, z) = (y.into(), z.into());
+        let mut call = Call::new();
+        let terms = [call.tensor(self).into(), call.operand(&y), call.operand(&z)];
+        let result = call.fma(terms, Rules::default())?;
+        call.run(ElementOp::Fma.name(), result, None, Target::default())
+    }
 }
