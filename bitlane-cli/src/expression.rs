@@ -200,14 +200,15 @@ impl<'a> Parser<'a> {
                 Node::Select(first, x, Box::new(self.expression(0)?))
             }
             _ => {
-                match (name.parse::<ReduceOp>(), name.parse::<UnaryOp>(), name.parse::<BinaryOp>())
-                {
-                    (Ok(op), ..) => Node::Reduce(op, first, self.axes()?),
-                    (Err(_), Ok(op), _) => Node::Unary(op, first),
-                    (Err(_), Err(_), Ok(op)) => {
+                // Bitwise reductions have the names of binary operations, and are called as their methods are.
+                let reduction = name.strip_suffix("_reduce").unwrap_or(name).parse::<ReduceOp>();
+                match (name.parse::<BinaryOp>(), name.parse::<UnaryOp>(), reduction) {
+                    (Ok(op), ..) => {
                         self.expect(",")?;
                         Node::Binary(op, first, Box::new(self.expression(0)?))
                     }
+                    (Err(_), Ok(op), _) => Node::Unary(op, first),
+                    (Err(_), Err(_), Ok(op)) => Node::Reduce(op, first, self.axes()?),
                     (Err(_), Err(_), Err(_)) => return Err(unknown(name)),
                 }
             }
