@@ -33,9 +33,10 @@ use crate::DType;
 ///   - `binary`: the in-place method and the *family*, the row of the promotion tables that governs it;
 ///   - `unary`: whether it is computed in the dtype of its operand (`Own`), or integers and bools are converted to the
 ///     float of the rulebook first (`Float`); and the names that other libraries have for it;
-///   - `reductions`: the method that keeps the reduced dimensions; the *terms*, which are the elements (`Own`) or their
-///     truth (`Bool`); the binary operation that *combines* two totals; the value of no terms; and what becomes of the
-///     total, which is the result (`Total`) or is divided by the number of terms (`Mean`);
+///   - `reductions`: the method, which has the name of the reduction unless a binary operation has it, and the one that
+///     keeps the reduced dimensions; the *terms*, which are the elements (`Own`) or their truth (`Bool`); the binary
+///     operation that *combines* two totals; the value of no terms; and what becomes of the total, which is the result
+///     (`Total`) or is divided by the number of terms (`Mean`);
 ///   - `ternary` and `losses`: the family.
 /// - The *documentation* of the methods and the variant, which is also its line in `docs/semantics.md`.
 /// - An *example* for documentation tests. For a binary operation these are two elements, the right operand, and the
@@ -247,31 +248,51 @@ macro_rules! for_each_op {
                     {};
             }
             reductions {
-                Sum sum All Wide {sum_keepdims Own Add zero Total}
+                Sum sum All Wide {sum sum_keepdims Own Add zero Total}
                     "Sums the elements over the given dimensions. Floats and complex numbers keep their dtype and are \
                      rounded once. Sums of bools and signed integers are `i64`, those of unsigned integers are `u64`; \
                      both wrap. The sum of no elements is 0."
                     {"1, 2, 3, 4, 5, 6" => i64 "5, 7, 9" "21"};
-                Mean mean Fractions Same {mean_keepdims Own Add nan Mean}
+                Prod prod All Wide {prod prod_keepdims Own Multiply one Total}
+                    "Multiplies the elements over the given dimensions. Floats and complex numbers keep their dtype and \
+                     are rounded once. Products of bools and signed integers are `i64`, those of unsigned integers are \
+                     `u64`; both wrap. The product of no elements is 1."
+                    {"1, 2, 3, 4, 5, 6" => i64 "4, 10, 18" "720"};
+                Mean mean Fractions Same {mean mean_keepdims Own Add nan Mean}
                     "Averages floats or complex numbers over the given dimensions: their sum divided by their number, \
                      rounded once. The mean of no elements is NaN."
                     {"1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0" => f32 "2.5, 3.5, 4.5" "3.5"};
-                Max max Real Same {max_keepdims Own Maximum none Total}
+                Max max Real Same {max max_keepdims Own Maximum none Total}
                     "Returns the largest elements over the given dimensions, or NaN where there is one. −0 is less than \
                      +0. There must be an element."
                     {"1, 5, 3, 4, 2, 6" => i32 "4, 5, 6" "6"};
-                Min min Real Same {min_keepdims Own Minimum none Total}
+                Min min Real Same {min min_keepdims Own Minimum none Total}
                     "Returns the smallest elements over the given dimensions, or NaN where there is one. −0 is less \
                      than +0. There must be an element."
                     {"1, 5, 3, 4, 2, 6" => i32 "1, 2, 3" "1"};
-                Any any All Same {any_keepdims Bool Maximum no Total}
+                Any any All Same {any any_keepdims Bool Maximum no Total}
                     "Tests whether any element over the given dimensions is true. Every value other than zero is, even \
                      NaN. Among no elements, none is."
                     {"0, 5, 0, 0, 2, 6" => bool "false, true, true" "true"};
-                All all All Same {all_keepdims Bool Minimum yes Total}
+                All all All Same {all all_keepdims Bool Minimum yes Total}
                     "Tests whether all elements over the given dimensions are true. Every value other than zero is, \
                      even NaN. Of no elements, all are."
                     {"1, 5, 0, 4, 2, 6" => bool "true, true, false" "false"};
+                CountNonzero count_nonzero All Wide {count_nonzero count_nonzero_keepdims Bool Add zero Total}
+                    "Counts the elements over the given dimensions that are not zero, as `i64`. NaN is not zero."
+                    {"0, 5, 0, 4, 2, 0" => i64 "1, 2, 0" "3"};
+                BitwiseAnd bitwise_and BoolAndIntegers Same {bitwise_and_reduce bitwise_and_reduce_keepdims Own BitwiseAnd ones Total}
+                    "Computes the bits that are 1 in all elements over the given dimensions. All bits are 1 in no \
+                     elements. The method has another name than the binary operation, `bitwise_and_reduce`."
+                    {"1, 5, 7, 3, 4, 6" => i32 "1, 4, 6" "0"};
+                BitwiseOr bitwise_or BoolAndIntegers Same {bitwise_or_reduce bitwise_or_reduce_keepdims Own BitwiseOr zero Total}
+                    "Computes the bits that are 1 in any element over the given dimensions. No bit is 1 in no elements. \
+                     The method has another name than the binary operation, `bitwise_or_reduce`."
+                    {"1, 5, 7, 8, 4, 6" => i32 "9, 5, 7" "15"};
+                BitwiseXor bitwise_xor BoolAndIntegers Same {bitwise_xor_reduce bitwise_xor_reduce_keepdims Own BitwiseXor zero Total}
+                    "Computes the bits that are 1 in an odd number of elements over the given dimensions: their parity. \
+                     The method has another name than the binary operation, `bitwise_xor_reduce`."
+                    {"1, 5, 7, 8, 4, 6" => i32 "9, 1, 1" "9"};
             }
             losses {
                 L1Loss l1_loss Floats Same {Loss} "Computes |x − y|." {};

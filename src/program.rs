@@ -284,16 +284,15 @@ impl fmt::Display for Program {
     }
 }
 
-/// Returns the dtype in which terms of a dtype are combined: 64 bits of the same kind. Integers wrap, so that only an
-/// order tells signed ones from unsigned ones.
+/// Returns the dtype in which terms of a dtype are combined: their own if the operation rounds and overflows nothing, and
+/// else 64 bits of the same kind. Integers wrap, so that signed ones are combined as unsigned ones.
 pub(crate) const fn total_dtype(combine: ElementOp, terms: DType) -> DType {
-    let is_ordered = matches!(combine, ElementOp::Maximum | ElementOp::Minimum);
-    if terms.is_complex() {
+    if !matches!(combine, ElementOp::Add | ElementOp::Multiply) {
+        terms
+    } else if terms.is_complex() {
         DType::C128
     } else if terms.is_float() {
         DType::F64
-    } else if terms.is_signed_int() && is_ordered {
-        DType::I64
     } else {
         DType::U64
     }
@@ -303,9 +302,9 @@ pub(crate) const fn total_dtype(combine: ElementOp, terms: DType) -> DType {
 ///
 /// The order of the additions is fixed: the terms, in row-major order of the summed dimensions, are the leaves of a
 /// perfect binary tree, and every node is the sum of its two children, the left one first. Leaves beyond the last term
-/// count as −0, the neutral element of addition. The order depends only on the number of terms, and any aligned run of
-/// 2^k terms is a subtree, so that vectors, threads and blocks can each compute one. Floats are added in `f64` and
-/// rounded once. Maxima and minima use the same tree, although for them any order would do.
+/// do not exist, and a node with one child is that child. The order depends only on the number of terms, and any aligned
+/// run of 2^k terms is a subtree, so that vectors, threads and blocks can each compute one. Floats are added in `f64` and
+/// rounded once. Products have the same tree. Everything else gives the same in any order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduction<'a> {
     pub(crate) op: ReduceOp,

@@ -204,13 +204,17 @@ impl<'a> Parser<'a> {
                     Some(reduction) => (reduction, true),
                     None => (name, false),
                 };
+                // Bitwise reductions have the names of binary operations, and are called as their methods are.
+                let reduction = reduction.strip_suffix("_reduce").unwrap_or(reduction);
                 let reduction = reduction.parse::<ReduceOp>();
-                match (reduction, name.parse::<UnaryOp>(), name.parse::<BinaryOp>()) {
-                    (Ok(op), ..) => Node::Reduce { op, x: first, axes: self.axes()?, keepdims },
-                    (Err(_), Ok(op), _) => Node::Unary(op, first),
-                    (Err(_), Err(_), Ok(op)) => {
+                match (name.parse::<BinaryOp>(), name.parse::<UnaryOp>(), reduction) {
+                    (Ok(op), ..) => {
                         self.expect(",")?;
                         Node::Binary(op, first, Box::new(self.expression(0)?))
+                    }
+                    (Err(_), Ok(op), _) => Node::Unary(op, first),
+                    (Err(_), Err(_), Ok(op)) => {
+                        Node::Reduce { op, x: first, axes: self.axes()?, keepdims }
                     }
                     (Err(_), Err(_), Err(_)) => return Err(unknown(name)),
                 }

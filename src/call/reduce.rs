@@ -43,7 +43,7 @@ impl<'a> Call<'a> {
                 let takers: Vec<_> = takers.map(|op| op.name()).collect();
                 let reason = format!(
                     "the dtype {dtype} was given, which can be chosen for {} alone; `cast` the operand or the result",
-                    takers.join(", ")
+                    takers.join(" and ")
                 );
                 return Err(Error::InvalidArgument { op: op.name(), reason });
             }

@@ -81,7 +81,7 @@ for_each_op!(unary: define_unary);
 
 macro_rules! define_reductions {
     ($(
-        $variant:ident $name:ident $domain:ident $rule:ident {$keepdims:ident $($own:ident)*}
+        $variant:ident $name:ident $domain:ident $rule:ident {$method:ident $keepdims:ident $($own:ident)*}
         $doc:literal {$x:literal => $dtype:ident $columns:literal $whole:literal};
     )*) => {
         /// # Reductions
@@ -96,18 +96,18 @@ macro_rules! define_reductions {
                 /// ```
                 /// # use bitlane::{Device, Tensor};
                 #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
-                #[doc = concat!("let result = x.expr().", stringify!($name), "(0).run()?;")]
+                #[doc = concat!("let result = x.expr().", stringify!($method), "(0).run()?;")]
                 #[doc = concat!(
                     "assert_eq!(result.to_vec::<", stringify!($dtype), ">()?, [", $columns, "]);"
                 )]
                 /// # Ok::<(), bitlane::Error>(())
                 /// ```
-                pub fn $name(&self, axes: impl IntoAxes) -> Expr<'a> {
+                pub fn $method(&self, axes: impl IntoAxes) -> Expr<'a> {
                     self.reduce(ReduceOp::$variant, axes)
                 }
 
                 #[doc = concat!(
-                    "Computes [`Expr::", stringify!($name), "`] and keeps the reduced dimensions, with size 1."
+                    "Computes [`Expr::", stringify!($method), "`] and keeps the reduced dimensions, with size 1."
                 )]
                 ///
                 /// # Examples

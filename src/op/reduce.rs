@@ -15,14 +15,16 @@ pub(crate) enum Finish {
 macro_rules! define_reduce_op {
     ($(
         $variant:ident $name:ident $domain:ident $result:ident
-        {$keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident}
+        {$method:ident $keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident}
         $doc:literal {$($example:tt)*};
     )*) => {
         /// A reduction.
         ///
         /// Each has a method of [`Tensor`](crate::Tensor) and of [`Expr`](crate::Expr), and a second one, whose name
         /// ends in `_keepdims`, that keeps the reduced dimensions with size 1. [`reduce`](crate::reduce()) runs any of
-        /// them with a rulebook, a destination and a mask. A reduction is printed and parsed as the name of its method.
+        /// them with a rulebook, a destination and a mask. A reduction is printed and parsed as the name of its method,
+        /// except for the bitwise ones: those have the names of the binary operations, and methods whose names end in
+        /// `_reduce`.
         ///
         /// # Examples
         ///
@@ -129,6 +131,8 @@ macro_rules! terms {
 #[rustfmt::skip] // a table
 macro_rules! of_nothing {
     (none) => { None };
+    (one) => { Some(Scalar::Int(1)) };
+    (ones) => { Some(Scalar::Int(-1)) };
     (zero) => { Some(Scalar::Int(0)) };
     (no) => { Some(Scalar::Bool(false)) };
     (yes) => { Some(Scalar::Bool(true)) };

@@ -68,8 +68,8 @@ impl<'a> Reduce<'a> {
         self
     }
 
-    /// Sums in this dtype: the elements are converted to it, and the result has it. Integers then wrap in their own
-    /// width. Only `sum` has this option.
+    /// Sums or multiplies in this dtype: the elements are converted to it, and the result has it. Integers then wrap in
+    /// their own width. Only `sum` and `prod` have this option.
     ///
     /// # Examples
     ///
@@ -158,7 +158,7 @@ impl<'a> Reduce<'a> {
     /// - [`Error::DeviceMismatch`], [`Error::InplaceShape`], [`Error::InplaceDtype`] or
     ///   [`Error::OverlappingDestination`] if the destination cannot hold the result.
     /// - [`Error::InvalidArgument`] if a mask is not `bool` or has no destination, or if a dtype is given to another
-    ///   reduction than `sum`; [`Error::Broadcast`] if the mask does not broadcast to the result.
+    ///   reduction than `sum` and `prod`; [`Error::Broadcast`] if the mask does not broadcast to the result.
     /// - [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`].
     ///
     /// On error the destination is unchanged.
@@ -173,7 +173,7 @@ impl<'a> Reduce<'a> {
 
 macro_rules! define_methods {
     ($(
-        $variant:ident $name:ident $domain:ident $result:ident {$keepdims:ident $($own:ident)*}
+        $variant:ident $name:ident $domain:ident $result:ident {$method:ident $keepdims:ident $($own:ident)*}
         $doc:literal {$x:literal => $dtype:ident $columns:literal $whole:literal};
     )*) => {
         /// # Reductions
@@ -183,7 +183,7 @@ macro_rules! define_methods {
         /// all; see [`IntoAxes`]. For a destination, a mask, other rules or the dtype of a sum see
         /// [`reduce`](crate::reduce()).
         ///
-        /// Floats are added in `f64` and rounded once. The order of the additions depends only on the number of terms:
+        /// Floats are added and multiplied in `f64` and rounded once. The order of the additions and multiplications depends only on the number of terms:
         /// the terms, in row-major order, are the leaves of a perfect binary tree. The result therefore has the same
         /// bits on every device, with any number of threads and for every layout. Its error before rounding is at most
         /// 2⁻⁵³ times the depth of the tree (the binary logarithm of the number of terms, rounded up) times the sum of
@@ -198,11 +198,11 @@ macro_rules! define_methods {
                 /// # use bitlane::{Device, Tensor};
                 #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
                 #[doc = concat!(
-                    "assert_eq!(x.", stringify!($name), "(0)?.to_vec::<", stringify!($dtype), ">()?, [",
+                    "assert_eq!(x.", stringify!($method), "(0)?.to_vec::<", stringify!($dtype), ">()?, [",
                     $columns, "]);"
                 )]
                 #[doc = concat!(
-                    "assert_eq!(x.", stringify!($name), "(..)?.item::<", stringify!($dtype), ">()?, ",
+                    "assert_eq!(x.", stringify!($method), "(..)?.item::<", stringify!($dtype), ">()?, ",
                     $whole, ");"
                 )]
                 /// # Ok::<(), bitlane::Error>(())
@@ -211,12 +211,12 @@ macro_rules! define_methods {
                 /// # Errors
                 ///
                 /// See [`Reduce::run`](crate::Reduce::run).
-                pub fn $name(&self, axes: impl IntoAxes) -> Result<Tensor> {
+                pub fn $method(&self, axes: impl IntoAxes) -> Result<Tensor> {
                     reduce(ReduceOp::$variant, self, axes).run()
                 }
 
                 #[doc = concat!(
-                    "Computes [`Tensor::", stringify!($name), "`] and keeps the reduced dimensions, with size 1."
+                    "Computes [`Tensor::", stringify!($method), "`] and keeps the reduced dimensions, with size 1."
                 )]
                 ///
                 /// # Examples

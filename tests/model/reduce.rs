@@ -8,7 +8,11 @@ use super::ops::apply;
 /// Returns whether a reduction is defined for a dtype.
 pub fn is_defined(op: ReduceOp, dtype: DType) -> bool {
     match op {
-        ReduceOp::Sum | ReduceOp::Any | ReduceOp::All => true,
+        ReduceOp::Sum | ReduceOp::Prod => true,
+        ReduceOp::Any | ReduceOp::All | ReduceOp::CountNonzero => true,
+        ReduceOp::BitwiseAnd | ReduceOp::BitwiseOr | ReduceOp::BitwiseXor => {
+            dtype.is_int() || dtype == DType::Bool
+        }
         ReduceOp::Mean => dtype.is_float() || dtype.is_complex(),
         ReduceOp::Max | ReduceOp::Min => !dtype.is_complex(),
         other => panic!("the model lacks {other}"),
@@ -18,10 +22,12 @@ pub fn is_defined(op: ReduceOp, dtype: DType) -> bool {
 /// Returns the dtype of the reduction of elements of `dtype`.
 pub fn result_dtype(op: ReduceOp, dtype: DType) -> DType {
     match op {
-        ReduceOp::Sum if dtype.is_unsigned_int() => DType::U64,
-        ReduceOp::Sum if dtype.is_int() || dtype == DType::Bool => DType::I64,
-        ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Max | ReduceOp::Min => dtype,
+        ReduceOp::Sum | ReduceOp::Prod if dtype.is_unsigned_int() => DType::U64,
+        ReduceOp::Sum | ReduceOp::Prod if dtype.is_int() || dtype == DType::Bool => DType::I64,
+        ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean | ReduceOp::Max | ReduceOp::Min => dtype,
         ReduceOp::Any | ReduceOp::All => DType::Bool,
+        ReduceOp::CountNonzero => DType::I64,
+        ReduceOp::BitwiseAnd | ReduceOp::BitwiseOr | ReduceOp::BitwiseXor => dtype,
         other => panic!("the model lacks {other}"),
     }
 }
@@ -36,6 +42,14 @@ pub fn reduce(op: ReduceOp, dtype: DType, elements: &[Bits]) -> Option<Bits> {
         ReduceOp::Sum | ReduceOp::Mean => Some(sum(op, dtype, elements)),
         ReduceOp::Max => fold(BinaryOp::Maximum, dtype, &mut elements.iter().copied()),
         ReduceOp::Min => fold(BinaryOp::Minimum, dtype, &mut elements.iter().copied()),
+        ReduceOp::Prod => Some(product(dtype, elements)),
+        ReduceOp::CountNonzero => Some(truths.filter(|&truth| truth == 1).count() as Bits),
+        ReduceOp::BitwiseAnd => {
+            let ones = if dtype == DType::Bool { 1 } else { !0 >> (128 - dtype.bits()) };
+            Some(elements.iter().fold(ones, |total, bits| total & bits))
+        }
+        ReduceOp::BitwiseOr => Some(elements.iter().fold(0, |total, bits| total | bits)),
+        ReduceOp::BitwiseXor => Some(elements.iter().fold(0, |total, bits| total ^ bits)),
         ReduceOp::Any => Some(truths.any(|truth| truth == 1).into()),
         ReduceOp::All => Some(truths.all(|truth| truth == 1).into()),
         other => panic!("the model lacks {other}"),
@@ -54,13 +68,39 @@ fn sum(op: ReduceOp, dtype: DType, elements: &[Bits]) -> Bits {
         let total = match (op, terms.len()) {
             (ReduceOp::Mean, 0) => f64::NAN,
             (_, 0) => 0.0,
-            (ReduceOp::Mean, count) => tree(&terms) / count as f64,
-            _ => tree(&terms),
+            (ReduceOp::Mean, count) => tree(&terms, &|x, y| x + y) / count as f64,
+            _ => tree(&terms, &|x, y| x + y),
         };
         return cast(DType::F64, dtype, total.to_bits().into());
     }
     let value = |bits: Bits| if dtype == DType::Bool { bits as i128 } else { integer(dtype, bits) };
     wrapped(result_dtype(op, dtype), elements.iter().map(|&bits| value(bits)).sum())
+}
+
+fn product(dtype: DType, elements: &[Bits]) -> Bits {
+    if dtype.is_complex() {
+        let part = part_dtype(dtype);
+        let wide = |bits: Bits| {
+            let (re, im) = parts(dtype, bits);
+            (widened(part, re), widened(part, im))
+        };
+        let terms: Vec<_> = elements.iter().map(|&bits| wide(bits)).collect();
+        let (re, im) = match terms.len() {
+            0 => (1.0, 0.0),
+            _ => tree(&terms, &|x, y| (x.0 * y.0 - x.1 * y.1, x.0 * y.1 + x.1 * y.0)),
+        };
+        let [re, im] = [re, im].map(|x: f64| cast(DType::F64, part, x.to_bits().into()));
+        return from_parts(dtype, re, im);
+    }
+    if dtype.is_float() {
+        let terms: Vec<f64> = elements.iter().map(|&bits| widened(dtype, bits)).collect();
+        let total = if terms.is_empty() { 1.0 } else { tree(&terms, &|x, y| x * y) };
+        return cast(DType::F64, dtype, total.to_bits().into());
+    }
+    let value = |bits: Bits| if dtype == DType::Bool { bits as i128 } else { integer(dtype, bits) };
+    // Low halves of products depend only on the low halves of their factors.
+    let total = elements.iter().fold(1i64, |total, &bits| total.wrapping_mul(value(bits) as i64));
+    wrapped(result_dtype(ReduceOp::Prod, dtype), total.into())
 }
 
 fn widened(dtype: DType, bits: Bits) -> f64 {
@@ -70,12 +110,12 @@ fn widened(dtype: DType, bits: Bits) -> f64 {
     }
 }
 
-/// The definition of the order: the terms are the leaves of a perfect binary tree, and every node is the sum of its
-/// children. Missing leaves change nothing.
-fn tree(terms: &[f64]) -> f64 {
+/// The definition of the order: the terms are the leaves of a perfect binary tree, and every node combines its children.
+/// Missing leaves change nothing.
+fn tree<T: Copy>(terms: &[T], combine: &impl Fn(T, T) -> T) -> T {
     if let [term] = terms {
         return *term;
     }
     let (left, right) = terms.split_at(terms.len().next_power_of_two() / 2);
-    tree(left) + tree(right)
+    combine(tree(left, combine), tree(right, combine))
 }

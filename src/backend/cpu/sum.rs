@@ -1,8 +1,9 @@
-//! Sums and extremes, in the order that [`Reduction`] fixes.
+//! Reductions, in the order that [`Reduction`] fixes.
 //!
-//! The program is run on blocks of terms, which are converted to the dtype of the totals and added up. There are two
-//! orders of iteration: along the terms of one sum, halving blocks of them, or across many sums, adding one term to
-//! each of them. Both give the same bits, since any aligned run of 2^k terms is a subtree.
+//! The program is run on blocks of terms, which are converted to the dtype of the totals and combined. There are two
+//! orders of iteration: along the terms of one result, halving blocks of them, or across many results, adding one term
+//! to each of them. Both give the same bits, since any aligned run of 2^k terms is a subtree. "Sum" stands for every
+//! reduction here, and "add" for the operation that combines two totals.
 
 mod terms;
 mod totals;
@@ -14,12 +15,11 @@ use std::sync::{Mutex, PoisonError};
 use smallvec::SmallVec;
 
 use self::terms::Terms;
-use self::totals::Total;
-use self::tree::{Forest, Tree, Vector};
+use self::totals::Totals;
+use self::tree::{Forest, RUN_BYTES, Room, Tree, run as run_len};
 use super::Call;
 use super::blocks::{Frame, Place, Scratch};
 use super::convert::{Hop, hop};
-use super::kernels::{Recipe, recipe};
 use super::loops::{Kernel, Kernels};
 use super::nest::Nest;
 use super::script::{Lie, Memory, Phase, Script};
@@ -31,12 +31,9 @@ use crate::op::Finish;
 use crate::plan::{OUT, Plan};
 use crate::program::{Reduction, total_dtype};
 
-/// Terms that are halved together.
-const RUN: usize = 1024;
-
 /// The smallest part of a sum that is given to a thread: an aligned run of this many terms, or of a power of two times
 /// that.
-const SHARE: usize = 64 * RUN;
+const SHARE: usize = 64 * 1024;
 
 /// Fewer terms than this are added across sums.
 const FEW_TERMS: usize = 64;
@@ -44,11 +41,16 @@ const FEW_TERMS: usize = 64;
 /// Runs a request with a reduction; returns `None` if a step is not defined for its dtype.
 pub(super) fn run(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
     let terms = call.request.program.dtype(call.request.program.result());
-    totals::run(total_dtype(reduction.op.combine(), terms), call, reduction, settings)
-}
-
-fn run_as<A: Total>(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
-    Sums::<A>::new(call, reduction, settings)?.run();
+    let combine = reduction.op.combine();
+    let totals = Totals::new(combine, total_dtype(combine, terms), settings.level)?;
+    match totals.dtype.size() {
+        1 => Sums::<u8>::new(call, reduction, totals, settings)?.run(),
+        2 => Sums::<u16>::new(call, reduction, totals, settings)?.run(),
+        4 => Sums::<u32>::new(call, reduction, totals, settings)?.run(),
+        8 => Sums::<u64>::new(call, reduction, totals, settings)?.run(),
+        // Complex numbers of 128 bits are aligned to 64.
+        _ => Sums::<[u64; 2]>::new(call, reduction, totals, settings)?.run(),
+    }
     Some(())
 }
 
@@ -61,11 +63,14 @@ enum Way {
     Across,
 }
 
+/// Reductions with totals of the size of `A`.
 struct Sums<'a, A> {
     call: &'a Call<'a>,
     settings: &'a Settings,
     /// What becomes of a total.
     finish: Finish,
+    /// The divisor of a mean.
+    divisor: f64,
     /// The loops over the sums.
     kept: &'a Plan,
     /// The loops over the terms of one sum.
@@ -74,15 +79,19 @@ struct Sums<'a, A> {
     /// Whether blocks may span rows of terms.
     has_short_rows: bool,
     script: Script<'a>,
-    halve: Kernel,
-    add: Kernel,
+    totals: Totals,
     /// The loops that convert a total to the dtype of the destination.
     rounding: SmallVec<[Kernel; 2]>,
     total: PhantomData<A>,
 }
 
-impl<'a, A: Total> Sums<'a, A> {
-    fn new(call: &'a Call<'a>, reduction: &Reduction<'a>, settings: &'a Settings) -> Option<Self> {
+impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
+    fn new(
+        call: &'a Call<'a>,
+        reduction: &Reduction<'a>,
+        totals: Totals,
+        settings: &'a Settings,
+    ) -> Option<Self> {
         let (kept, terms) = (call.request.plan, reduction.terms);
         let way = way(kept, terms);
         let inner = if way == Way::Along { terms } else { kept };
@@ -107,19 +116,18 @@ impl<'a, A: Total> Sums<'a, A> {
             writes_directly: true,
         };
         let level = settings.level;
-        let Recipe::Loop(add) = recipe(A::COMBINE, A::DTYPE)? else { return None };
         Some(Sums {
             call,
             settings,
             finish: reduction.op.finish(),
+            divisor: terms.len as f64,
             kept,
             terms,
             way,
             has_short_rows,
-            script: Script::new(call.request.program, Some(A::DTYPE), &memory, level)?,
-            halve: A::HALVE[level as usize],
-            add: add.all[level as usize],
-            rounding: route(A::DTYPE, call.request.out)
+            script: Script::new(call.request.program, Some(totals.dtype), &memory, level)?,
+            totals,
+            rounding: route(totals.dtype, call.request.out)
                 .iter()
                 .map(|loops| loops.all[level as usize])
                 .collect(),
@@ -168,7 +176,7 @@ impl<'a, A: Total> Sums<'a, A> {
         let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
         nest.walk(&self.call.bases, 0..nest.units, |slots, _| {
             let slots = Shared(slots);
-            let totals = Mutex::new(SmallVec::<[A; 16]>::from_elem(A::NOTHING, count));
+            let totals = Mutex::new(SmallVec::<[Option<A>; 16]>::from_elem(None, count));
             team.share(count, &|part| {
                 let slots = slots.get();
                 let mut scratch: Scratch = Scratch::new();
@@ -179,14 +187,17 @@ impl<'a, A: Total> Sums<'a, A> {
                     frame.begin(Phase::Once, slots);
                     self.sum_of(&frame, slots, start, share.min(self.terms.len - start))
                 };
-                totals.lock().unwrap_or_else(PoisonError::into_inner)[part] = total;
+                totals.lock().unwrap_or_else(PoisonError::into_inner)[part] = Some(total);
             });
             let mut tree = Tree::new();
-            for &total in &totals.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                tree.push(total, share.ilog2());
+            let parts = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+            // SAFETY: as in `along`; every part has left a total.
+            unsafe {
+                for total in parts.into_iter().flatten() {
+                    tree.push(&self.totals, total, share.ilog2());
+                }
+                self.store(&[tree.total(&self.totals)], slots.get()[OUT], 0);
             }
-            // SAFETY: as in `along`.
-            unsafe { self.store(&[tree.total()], slots.get()[OUT], 0) };
         });
     }
 
@@ -215,21 +226,22 @@ impl<'a, A: Total> Sums<'a, A> {
         start: usize,
         len: usize,
     ) -> A {
-        let mut room = Vector::<A, RUN>::new();
-        let mut spare = Vector::<A, { RUN / 2 }>::new();
+        let (mut room, mut spare) = (Room::new(), Room::new());
         let mut tree = Tree::new();
         let mut terms = Terms::new(self, slots, start);
         let mut left = len;
         while left > 0 {
-            let count = left.min(RUN);
+            let count = left.min(run_len::<A>());
             // SAFETY: the caller's promise; there is room for as many totals, which are all written.
             unsafe {
-                terms.fill(frame, room.as_ptr(), count);
-                tree.push(tree::halved(self.halve, &mut room, &mut spare, count), RUN.ilog2());
+                terms.fill(frame, room.as_ptr::<A>(), count);
+                let total: A = self.totals.folded(&mut room, &mut spare, count);
+                tree.push(&self.totals, total, run_len::<A>().ilog2());
             }
             left -= count;
         }
-        tree.total()
+        // SAFETY: there is a term.
+        unsafe { tree.total(&self.totals) }
     }
 
     /// Many sums at a time, a term of each after another.
@@ -243,7 +255,7 @@ impl<'a, A: Total> Sums<'a, A> {
         self.share(nest.units, team, &|range| {
             let mut scratch: Scratch = Scratch::new();
             let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
-            let mut forest = Forest::<A>::new(self.add, self.terms.len, width);
+            let mut forest = Forest::<A>::new(self.totals.rows, self.terms.len, width);
             // SAFETY: this phase looks at numbers alone.
             unsafe { frame.begin(Phase::Once, &self.call.bases) };
             nest.walk(&self.call.bases, range, |first, extent| {
@@ -269,28 +281,30 @@ impl<'a, A: Total> Sums<'a, A> {
     ///
     /// There must be as many elements of the destination, `step` bytes apart, which no other thread accesses.
     unsafe fn store(&self, totals: &[A], to: *mut u8, step: isize) {
-        const PIECE: usize = 128;
         let size = self.call.request.out.size();
-        let count = self.terms.len as f64;
-        let mut rooms = [Vector::<A, PIECE>::new(), Vector::<A, PIECE>::new()];
-        for (index, piece) in totals.chunks(PIECE).enumerate() {
+        let mut rooms = [Room::new(), Room::new()];
+        // Elements of the destination may be larger than totals.
+        let piece_len = RUN_BYTES / size_of::<[u64; 2]>();
+        for (index, piece) in totals.chunks(piece_len).enumerate() {
             let [from, room] = &mut rooms;
-            let (mut from, mut room) = (from.as_ptr(), room.as_ptr());
-            for (place, &total) in piece.iter().enumerate() {
-                let total = match self.finish {
-                    Finish::Total => total,
-                    Finish::Mean => total.over(count),
+            let (mut from, mut room) = (from.as_ptr::<A>(), room.as_ptr::<A>());
+            // SAFETY: a piece is not longer than the room.
+            unsafe { from.copy_from_nonoverlapping(piece.as_ptr(), piece.len()) };
+            if self.finish == Finish::Mean {
+                // SAFETY: these totals are floats of 64 bits, or pairs of them, which have just been written.
+                let parts = unsafe {
+                    let parts = piece.len() * (size_of::<A>() / size_of::<f64>());
+                    std::slice::from_raw_parts_mut(from.cast::<f64>(), parts)
                 };
-                // SAFETY: a piece is not longer than the room.
-                unsafe { from.add(place).write(total) };
+                parts.iter_mut().for_each(|part| *part /= self.divisor);
             }
             for kernel in &self.rounding {
                 // SAFETY: the loops convert from the total's dtype on to the destination's, whose elements
-                // are not larger than a total; the buffers do not overlap, and are aligned for totals.
+                // fit the room; the buffers do not overlap, and are aligned for every dtype.
                 unsafe { kernel(&[from.cast_const().cast(); 3], room.cast(), piece.len()) };
                 std::mem::swap(&mut from, &mut room);
             }
-            let to = to.wrapping_offset((index * PIECE) as isize * step);
+            let to = to.wrapping_offset((index * piece_len) as isize * step);
             // SAFETY: the caller's promise for the destination; the elements have been converted.
             unsafe {
                 scatter(

@@ -400,7 +400,7 @@ impl Text<'_> {
         self.member("static BL_FN void finish(const Params& p, const Places& at, Index output, Index segment, Sum sum) {");
         let out = form.out;
         self.member(&match finish {
-            Finish::Part => "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(Sum), sum.value);".into(),
+            Finish::Part => "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(sum.value), sum.value);".into(),
             Finish::Whole => {
                 format!("    bl::store(at.address[0], convert<dtype_{out}>(sum.value));")
             }

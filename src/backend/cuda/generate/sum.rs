@@ -1,5 +1,5 @@
-//! Sums and extremes: one launch combines the terms, and further launches combine the parts where several blocks or
-//! threads share one output.
+//! Reductions: one launch combines the terms, and further launches combine the parts where several blocks or threads
+//! share one output.
 
 use std::sync::OnceLock;
 
@@ -315,14 +315,9 @@ fn terms_of_parts(segments: usize) -> Plan {
 
 /// Returns the program without steps, whose result is its only input.
 fn sum_of_parts(sums: DType) -> &'static Program {
-    static PROGRAMS: [OnceLock<Program>; 4] = [const { OnceLock::new() }; 4];
-    let program = match sums {
-        DType::U64 => &PROGRAMS[0],
-        DType::I64 => &PROGRAMS[1],
-        DType::F64 => &PROGRAMS[2],
-        _ => &PROGRAMS[3],
-    };
-    program.get_or_init(|| {
+    static PROGRAMS: [OnceLock<Program>; DType::ALL.len()] =
+        [const { OnceLock::new() }; DType::ALL.len()];
+    PROGRAMS[sums as usize].get_or_init(|| {
         let mut program = Program::new();
         program.memory(sums);
         program
