@@ -93,10 +93,11 @@ fn loaded(library: &str) -> Option<String> {
 /// Returns the findings about NVRTC and the kernel cache, which do not depend on a device.
 #[cfg(feature = "cuda")]
 fn compiler() -> Vec<(&'static str, String)> {
-    let nvrtc = match bitlane::introspect::nvrtc_version() {
-        Ok((major, minor)) => {
-            let path = loaded("libnvrtc").map_or(String::new(), |path| format!(", {path}"));
-            format!("{major}.{minor}{path}")
+    let nvrtc = match bitlane::introspect::nvrtc() {
+        Ok(chosen) => {
+            let (major, minor) = chosen.version;
+            let path = chosen.path.map_or(String::new(), |path| format!(", {}", path.display()));
+            format!("{major}.{minor}{path}, {}", chosen.reason)
         }
         Err(error) => error.to_string(),
     };

@@ -102,6 +102,7 @@ fn main() {
             a_device_that_is_too_old
             a_device_that_is_not_there
             no_nvrtc
+            the_stub_of_a_toolkit
             a_driver_that_does_not_start_and_then_does
         }
         order {
@@ -120,6 +121,7 @@ fn main() {
         setup {
             without_memory_pools
             machine_code_for_a_driver_older_than_nvrtc
+            nvrtc_is_of_the_drivers_version
             memory_that_runs_out
             kernels_are_compiled_once_per_machine
         }

@@ -35,6 +35,36 @@ pub fn machine_code_for_a_driver_older_than_nvrtc() {
     });
 }
 
+pub fn nvrtc_is_of_the_drivers_version() {
+    let name = "nvrtc_is_of_the_drivers_version";
+    // The wheels that the tests have fetched, as a Python would find them.
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/cuda-wheels");
+    let wheels: Vec<_> = root.read_dir().into_iter().flatten().flatten().collect();
+    let wheels: Vec<_> = wheels.iter().map(|wheel| wheel.path()).collect();
+    let path = std::env::join_paths(&wheels).unwrap().into_string().unwrap();
+    let of_both = [(12, "cuda_nvrtc/lib/libnvrtc.so.12"), (13, "cu13/lib/libnvrtc.so.13")];
+    for (major, file) in of_both {
+        if !is_isolated() && !wheels.iter().any(|wheel| wheel.join("nvidia").join(file).exists()) {
+            eprintln!("NVRTC {major} is not fetched, and not looked for");
+            continue;
+        }
+        let driver = format!("{major}000");
+        let variables =
+            &[("BITLANE_NVRTC", ""), ("PYTHONPATH", &*path), ("VCUDA_DRIVER", &*driver)];
+        isolated(module_path!(), name, variables, |driver| {
+            let major: i32 = std::env::var("VCUDA_DRIVER").unwrap().parse::<i32>().unwrap() / 1000;
+            let chosen = bitlane::introspect::nvrtc().unwrap();
+            assert_eq!(chosen.version.0, major, "{chosen:?}");
+            assert!(chosen.reason.ends_with("of the driver's major version"), "{chosen:?}");
+            assert!(chosen.path.unwrap().is_absolute());
+            works(driver);
+        });
+        if is_isolated() {
+            return;
+        }
+    }
+}
+
 pub fn memory_that_runs_out() {
     isolated(module_path!(), "memory_that_runs_out", &[("VCUDA_MEMORY", "8m")], |driver| {
         let device = Device::cuda(0).unwrap();

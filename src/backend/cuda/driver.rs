@@ -55,6 +55,7 @@ define_api! {
     cuDeviceGetDefaultMemPool: fn(*mut CUmemoryPool, CUdevice);
     cuDevicePrimaryCtxRelease_v2: fn(CUdevice);
     cuDevicePrimaryCtxRetain: fn(*mut CUcontext, CUdevice);
+    cuDriverGetVersion: fn(*mut c_int);
     cuEventCreate: fn(*mut CUevent, c_uint);
     cuEventDestroy_v2: fn(CUevent);
     cuEventRecord: fn(CUevent, CUstream);

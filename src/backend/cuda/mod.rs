@@ -53,7 +53,7 @@ pub use self::force::Force;
 pub(crate) use self::force::set as force;
 pub(crate) use self::kernels::Module;
 pub(crate) use self::memory::CudaMemory;
-pub(crate) use self::nvrtc::{Compiler, SOURCE, Target, options, version as nvrtc_version};
+pub(crate) use self::nvrtc::{Compiler, SOURCE, Target, library as nvrtc_library, options};
 pub(crate) use self::run::{generate_for, kernels_for, record, recorded};
 pub(crate) use self::shapes::KernelShape;
 pub use self::statistics::CacheStatistics;
