@@ -140,6 +140,27 @@ pub fn nvrtc() -> Result<Chosen> {
     Ok(Chosen { version: compiler.version, path, reason })
 }
 
+/// Returns what the next kernel of a device is compiled to: `"cubin"` or `"ptx"`, and `""` for the CPU.
+///
+/// # Errors
+///
+/// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) if NVRTC is missing or too old.
+pub fn code(device: &crate::Device) -> Result<&'static str> {
+    match device.kind() {
+        crate::device::DeviceKind::Cuda(device) => Ok(match device.code()? {
+            cuda::Code::Cubin => "cubin",
+            cuda::Code::Ptx => "ptx",
+        }),
+        #[cfg(feature = "cpu")]
+        crate::device::DeviceKind::Cpu => Ok(""),
+    }
+}
+
+/// Returns whether the CUDA driver in use is the virtual one.
+pub fn is_virtual() -> bool {
+    cuda::is_virtual()
+}
+
 /// Returns the folder of the on-disk kernel cache, or the reason why there is no cache.
 ///
 /// # Errors

@@ -123,6 +123,35 @@ pub fn a_warm_call_can_be_captured() {
     });
 }
 
+pub fn a_cold_call_leaves_a_capture_alone() {
+    isolated(module_path!(), "a_cold_call_leaves_a_capture_alone", &[], |_| {
+        let context = CudaContext::new(0).unwrap();
+        let [stream, other] = [(); 2].map(|()| context.new_stream().unwrap());
+        let device = cuda::device_on(&stream).unwrap();
+        let x = Tensor::from_slice(&[1i32, 2, 3], [3], &device).unwrap();
+        let mut out = Tensor::from_slice(&[0i32, 0, 0], [3], &device).unwrap();
+        let y = Tensor::from_slice(&[5u8, 6], [2], &cuda::device_on(&other).unwrap()).unwrap();
+        binary(BinaryOp::Add, out.clone(), &x).out(&mut out).run().unwrap();
+        stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL).unwrap();
+        binary(BinaryOp::Add, out.clone(), &x).out(&mut out).run().unwrap();
+        // Neither a hand-written kernel nor a generated one is loaded.
+        for cold in [
+            binary(BinaryOp::Maximum, out.clone(), &x).out(&mut out).run(),
+            (x.expr() * 3 - 1).out(&mut out).run(),
+        ] {
+            let error = cold.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains("before the capture"), "{error}");
+        }
+        // On another stream one can be loaded.
+        assert_eq!((&y - 1).unwrap().to_vec::<u8>().unwrap(), [4, 5]);
+        let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        let graph = stream.end_capture(flags).unwrap().expect("something was captured");
+        graph.launch().unwrap();
+        assert_eq!(out.to_vec::<i32>().unwrap(), [2, 4, 6]);
+    });
+}
+
 pub fn a_context_of_theirs_is_a_device() {
     isolated(module_path!(), "a_context_of_theirs_is_a_device", &[], |_| {
         let context = CudaContext::new(0).unwrap();

@@ -13,7 +13,7 @@ const COSTLY: [&str; 6] = [
     "cuStreamWaitEvent",
     "cuStreamSynchronize",
     "cuCtxSynchronize",
-    "cuModuleLoadData",
+    "cuModuleLoadDataEx",
 ];
 
 pub fn one_stream_needs_no_events_and_no_waiting() {

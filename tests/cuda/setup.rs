@@ -31,7 +31,61 @@ pub fn machine_code_for_a_driver_older_than_nvrtc() {
     isolated(module_path!(), "machine_code_for_a_driver_older_than_nvrtc", old, |driver| {
         works(driver);
         // One attempt to load PTX, and one load of machine code.
-        assert_eq!(driver.calls_of("cuModuleLoadData"), 2);
+        assert_eq!(driver.calls_of("cuModuleLoadDataEx"), 2);
+    });
+}
+
+pub fn machine_code_comes_first_and_is_refused_once() {
+    let name = "machine_code_comes_first_and_is_refused_once";
+    for refusal in ["200", "209", "221", "222", "223"] {
+        let fail = format!("cuModuleLoadDataEx:1:{refusal}");
+        let variables =
+            &[("BITLANE_CODE", "cubin"), ("BITLANE_CACHE", "off"), ("VCUDA_FAIL", &*fail)];
+        isolated(module_path!(), name, variables, |driver| {
+            let device = Device::cuda(0).unwrap();
+            assert_eq!(bitlane::introspect::code(&device).unwrap(), "cubin");
+            works(driver);
+            assert_eq!(bitlane::introspect::code(&device).unwrap(), "ptx");
+            assert_eq!(driver.calls_of("cuModuleLoadDataEx"), 2);
+            // Only the kernel that was needed is looked up, and another of the same PTX needs no other load.
+            assert_eq!(driver.calls_of("cuModuleGetFunction"), 1);
+            let x = Tensor::arange(100, DType::I32, &device).unwrap();
+            assert_eq!((&x << &x).unwrap().to_vec::<i32>().unwrap()[3], 24);
+            assert_eq!(driver.calls_of("cuModuleLoadDataEx"), 2);
+            // The next kernel is not tried as machine code.
+            assert_eq!((&x - 1).unwrap().to_vec::<i32>().unwrap()[3], 2);
+            assert_eq!(driver.calls_of("cuModuleLoadDataEx"), 3);
+        });
+        if is_isolated() {
+            return;
+        }
+    }
+}
+
+pub fn both_refusals_are_in_the_error() {
+    let refused = &[("VCUDA_FAIL", "cuModuleLoadDataEx:1:221,cuModuleLoadDataEx:2:209")];
+    isolated(module_path!(), "both_refusals_are_in_the_error", refused, |driver| {
+        let device = Device::cuda(0).unwrap();
+        let x = Tensor::arange(100, DType::I32, &device).unwrap();
+        let error = (&x << 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Driver);
+        let text = error.to_string();
+        let (first, second) = (text.find("(221)").unwrap(), text.find("(209)").unwrap());
+        assert!(first < second && text.contains("; then cuModuleLoadDataEx failed"), "{text}");
+        works(driver);
+    });
+}
+
+pub fn memory_that_runs_out_while_kernels_are_loaded() {
+    let short = &[("VCUDA_FAIL", "cuModuleLoadDataEx:1:2")];
+    isolated(module_path!(), "memory_that_runs_out_while_kernels_are_loaded", short, |driver| {
+        let device = Device::cuda(0).unwrap();
+        let x = Tensor::arange(100, DType::I32, &device).unwrap();
+        let error = (&x << 1).unwrap_err();
+        assert!(error.to_string().contains("CUDA_ERROR_OUT_OF_MEMORY (2)"), "{error}");
+        // It says nothing about the kind of the image.
+        assert_eq!(bitlane::introspect::code(&device).unwrap(), "ptx");
+        works(driver);
     });
 }
 

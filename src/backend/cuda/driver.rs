@@ -76,7 +76,7 @@ define_api! {
     cuMemcpyPeerAsync: fn(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, usize, CUstream);
     cuMemsetD8Async: fn(CUdeviceptr, u8, usize, CUstream);
     cuModuleGetFunction: fn(*mut CUfunction, CUmodule, *const c_char);
-    cuModuleLoadData: fn(*mut CUmodule, *const c_void);
+    cuModuleLoadDataEx: fn(*mut CUmodule, *const c_void, c_uint, *mut c_uint, *mut *mut c_void);
     cuModuleUnload: fn(CUmodule);
     cuStreamCreate: fn(*mut CUstream, c_uint);
     cuStreamDestroy_v2: fn(CUstream);

@@ -9,7 +9,7 @@
 //! | `reclaim` | frees memory, and retries later when the driver refuses |
 //! | `foreign` | transfers memory to and from cudarc |
 //! | `run` | turns a request into launches |
-//! | `nvrtc`, `cache`, `kernels`, `statistics` | compile, store, look up and count kernels |
+//! | `nvrtc`, `loading`, `cache`, `kernels`, `statistics` | compile, load, store, look up and count kernels |
 //! | `shapes`, `launch`, `params` | hand-written kernels: when each applies, and its parameters |
 //! | `generate` | generates the kernels for all other requests on demand |
 //! | `force` | overrides kernel selection in tests |
@@ -24,6 +24,7 @@ pub(crate) mod foreign;
 mod generate;
 mod kernels;
 mod launch;
+mod loading;
 mod memory;
 mod nvrtc;
 #[allow(non_camel_case_types, dead_code, missing_docs, reason = "generated from the C header")]
@@ -52,8 +53,10 @@ use self::context::Context;
 pub use self::force::Force;
 pub(crate) use self::force::set as force;
 pub(crate) use self::kernels::Module;
+pub(crate) use self::loading::Code;
 pub(crate) use self::memory::CudaMemory;
 pub(crate) use self::nvrtc::{Compiler, SOURCE, Target, library as nvrtc_library, options};
+pub(crate) use self::probe::is_virtual;
 pub(crate) use self::run::{generate_for, kernels_for, record, recorded};
 pub(crate) use self::shapes::KernelShape;
 pub use self::statistics::CacheStatistics;
@@ -103,7 +106,7 @@ pub(crate) fn cache_file(
 ) -> Result<(String, Vec<u8>)> {
     let target = Target::Ptx(architecture);
     let options = options(target, compiler.version, defines);
-    let key = cache::key(source, &options, target, compiler.build()?);
+    let key = cache::key(source, &options, target, compiler.build()?, None);
     let contents = cache::contents(&key, ptx.as_bytes());
     Ok((key, contents))
 }
@@ -155,9 +158,17 @@ impl CudaDevice {
         let context = self.stream.context();
         context.bind()?;
         for module in Module::all() {
-            context.kernels().shape(context, module, KernelShape::Contig)?;
+            for &shape in KernelShape::ALL {
+                context.kernels().shape(&self.stream, module, shape)?;
+            }
         }
         Ok(())
+    }
+
+    /// Returns what the device's next kernel is compiled to.
+    pub(crate) fn code(&self) -> Result<Code> {
+        let context = self.stream.context();
+        context.kernels().code(context)
     }
 
     /// Allocates memory with undefined contents.

@@ -22,6 +22,14 @@ use crate::{Error, Result};
 /// The single source of all hand-written kernels, concatenated by the build script.
 pub(crate) const SOURCE: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.cu"));
 
+/// Returns that source with the kernel of one shape only. The lines of the others are empty, so that the compiler's
+/// messages name the right ones.
+pub(super) fn source_of(shape: &str) -> String {
+    let own = format!("BL_KERNEL({shape},");
+    let is_kept = |line: &&str| !line.starts_with("BL_KERNEL(") || line.starts_with(&own);
+    SOURCE.lines().flat_map(|line| [Some(line).filter(is_kept).unwrap_or(""), "\n"]).collect()
+}
+
 /// The environment variable that names the library to load instead of the one that the loader finds.
 const PATH_VARIABLE: &str = "BITLANE_NVRTC";
 
@@ -30,7 +38,7 @@ const PATH_VARIABLE: &str = "BITLANE_NVRTC";
 pub(crate) enum Target {
     /// PTX, which the driver compiles for this or any later architecture.
     Ptx(u32),
-    /// Machine code, for drivers that are too old for the PTX version of this NVRTC.
+    /// Machine code, for this or a later architecture of the same major version.
     Cubin(u32),
 }
 
@@ -260,6 +268,11 @@ impl Compiler {
         })
     }
 
+    /// Whether it compiles for exactly this architecture.
+    pub(super) fn knows(&self, capability: u32) -> bool {
+        self.architectures.contains(&capability)
+    }
+
     /// Returns the best target for a device of this compute capability.
     pub(super) fn target(&self, capability: u32, cubin: bool) -> Result<Target> {
         choose_target(&self.architectures, capability, cubin).ok_or_else(|| {
@@ -413,6 +426,18 @@ mod tests {
         assert_eq!(choose_target(&known, 103, false), Some(Target::Ptx(100)));
         assert_eq!(choose_target(&known, 150, false), Some(Target::Ptx(120)));
         assert_eq!(choose_target(&known, 70, false), None);
+    }
+
+    #[test]
+    fn a_source_of_one_kernel_has_one() {
+        for &shape in super::super::KernelShape::ALL {
+            let one = source_of(shape.name());
+            assert_eq!(one.lines().count(), SOURCE.lines().count());
+            let kernels: Vec<_> =
+                one.lines().filter(|line| line.starts_with("BL_KERNEL(")).collect();
+            assert_eq!(kernels.len(), 1, "{kernels:?}");
+            assert!(kernels[0].starts_with(&format!("BL_KERNEL({},", shape.name())));
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::error::Error as _;
 use std::ffi::OsStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cudarc::driver::sys::CUresult;
 use libloading::Library;
@@ -135,9 +136,19 @@ fn load_driver() -> Result<Api> {
             "update NVIDIA's driver to one for CUDA 12 or later",
         )
     })?;
+    // SAFETY: the symbol is looked up but not used.
+    let is_virtual = unsafe { library.get::<*const ()>(b"vcuda_stats") }.is_ok();
+    VIRTUAL.store(is_virtual, Ordering::Relaxed);
     // The functions may be called until the process exits, so the library is never unloaded.
     std::mem::forget(library);
     Ok(api)
+}
+
+static VIRTUAL: AtomicBool = AtomicBool::new(false);
+
+/// Whether the loaded driver is the virtual one, which has a function that no other has.
+pub(crate) fn is_virtual() -> bool {
+    VIRTUAL.load(Ordering::Relaxed)
 }
 
 /// Returns the number of devices that the driver finds.
