@@ -127,6 +127,7 @@ fn main() {
             memory_that_runs_out_while_kernels_are_loaded
             nvrtc_is_of_the_drivers_version
             memory_that_runs_out
+            other_libraries_get_what_is_trimmed
             kernels_are_compiled_once_per_machine
         }
     };

@@ -66,11 +66,15 @@ define_api! {
         CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
         *mut *mut c_void, *mut *mut c_void
     );
-    cuMemAllocAsync: fn(*mut CUdeviceptr, usize, CUstream);
+    cuMemAllocFromPoolAsync: fn(*mut CUdeviceptr, usize, CUmemoryPool, CUstream);
     cuMemAlloc_v2: fn(*mut CUdeviceptr, usize);
     cuMemFreeAsync: fn(CUdeviceptr, CUstream);
     cuMemFree_v2: fn(CUdeviceptr);
+    cuMemPoolCreate: fn(*mut CUmemoryPool, *const c_void);
+    cuMemPoolDestroy: fn(CUmemoryPool);
+    cuMemPoolGetAttribute: fn(CUmemoryPool, c_uint, *mut c_void);
     cuMemPoolSetAttribute: fn(CUmemoryPool, c_uint, *mut c_void);
+    cuMemPoolTrimTo: fn(CUmemoryPool, usize);
     cuMemcpyDtoHAsync_v2: fn(*mut c_void, CUdeviceptr, usize, CUstream);
     cuMemcpyHtoDAsync_v2: fn(CUdeviceptr, *const c_void, usize, CUstream);
     cuMemcpyPeerAsync: fn(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, usize, CUstream);

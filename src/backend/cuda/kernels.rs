@@ -92,11 +92,6 @@ impl Kernels {
         Kernels { modules, generated: RwLock::default(), taken }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        let generated = self.generated.read().unwrap_or_else(PoisonError::into_inner);
-        generated.is_empty() && self.modules.iter().all(|module| module.kernels.get().is_none())
-    }
-
     /// Returns what the next kernel is compiled to.
     pub(super) fn code(&self, context: &Context) -> Result<Code> {
         self.taken.first(context)

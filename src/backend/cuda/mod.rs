@@ -6,6 +6,7 @@
 //! | `driver` | declares the driver functions and converts their error codes |
 //! | `context`, `stream`, `memory` | own the resources of a device |
 //! | `usage`, `capture` | order the work of different streams, and leave the user's captures alone |
+//! | `pool` | allocates memory, and keeps what is freed |
 //! | `reclaim` | frees memory, and retries later when the driver refuses |
 //! | `foreign` | transfers memory to and from cudarc |
 //! | `run` | turns a request into launches |
@@ -29,6 +30,7 @@ mod memory;
 mod nvrtc;
 #[allow(non_camel_case_types, dead_code, missing_docs, reason = "generated from the C header")]
 mod params;
+mod pool;
 mod probe;
 mod reclaim;
 mod run;
@@ -56,6 +58,7 @@ pub(crate) use self::kernels::Module;
 pub(crate) use self::loading::Code;
 pub(crate) use self::memory::CudaMemory;
 pub(crate) use self::nvrtc::{Compiler, SOURCE, Target, library as nvrtc_library, options};
+pub(crate) use self::pool::Statistics as PoolStatistics;
 pub(crate) use self::probe::is_virtual;
 pub(crate) use self::run::{generate_for, kernels_for, record, recorded};
 pub(crate) use self::shapes::KernelShape;
@@ -146,6 +149,23 @@ impl CudaDevice {
     pub(crate) fn synchronize(&self) -> Result<()> {
         reclaim::retry_returning();
         self.stream.context().synchronize()
+    }
+
+    /// Returns the contents of the device's memory pool.
+    pub(crate) fn pool_statistics(&self) -> Result<PoolStatistics> {
+        self.stream.context().pool().statistics()
+    }
+
+    /// Sets how many bytes the device's memory pool keeps, and returns what is in excess of that to the driver.
+    pub(crate) fn set_pool_limit(&self, bytes: usize) -> Result<()> {
+        let context = self.stream.context();
+        context.pool().set_limit(bytes)?;
+        context.trim(bytes)
+    }
+
+    /// Returns all memory that the pool keeps to the driver.
+    pub(crate) fn trim_pool(&self) -> Result<()> {
+        self.stream.context().trim(0)
     }
 
     /// Makes the device's context the calling thread's current one.

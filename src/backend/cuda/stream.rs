@@ -133,6 +133,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        self.context.pool().retire(self);
         if !self.owned {
             return;
         }
