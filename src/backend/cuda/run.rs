@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 use super::CudaDevice;
 use super::force::{self, Force};
 use super::generate::{self, Job, Operand};
-use super::kernels::Function;
 use super::launch::{Parameters, count, launch};
+use super::loading::Function;
 use super::memory::CudaMemory;
 use super::shapes::{KernelShape, Pair};
 use super::trace::trace_launch;
@@ -37,7 +37,7 @@ impl CudaDevice {
             let grid = [count(grid[0])?, count(grid[1])?];
             context.bind()?;
             // Looked up first: a compilation takes long, and can fail.
-            let function = context.kernels().shape(context, pair.module, shape)?;
+            let function = context.kernels().shape(&self.stream, pair.module, shape)?;
             self.order(access)?;
             note(|| written_by_hand(&pair, shape));
             trace_launch!(kernel = %pair.module.kernel(shape), ?grid, plan = ?request.plan, "launch");
@@ -71,7 +71,7 @@ impl CudaDevice {
         let force = force::current();
         if let Some((pair, shape)) = hand_written(request, &operands, force) {
             note(|| written_by_hand(&pair, shape));
-            return context.kernels().shape(context, pair.module, shape).map(drop);
+            return context.kernels().shape(&self.stream, pair.module, shape).map(drop);
         }
         let jobs = self.jobs(request, &operands, force, &mut Vec::new())?;
         for job in &jobs {
@@ -102,7 +102,7 @@ impl CudaDevice {
         let context = self.stream.context();
         let ready = |job: &Job<'_>| {
             let grid = [count(job.grid[0])?, count(job.grid[1])?];
-            Ok((context.kernels().generated(context, &job.form)?, grid))
+            Ok((context.kernels().generated(&self.stream, &job.form)?, grid))
         };
         jobs.iter().map(ready).collect()
     }
