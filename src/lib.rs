@@ -185,6 +185,7 @@ mod math;
 mod op;
 mod operand;
 mod overlap;
+mod packing;
 mod plan;
 mod program;
 pub mod promote;
@@ -213,6 +214,7 @@ pub use operand::Operand;
 pub use ops::{
     Binary, Reduce, Unary, atleast_1d, atleast_2d, atleast_3d, binary, loss, reduce, select, unary,
 };
+pub use packing::Packing;
 pub use promote::Rules;
 pub use scalar::Scalar;
 pub use slice::Slice;

@@ -13,6 +13,7 @@ mod gradient;
 mod atleast;
 mod binary;
 pub mod loss;
+mod packing;
 mod ternary;
 
 pub use self::atleast::{atleast_1d, atleast_2d, atleast_3d};

@@ -16,6 +16,7 @@ mod layouts;
 #[path = "../model/mod.rs"]
 mod model;
 mod operations;
+mod packing;
 mod promotion;
 mod result_types;
 mod sizes;
