@@ -219,6 +219,22 @@ impl<'a> Expr<'a> {
         Expr::of(Root::ternary(Operation::Select, [self.root, x.into().root, y.into().root]))
     }
 
+    /// Limits every element to the range from `low` to `high`, as two operations: `self.maximum(low).minimum(high)`; see
+    /// [`Tensor::clip`](crate::Tensor::clip).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[-1.5f32, 0.25, 2.5], [3], &Device::cpu())?;
+    /// assert_eq!((x.expr() * 2).clip(0, 1).run()?.to_vec::<f32>()?, [0.0, 0.5, 1.0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    #[doc(alias = "clamp")]
+    pub fn clip(self, low: impl Into<Expr<'a>>, high: impl Into<Expr<'a>>) -> Expr<'a> {
+        self.maximum(low).minimum(high)
+    }
+
     /// Multiplies by `y` and adds `z`, rounded once; see [`Tensor::fma`](crate::Tensor::fma).
     ///
     /// # Examples
