@@ -26,6 +26,8 @@ use crate::{Operand, Result, Tensor};
 ///
 /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the condition is not `bool`, and as for
 /// [`Binary::run`](crate::Binary::run) without a destination.
+#[doc(alias = "where")]
+#[doc(alias = "where_cond")]
 pub fn select<'a>(
     condition: &'a Tensor,
     x: impl Into<Operand<'a>>,
