@@ -54,6 +54,7 @@ struct Rest<'a> {
 pub(super) enum Operation {
     Unary(UnaryOp),
     Cast(DType),
+    Bitcast(DType),
     Binary(BinaryOp),
     Select,
     Fma,
@@ -64,7 +65,10 @@ pub(super) enum Operation {
 impl Operation {
     pub(super) const fn arity(self) -> usize {
         match self {
-            Operation::Unary(_) | Operation::Cast(_) | Operation::Reduce(..) => 1,
+            Operation::Unary(_)
+            | Operation::Cast(_)
+            | Operation::Bitcast(_)
+            | Operation::Reduce(..) => 1,
             Operation::Binary(_) => 2,
             Operation::Select | Operation::Fma => 3,
         }
@@ -75,6 +79,7 @@ impl Operation {
         match self {
             Operation::Unary(op) => op.name(),
             Operation::Cast(_) => "cast",
+            Operation::Bitcast(_) => "bitcast",
             Operation::Binary(op) => op.name(),
             Operation::Select => ElementOp::Select.name(),
             Operation::Fma => ElementOp::Fma.name(),

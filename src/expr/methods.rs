@@ -16,7 +16,7 @@ use crate::{DType, Scalar};
 
 macro_rules! define_binary {
     ($(
-        $variant:ident $name:ident $domain:ident $rule:ident {$assign:ident $family:ident}
+        $variant:ident $name:ident $domain:ident $rule:ident {$assign:ident $family:ident $($alias:literal)*}
         $doc:literal {$x:literal $y:literal => $dtype:ident $result:literal};
     )*) => {
         /// # Binary operations
@@ -38,6 +38,7 @@ macro_rules! define_binary {
                 )]
                 /// # Ok::<(), bitlane::Error>(())
                 /// ```
+                $(#[doc(alias = $alias)])*
                 pub fn $name(self, other: impl Into<Expr<'a>>) -> Expr<'a> {
                     self.binary(BinaryOp::$variant, other)
                 }
@@ -189,18 +190,48 @@ impl<'a> Expr<'a> {
     }
 
     /// Bits move left and zeros enter; an amount out of range gives 0. Both kinds are the same.
+    #[doc(alias = "shl")]
+    #[doc(alias = "left_shift")]
+    #[doc(alias = "shift_left")]
     pub fn bitwise_left_shift(self, amount: impl Into<Expr<'a>>, kind: Shift) -> Expr<'a> {
         self.binary(BinaryOp::LeftShift(kind), amount)
     }
 
     /// Bits move right. An amount out of range gives 0, or −1 for a negative number shifted arithmetically.
+    #[doc(alias = "shr")]
+    #[doc(alias = "right_shift")]
+    #[doc(alias = "shift_right_logical")]
+    #[doc(alias = "shift_right_arithmetic")]
     pub fn bitwise_right_shift(self, amount: impl Into<Expr<'a>>, kind: Shift) -> Expr<'a> {
         self.binary(BinaryOp::RightShift(kind), amount)
     }
 
     /// The same elements converted to a dtype, as [`Tensor::cast`](crate::Tensor::cast) does.
+    #[doc(alias = "astype")]
+    #[doc(alias = "to_dtype")]
     pub fn cast(self, dtype: DType) -> Expr<'a> {
         Expr::of(Root::unary(Operation::Cast(dtype), self.root))
+    }
+
+    /// The bits of the elements, read as another dtype of the same size; see [`Tensor::bitcast`](crate::Tensor::bitcast).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::from_slice(&[1.0f32, -6.0], [2], &Device::cpu())?;
+    /// let exponents = ((x.expr().bitcast(DType::U32) >> 23) & 0xff).run()?;
+    /// assert_eq!(exponents.to_vec::<u32>()?, [127, 129]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    #[doc(alias = "view")]
+    #[doc(alias = "transmute")]
+    #[doc(alias = "reinterpret")]
+    #[doc(alias = "bitcast_convert_type")]
+    #[doc(alias = "to_bits")]
+    #[doc(alias = "from_bits")]
+    pub fn bitcast(self, dtype: DType) -> Expr<'a> {
+        Expr::of(Root::unary(Operation::Bitcast(dtype), self.root))
     }
 
     /// The elements of `x` where this expression, which must be bool, is true, those of `y` elsewhere; see
@@ -215,6 +246,8 @@ impl<'a> Expr<'a> {
     /// assert_eq!(clipped.to_vec::<f32>()?, [0.0, 0.0, 2.5]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    #[doc(alias = "where")]
+    #[doc(alias = "where_cond")]
     pub fn select(self, x: impl Into<Expr<'a>>, y: impl Into<Expr<'a>>) -> Expr<'a> {
         Expr::of(Root::ternary(Operation::Select, [self.root, x.into().root, y.into().root]))
     }
