@@ -70,7 +70,7 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 //!
-//! - [`select`] and [`loss`] are the operations that are none of these.
+//! - [`select`], [`clip`], [`Tensor::fma`] and [`loss`] are the operations that are none of these.
 //! - [`promote`] returns the dtype of a result, without computing it, under one of four rulebooks ([`Rules`]):
 //!   Paddle's (the default, which rejects mixed tensor dtypes such as `i32` and `f32`), Torch's, NumPy's and JAX's.
 //! - An [`Error`] states what was given, what is allowed and what to do. Invalid input never causes a panic, nor does
@@ -212,7 +212,8 @@ pub use expr::{Evaluation, Expr};
 pub use op::{BinaryOp, ReduceOp, Shift, UnaryOp};
 pub use operand::Operand;
 pub use ops::{
-    Binary, Reduce, Unary, atleast_1d, atleast_2d, atleast_3d, binary, loss, reduce, select, unary,
+    Binary, Reduce, Unary, atleast_1d, atleast_2d, atleast_3d, binary, clip, loss, reduce, select,
+    unary,
 };
 pub use packing::Packing;
 pub use promote::Rules;

@@ -30,7 +30,8 @@ use crate::DType;
 /// - The *result*: `Same` for the dtype in which it is computed, `Bool`, `Part` for the dtype of the parts of a complex
 ///   number, or `Wide` for a 64-bit integer in place of a narrower one or a bool.
 /// - The columns of its group:
-///   - `binary`: the in-place method and the *family*, the row of the promotion tables that governs it;
+///   - `binary`: the in-place method; the *family*, the row of the promotion tables that governs it; and the names that
+///     other libraries have for it;
 ///   - `unary`: whether it is computed in the dtype of its operand (`Own`), or integers and bools are converted to the
 ///     float of the rulebook first (`Float`); and the names that other libraries have for it;
 ///   - `reductions`: the method, which has the name of the reduction unless a binary operation has it, and the one that
@@ -63,11 +64,11 @@ macro_rules! for_each_op {
                     {};
             }
             binary {
-                RotateLeft rotate_left Integers Same {rotate_left_assign Shift}
+                RotateLeft rotate_left Integers Same {rotate_left_assign Shift "rol" "rotl"}
                     "Rotates the bits to the left: those that leave at the top enter at the bottom. The amount counts \
                      modulo the width, so a negative one rotates to the right."
                     {"0b1001u8, 0x81" "1" => u8 "0b1_0010, 0x03"};
-                RotateRight rotate_right Integers Same {rotate_right_assign Shift}
+                RotateRight rotate_right Integers Same {rotate_right_assign Shift "ror" "rotr"}
                     "Rotates the bits to the right: those that leave at the bottom enter at the top. The amount counts \
                      modulo the width, so a negative one rotates to the left."
                     {"0b1001u8, 0x81" "1" => u8 "0b1000_0100, 0xc0"};
@@ -77,43 +78,43 @@ macro_rules! for_each_op {
                 Add add All Same {add_assign Arithmetic}
                     "Adds the operands. Integers wrap; bools are or-ed."
                     {"1i32, i32::MAX" "1" => i32 "2, i32::MIN"};
-                Subtract subtract Numbers Same {subtract_assign Arithmetic}
+                Subtract subtract Numbers Same {subtract_assign Arithmetic "sub"}
                     "Subtracts the right operand from the left one. Integers wrap; bools are rejected."
                     {"5u8, 0" "1" => u8 "4, 255"};
-                Multiply multiply All Same {multiply_assign Arithmetic}
+                Multiply multiply All Same {multiply_assign Arithmetic "mul"}
                     "Multiplies the operands. Integers wrap; bools are and-ed."
                     {"3i8, 100" "2" => i8 "6, -56"};
-                Divide divide Fractions Same {divide_assign Divide}
+                Divide divide Fractions Same {divide_assign Divide "div" "true_divide"}
                     "Divides the left operand by the right one. Integers are divided as floats: in `f32` under the \
                      default rules."
                     {"7.0f32, 1.0" "2" => f32 "3.5, 0.5"};
-                FloorDivide floor_divide RealNumbers Same {floor_divide_assign Modular}
+                FloorDivide floor_divide RealNumbers Same {floor_divide_assign Modular "floordiv"}
                     "Divides the left operand by the right one and rounds towards −∞. An integer divided by 0 gives 0."
                     {"7i32, -7" "2" => i32 "3, -4"};
-                Remainder remainder RealNumbers Same {remainder_assign Modular}
+                Remainder remainder RealNumbers Same {remainder_assign Modular "mod" "rem"}
                     "Computes the remainder of `floor_divide`, which has the sign of the divisor. An integer modulo 0 \
                      gives 0."
                     {"7i32, -7" "4" => i32 "3, 1"};
-                Pow pow RealNumbers Same {pow_assign Pow}
+                Pow pow RealNumbers Same {pow_assign Pow "power" "powf" "powi"}
                     "Raises the left operand to the power of the right one. Integers wrap; a negative exponent gives 0, \
                      except with the bases 1 and −1."
                     {"3i32, -2" "3" => i32 "27, -8"};
-                Equal equal All Bool {equal_assign Equality}
+                Equal equal All Bool {equal_assign Equality "eq"}
                     "Tests whether the operands are equal. NaN equals nothing, not even itself."
                     {"1.0f32, f32::NAN" "1" => bool "true, false"};
-                NotEqual not_equal All Bool {not_equal_assign Equality}
+                NotEqual not_equal All Bool {not_equal_assign Equality "ne"}
                     "Tests whether the operands differ. NaN differs from everything, even from itself."
                     {"1.0f32, f32::NAN" "1" => bool "false, true"};
-                LessThan less_than Real Bool {less_than_assign Ordering}
+                LessThan less_than Real Bool {less_than_assign Ordering "lt" "less"}
                     "Tests whether the left operand is less than the right one."
                     {"1i32, 2" "2" => bool "true, false"};
-                LessEqual less_equal Real Bool {less_equal_assign Ordering}
+                LessEqual less_equal Real Bool {less_equal_assign Ordering "le"}
                     "Tests whether the left operand is less than or equal to the right one."
                     {"2i32, 3" "2" => bool "true, false"};
-                GreaterThan greater_than Real Bool {greater_than_assign Ordering}
+                GreaterThan greater_than Real Bool {greater_than_assign Ordering "gt" "greater"}
                     "Tests whether the left operand is greater than the right one."
                     {"2i32, 3" "2" => bool "false, true"};
-                GreaterEqual greater_equal Real Bool {greater_equal_assign Ordering}
+                GreaterEqual greater_equal Real Bool {greater_equal_assign Ordering "ge"}
                     "Tests whether the left operand is greater than or equal to the right one."
                     {"1i32, 2" "2" => bool "false, true"};
                 LogicalAnd logical_and All Bool {logical_and_assign Logical}
@@ -125,13 +126,13 @@ macro_rules! for_each_op {
                 LogicalXor logical_xor All Bool {logical_xor_assign Logical}
                     "Tests whether exactly one operand is non-zero."
                     {"2i32, 0" "1" => bool "false, true"};
-                BitwiseAnd bitwise_and BoolAndIntegers Same {bitwise_and_assign Bitwise}
+                BitwiseAnd bitwise_and BoolAndIntegers Same {bitwise_and_assign Bitwise "bitand"}
                     "Computes the bitwise AND of the operands."
                     {"0b1100u8, 0b1010" "0b0110" => u8 "0b0100, 0b0010"};
-                BitwiseOr bitwise_or BoolAndIntegers Same {bitwise_or_assign Bitwise}
+                BitwiseOr bitwise_or BoolAndIntegers Same {bitwise_or_assign Bitwise "bitor"}
                     "Computes the bitwise OR of the operands."
                     {"0b1100u8, 0b1010" "0b0110" => u8 "0b1110, 0b1110"};
-                BitwiseXor bitwise_xor BoolAndIntegers Same {bitwise_xor_assign Bitwise}
+                BitwiseXor bitwise_xor BoolAndIntegers Same {bitwise_xor_assign Bitwise "bitxor"}
                     "Computes the bitwise exclusive OR of the operands."
                     {"0b1100u8, 0b1010" "0b0110" => u8 "0b1010, 0b1100"};
                 Maximum maximum Real Same {maximum_assign MinMax}
@@ -149,10 +150,10 @@ macro_rules! for_each_op {
                 LogAddExp logaddexp Floats Same {logaddexp_assign LogAddExp}
                     "Computes `log(exp(x) + exp(y))` without intermediate overflow."
                     {"1000.0f32, f32::NEG_INFINITY" "0.0" => f32 "1000.0, 0.0"};
-                NextAfter nextafter Floats Same {nextafter_assign NextAfter}
+                NextAfter nextafter Floats Same {nextafter_assign NextAfter "next_after"}
                     "Computes the next representable value after the left operand in the direction of the right one."
                     {"1.0f32, 0.0" "0.0" => f32 "0.99999994, 0.0"};
-                Atan2 atan2 Floats Same {atan2_assign Atan2}
+                Atan2 atan2 Floats Same {atan2_assign Atan2 "arctan2"}
                     "Computes the angle, in radians, of the point with the left operand as its y coordinate and the \
                      right one as its x coordinate."
                     {"0.0f32, 1.0" "0.0" => f32 "0.0, std::f32::consts::FRAC_PI_2"};
@@ -165,7 +166,7 @@ macro_rules! for_each_op {
                 Negative negative Numbers Same {Own "neg"}
                     "Negates every element. Integers wrap; floats, even NaN, have their sign bit flipped."
                     {"-3i32, i32::MIN" => i32, "3, i32::MIN"};
-                BitwiseNot bitwise_not BoolAndIntegers Same {Own "invert" "bitwise_invert"}
+                BitwiseNot bitwise_not BoolAndIntegers Same {Own "invert" "bitwise_invert" "not"}
                     "Flips every bit. A bool is negated."
                     {"0u8, 0b1010" => u8, "255, 0b1111_0101"};
                 LogicalNot logical_not All Bool {Own}
@@ -211,7 +212,7 @@ macro_rules! for_each_op {
                 LeadingZeros leading_zeros Integers Same {Own "clz"}
                     "Counts the zeros above the highest bit that is 1. Those of 0 are the width of the dtype."
                     {"1u8, 0" => u8, "7, 8"};
-                TrailingZeros trailing_zeros Integers Same {Own "ctz" "ffs"}
+                TrailingZeros trailing_zeros Integers Same {Own "ctz"}
                     "Counts the zeros below the lowest bit that is 1. Those of 0 are the width of the dtype."
                     {"8u8, 0" => u8, "3, 8"};
                 ReverseBits reverse_bits Integers Same {Own "brev"}

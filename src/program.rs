@@ -44,6 +44,8 @@ pub(crate) enum Input {
 pub(crate) enum Action {
     /// Converts its argument, as [`Tensor::cast`](crate::Tensor::cast) does, to another dtype.
     Cast,
+    /// Reads the bits of its argument as another dtype of the same size.
+    Bitcast,
     /// Applies an element function.
     Apply(ElementOp),
 }
@@ -64,7 +66,7 @@ impl Step {
     /// The number of arguments.
     pub(crate) const fn arity(&self) -> usize {
         match self.action {
-            Action::Cast => 1,
+            Action::Cast | Action::Bitcast => 1,
             Action::Apply(op) => op.arity(),
         }
     }
@@ -131,6 +133,13 @@ impl Program {
             return value;
         }
         self.step(Action::Cast, dtype, to, [value; 3])
+    }
+
+    /// Adds a step that reads a value as a dtype of the same size.
+    pub(crate) fn bitcast(&mut self, value: Value, to: DType) -> Value {
+        let dtype = self.dtype(value);
+        debug_assert_eq!(dtype.size(), to.size());
+        self.step(Action::Bitcast, dtype, to, [value; 3])
     }
 
     /// Adds a step that applies a function to values that already have the dtype of the computation.
@@ -272,6 +281,7 @@ impl fmt::Display for Program {
         for (index, step) in self.steps.iter().enumerate() {
             let name = match step.action {
                 Action::Cast => "cast",
+                Action::Bitcast => "bitcast",
                 Action::Apply(op) => op.name(),
             };
             write!(f, "t{index}: {} = {name}(", step.result)?;
@@ -370,6 +380,7 @@ mod tests {
             };
             values.push(match step.action {
                 Action::Cast => wrap(argument(0), step.result),
+                Action::Bitcast => panic!("no comparison reads bits"),
                 Action::Apply(ElementOp::Signbit) => (argument(0) < 0).into(),
                 Action::Apply(ElementOp::LogicalNot) => (argument(0) == 0).into(),
                 Action::Apply(ElementOp::LogicalAnd) => argument(0) & argument(1),

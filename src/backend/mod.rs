@@ -120,6 +120,16 @@ impl Memory {
         }
     }
 
+    /// Returns the address of the first byte.
+    pub(crate) fn address(&self) -> usize {
+        match self {
+            #[cfg(feature = "cpu")]
+            Memory::Cpu(memory) => memory.as_ptr().addr(),
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(memory) => memory.address() as usize,
+        }
+    }
+
     /// Copies bytes of the host into the front of memory that nobody else can see yet.
     pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<()> {
         match self {

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 pub(crate) use self::reduce::ReduceArguments;
 pub(crate) use self::run::{Over, Target};
-use crate::layout::{Shape, broadcast};
+use crate::layout::{Shape, boxed, broadcast};
 use crate::op::ElementOp;
 use crate::operand::{Operand, Source};
 use crate::program::{Program, Value};
@@ -263,6 +263,25 @@ impl<'a> Call<'a> {
     /// Adds a conversion.
     pub(crate) fn cast(&mut self, x: Elements<'a>, dtype: DType) -> Elements<'a> {
         Elements { value: self.program.cast(x.value, dtype), ..x }
+    }
+
+    /// Adds a step that reads the elements as another dtype of the same size.
+    pub(crate) fn bitcast(&mut self, x: Elements<'a>, dtype: DType) -> Result<Elements<'a>> {
+        let (op, from) = ("bitcast", self.program.dtype(x.value));
+        from.check_bitcast(op, dtype)?;
+        if from == dtype {
+            return Ok(x);
+        }
+        let sizes = (from.size(), dtype.size());
+        if sizes.0 != sizes.1 {
+            let shape = boxed(self.shape(x.shape));
+            let reason = format!(
+                "elements of {} bytes become elements of {}, which only a tensor can; call `Tensor::bitcast`",
+                sizes.0, sizes.1
+            );
+            return Err(Error::InvalidShape { op, shape, reason });
+        }
+        Ok(Elements { value: self.program.bitcast(x.value, dtype), ..x })
     }
 
     /// Adds a selection: `x` where the condition is true, else `y`. Two numbers count as tensors without

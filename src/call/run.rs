@@ -216,12 +216,10 @@ impl Ready<'_> {
     /// converted or masked.
     fn run_into(&mut self, out: &Tensor, mask: Option<&Tensor>) -> Result<()> {
         let mask_alias = match mask {
-            Some(mask) if mask.shares_storage(out) => alias(out.layout(), mask.layout()),
-            _ => Alias::Disjoint,
+            Some(mask) => alias_of(out, mask, mask.layout()),
+            None => Alias::Disjoint,
         };
-        let mut inputs = self.inputs.iter().map(|(tensor, layout)| {
-            if tensor.shares_storage(out) { alias(out.layout(), layout) } else { Alias::Disjoint }
-        });
+        let mut inputs = self.inputs.iter().map(|(tensor, layout)| alias_of(out, tensor, layout));
         let temporary = match self.over {
             None => {
                 mask_alias == Alias::Overlapping || inputs.any(|alias| alias == Alias::Overlapping)
@@ -415,4 +413,12 @@ impl Ready<'_> {
         };
         function(&request, &access)
     }
+}
+
+/// Determines the relation between a destination and a tensor that is read through a layout.
+fn alias_of(out: &Tensor, tensor: &Tensor, layout: &Layout) -> Alias {
+    if !tensor.shares_storage(out) {
+        return Alias::Disjoint;
+    }
+    alias((out.layout(), out.dtype().size()), (layout, tensor.dtype().size()))
 }

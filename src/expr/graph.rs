@@ -56,6 +56,7 @@ struct Rest<'a> {
 pub(super) enum Operation {
     Unary(UnaryOp),
     Cast(DType),
+    Bitcast(DType),
     Binary(BinaryOp),
     Select,
     Fma,
@@ -70,6 +71,7 @@ impl Operation {
         match self {
             Operation::Unary(_)
             | Operation::Cast(_)
+            | Operation::Bitcast(_)
             | Operation::Reduce(..)
             | Operation::View(..) => 1,
             Operation::Binary(_) => 2,
@@ -82,6 +84,7 @@ impl Operation {
         match self {
             Operation::Unary(op) => op.name(),
             Operation::Cast(_) => "cast",
+            Operation::Bitcast(_) => "bitcast",
             Operation::Binary(op) => op.name(),
             Operation::Select => ElementOp::Select.name(),
             Operation::Fma => ElementOp::Fma.name(),

@@ -212,6 +212,7 @@ impl<'b> Lowering<'b, '_> {
             }
             Operation::Unary(unary) => self.call.unary(unary, elements(op(), x)?, self.rules)?,
             Operation::Cast(dtype) => self.call.cast(elements(op(), x)?, dtype),
+            Operation::Bitcast(dtype) => self.call.bitcast(elements(op(), x)?, dtype)?,
             Operation::Binary(binary) => {
                 let y = self.term(visit, 1)?;
                 self.call.binary(binary, x, y, self.rules)?

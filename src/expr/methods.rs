@@ -15,7 +15,7 @@ use crate::{DType, Scalar};
 
 macro_rules! define_binary {
     ($(
-        $variant:ident $name:ident $domain:ident $rule:ident {$assign:ident $family:ident}
+        $variant:ident $name:ident $domain:ident $rule:ident {$assign:ident $family:ident $($alias:literal)*}
         $doc:literal {$x:literal $y:literal => $dtype:ident $result:literal};
     )*) => {
         /// # Binary operations
@@ -37,6 +37,7 @@ macro_rules! define_binary {
                 )]
                 /// # Ok::<(), bitlane::Error>(())
                 /// ```
+                $(#[doc(alias = $alias)])*
                 pub fn $name(&self, other: impl Into<Expr<'a>>) -> Expr<'a> {
                     self.binary(BinaryOp::$variant, other)
                 }
@@ -217,6 +218,9 @@ impl<'a> Expr<'a> {
     /// assert_eq!(shifted.run()?.to_vec::<u8>()?, [2, 2]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    #[doc(alias = "shl")]
+    #[doc(alias = "left_shift")]
+    #[doc(alias = "shift_left")]
     pub fn bitwise_left_shift(&self, amount: impl Into<Expr<'a>>, kind: Shift) -> Expr<'a> {
         self.binary(BinaryOp::LeftShift(kind), amount)
     }
@@ -232,6 +236,10 @@ impl<'a> Expr<'a> {
     /// assert_eq!(shifted.run()?.to_vec::<i8>()?, [62, 2]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    #[doc(alias = "shr")]
+    #[doc(alias = "right_shift")]
+    #[doc(alias = "shift_right_logical")]
+    #[doc(alias = "shift_right_arithmetic")]
     pub fn bitwise_right_shift(&self, amount: impl Into<Expr<'a>>, kind: Shift) -> Expr<'a> {
         self.binary(BinaryOp::RightShift(kind), amount)
     }
@@ -246,8 +254,31 @@ impl<'a> Expr<'a> {
     /// assert_eq!(x.expr().cast(DType::I8).run()?.to_vec::<i8>()?, [1, -1]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    #[doc(alias = "astype")]
+    #[doc(alias = "to_dtype")]
     pub fn cast(&self, dtype: DType) -> Expr<'a> {
         self.clone().then(Operation::Cast(dtype))
+    }
+
+    /// Reads the bits of the elements as another dtype of the same size; see [`Tensor::bitcast`](crate::Tensor::bitcast).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::from_slice(&[1.0f32, -6.0], [2], &Device::cpu())?;
+    /// let exponents = ((x.expr().bitcast(DType::U32) >> 23) & 0xff).run()?;
+    /// assert_eq!(exponents.to_vec::<u32>()?, [127, 129]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    #[doc(alias = "view")]
+    #[doc(alias = "transmute")]
+    #[doc(alias = "reinterpret")]
+    #[doc(alias = "bitcast_convert_type")]
+    #[doc(alias = "to_bits")]
+    #[doc(alias = "from_bits")]
+    pub fn bitcast(&self, dtype: DType) -> Expr<'a> {
+        self.clone().then(Operation::Bitcast(dtype))
     }
 
     /// Selects the elements of `x` where this expression, which must be bool, is true, and those of `y` elsewhere; see
@@ -262,9 +293,27 @@ impl<'a> Expr<'a> {
     /// assert_eq!(clipped.to_vec::<f32>()?, [0.0, 0.0, 2.5]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    #[doc(alias = "where")]
+    #[doc(alias = "where_cond")]
     pub fn select(&self, x: impl Into<Expr<'a>>, y: impl Into<Expr<'a>>) -> Expr<'a> {
         let operands = [self.root.clone(), x.into().root, y.into().root];
         Expr::of(Root::ternary(Operation::Select, operands))
+    }
+
+    /// Limits every element to the range from `low` to `high`, as two operations: `self.maximum(low).minimum(high)`; see
+    /// [`Tensor::clip`](crate::Tensor::clip).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_slice(&[-1.5f32, 0.25, 2.5], [3], &Device::cpu())?;
+    /// assert_eq!((x.expr() * 2).clip(0, 1).run()?.to_vec::<f32>()?, [0.0, 0.5, 1.0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    #[doc(alias = "clamp")]
+    pub fn clip(&self, low: impl Into<Expr<'a>>, high: impl Into<Expr<'a>>) -> Expr<'a> {
+        self.maximum(low).minimum(high)
     }
 
     /// Multiplies by `y` and adds `z`, rounded once; see [`Tensor::fma`](crate::Tensor::fma).
@@ -279,8 +328,9 @@ impl<'a> Expr<'a> {
     /// ```
     #[doc(alias = "mul_add")]
     #[doc(alias = "addcmul")]
-    pub fn fma(self, y: impl Into<Expr<'a>>, z: impl Into<Expr<'a>>) -> Expr<'a> {
-        Expr::of(Root::ternary(Operation::Fma, [self.root, y.into().root, z.into().root]))
+    pub fn fma(&self, y: impl Into<Expr<'a>>, z: impl Into<Expr<'a>>) -> Expr<'a> {
+        let operands = [self.root.clone(), y.into().root, z.into().root];
+        Expr::of(Root::ternary(Operation::Fma, operands))
     }
 }
 

@@ -19,5 +19,5 @@ mod ternary;
 pub use self::atleast::{atleast_1d, atleast_2d, atleast_3d};
 pub use self::binary::{Binary, binary};
 pub use self::reduce::{Reduce, reduce};
-pub use self::ternary::select;
+pub use self::ternary::{clip, select};
 pub use self::unary::{Unary, unary};

@@ -174,6 +174,8 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`].
+    #[doc(alias = "astype")]
+    #[doc(alias = "to_dtype")]
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
         if dtype == self.dtype { Ok(self.clone()) } else { self.copied_as("cast", dtype) }
     }

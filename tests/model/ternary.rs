@@ -1,12 +1,18 @@
 //! The operations on three elements (docs/semantics.md, section 7).
 
-use bitlane::DType;
+use bitlane::{BinaryOp, DType};
 
 use super::element::{Bits, Number, decode, encode_float};
+use super::ops::apply;
 
 /// Returns x if the condition is true, else y.
 pub fn select(condition: Bits, x: Bits, y: Bits) -> Bits {
     if condition == 1 { x } else { y }
+}
+
+/// Returns x, but at least `low`, but at most `high`.
+pub fn clip(dtype: DType, [x, low, high]: [Bits; 3]) -> Bits {
+    apply(BinaryOp::Minimum, dtype, apply(BinaryOp::Maximum, dtype, x, low), high)
 }
 
 /// Returns x · y + z, of which every bit counts until the one rounding.

@@ -1,6 +1,7 @@
 //! What calls compute: the elements and dtypes of results, on every device, compared with the model, with tables and
 //! with recorded answers of other libraries.
 
+mod bitcast;
 #[path = "../corpus/mod.rs"]
 mod corpus;
 mod destinations;

@@ -3,7 +3,7 @@
 use crate::devices::devices;
 use crate::model::element::{Bits, Nan, cast, download, edge_values, same, upload};
 use crate::model::random::Random;
-use crate::model::ternary::fma;
+use crate::model::ternary::{clip, fma};
 use bitlane::{DType, ErrorKind, Expr, Rules, Tensor};
 
 const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -112,5 +112,61 @@ fn fma_promotes_broadcasts_and_takes_numbers() {
             assert_eq!(error.kind(), kind, "{index}: {error}");
             assert!(error.to_string().contains("fma"), "{error}");
         }
+    }
+}
+
+#[test]
+fn clip_is_a_minimum_of_a_maximum() {
+    for device in devices() {
+        for &dtype in DType::ALL {
+            let edges = edge_values(dtype);
+            let (n, x) = (edges.len(), upload(dtype, &edges, &[edges.len(), 1, 1], &device));
+            // Fewer limits than elements, in any order: a low one may be above a high one.
+            let limits: Vec<Bits> = edges.iter().copied().step_by(n.div_ceil(12)).collect();
+            let low = upload(dtype, &limits, &[limits.len(), 1], &device);
+            let high = upload(dtype, &limits, &[limits.len()], &device);
+            if dtype.is_complex() {
+                let error = x.clip(&low, &high).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::UnsupportedDType);
+                continue;
+            }
+            let result = x.clip(&low, &high).unwrap();
+            assert_eq!(result.shape(), [n, limits.len(), limits.len()]);
+            let triples = edges.iter().flat_map(|&x| {
+                let limits = &limits;
+                limits.iter().flat_map(move |&low| limits.iter().map(move |&high| [x, low, high]))
+            });
+            for (given, triple) in download(&result).into_iter().zip(triples) {
+                let expected = clip(dtype, triple);
+                assert!(
+                    same(dtype, expected, given, Nan::Any),
+                    "clip of {dtype} {triple:x?} on {device}: {given:#x}, not {expected:#x}"
+                );
+            }
+            let expression = x.expr().clip(&low, &high).run().unwrap();
+            let function = bitlane::clip(&x, &low, &high).unwrap();
+            for other in [expression, function] {
+                assert!(result.bits_equal(&other).unwrap(), "{dtype}");
+            }
+        }
+    }
+}
+
+#[test]
+fn clip_promotes_step_by_step() {
+    for device in devices() {
+        let x = Tensor::from_slice(&[-300i32, 5, 300], [3], &device).unwrap();
+        // The first step stays in integers, the second one is in floats.
+        let result = x.clip(-100, 2.5).unwrap();
+        assert_eq!(result.to_vec::<f32>().unwrap(), [-100.0, 2.5, 2.5]);
+        let narrow = Tensor::from_slice(&[1.5f32], [1], &device).unwrap();
+        let error = x.clip(0, &narrow).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Promotion);
+        let wide = x.expr().clip(0, &narrow).rules(Rules::NumPy).run().unwrap();
+        assert_eq!(wide.to_vec::<f64>().unwrap(), [0.0, 1.5, 1.5]);
+        let bytes = x.clip(0, 255).unwrap().cast(DType::U8).unwrap();
+        assert_eq!(bytes.to_vec::<u8>().unwrap(), [0, 5, 255]);
+        let error = bytes.clip(-1, 255).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ScalarOverflow);
     }
 }

@@ -123,7 +123,7 @@ impl CudaMemory {
     }
 
     /// Returns the address of the first byte.
-    pub(super) fn address(&self) -> CUdeviceptr {
+    pub(crate) fn address(&self) -> CUdeviceptr {
         self.block.address
     }
 

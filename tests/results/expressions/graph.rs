@@ -15,6 +15,7 @@ pub enum Entry {
     Number(Scalar),
     Unary(UnaryOp, usize),
     Cast(DType, usize),
+    Bitcast(DType, usize),
     Binary(BinaryOp, usize, usize),
     Select(usize, usize, usize),
     Fma(usize, usize, usize),
@@ -59,9 +60,11 @@ impl Entry {
     fn operands(&self) -> impl Iterator<Item = usize> {
         let operands = match *self {
             Entry::Tensor(_) | Entry::Number(_) => [None; 3],
-            Entry::Unary(_, x) | Entry::Cast(_, x) | Entry::Reduce(_, x) | Entry::View(_, x) => {
-                [Some(x), None, None]
-            }
+            Entry::Unary(_, x)
+            | Entry::Cast(_, x)
+            | Entry::Bitcast(_, x)
+            | Entry::Reduce(_, x)
+            | Entry::View(_, x) => [Some(x), None, None],
             Entry::Binary(_, x, y) => [Some(x), Some(y), None],
             Entry::Select(x, y, z) | Entry::Fma(x, y, z) => [Some(x), Some(y), Some(z)],
         };
@@ -235,7 +238,13 @@ impl Graph {
     }
 
     fn operation(&mut self, random: &mut Random) -> Entry {
-        match random.below(13) {
+        match random.below(14) {
+            13 => {
+                let x = self.earlier(random);
+                let size = self.expr_of(x).dtype().map_or(4, DType::size);
+                let alike: Vec<_> = DType::ALL.iter().filter(|to| to.size() == size).collect();
+                Entry::Bitcast(*alike[random.below(alike.len())], x)
+            }
             12 => Entry::Fma(self.operand(random), self.operand(random), self.operand(random)),
             10 => {
                 let x = self.earlier(random);
@@ -340,6 +349,7 @@ impl Graph {
                 Entry::View(view, x) => view.of_expr(&operand(x)),
                 Entry::Unary(op, x) => operand(x).unary(op),
                 Entry::Cast(dtype, x) => operand(x).cast(dtype),
+                Entry::Bitcast(dtype, x) => operand(x).bitcast(dtype),
                 Entry::Binary(op, x, y) => operand(x).binary(op, operand(y)),
                 Entry::Select(condition, x, y) => operand(condition).select(operand(x), operand(y)),
                 Entry::Fma(x, y, z) => operand(x).fma(operand(y), operand(z)),
@@ -402,6 +412,12 @@ impl Graph {
             Entry::Cast(dtype, x) => {
                 let x = operand(x).tensor(|x| x.cast(dtype))?;
                 Value::Tensor(Outcome { result: x.result.cast(dtype)?, free: x.free })
+            }
+            Entry::Bitcast(dtype, x) => {
+                let x = operand(x).tensor(|x| x.bitcast(dtype))?;
+                // The bits of a NaN that was computed may be any, and become a number.
+                let free = or(&x.free, &nans(&x.result)?)?;
+                Value::Tensor(Outcome { result: x.result.bitcast(dtype)?, free })
             }
             Entry::Binary(op, x, y) => {
                 let (x, y) = (operand(x), operand(y));

@@ -112,6 +112,7 @@ impl Form<'_> {
         for step in steps {
             let action = match step.action {
                 Action::Cast => u8::MAX,
+                Action::Bitcast => u8::MAX - 1,
                 Action::Apply(op) => op as u8,
             };
             key.extend_from_slice(&[action, step.dtype as u8, step.result as u8]);
@@ -163,6 +164,7 @@ impl Form<'_> {
             name.push('_');
             name.push_str(match step.action {
                 Action::Cast => "cast",
+                Action::Bitcast => "bitcast",
                 Action::Apply(op) => op.name(),
             });
         }

@@ -346,6 +346,7 @@ impl Text<'_> {
             let arguments = arguments.join(", ");
             let call = match step.action {
                 Action::Cast => format!("convert<dtype_{result}>({arguments})"),
+                Action::Bitcast => format!("from_bits<dtype_{result}>(bits_of({arguments}))"),
                 Action::Apply(op) => format!("op::{}::apply({arguments})", op.name()),
             };
             self.member(&format!("    const dtype_{result} t{index} = {call};"));
