@@ -261,6 +261,17 @@ const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::Conj => table!(dtype: of_one Conj complex),
         Op::Exp => function!(dtype: of_one Exp NarrowExp),
         Op::Log => function!(dtype: of_one Log NarrowLog),
+        Op::Exp2 => function!(dtype: of_one Exp2 NarrowExp2),
+        Op::Expm1 => function!(dtype: of_one Expm1 NarrowExpm1),
+        Op::Log2 => function!(dtype: of_one Log2 NarrowLog2),
+        Op::Log10 => function!(dtype: of_one Log10 NarrowLog10),
+        Op::Log1p => function!(dtype: of_one Log1p NarrowLog1p),
+        Op::Sinh => function!(dtype: of_one Sinh NarrowSinh),
+        Op::Cosh => function!(dtype: of_one Cosh NarrowCosh),
+        Op::Tanh => function!(dtype: of_one Tanh NarrowTanh),
+        Op::Asinh => function!(dtype: of_one Asinh NarrowAsinh),
+        Op::Acosh => function!(dtype: of_one Acosh NarrowAcosh),
+        Op::Atanh => function!(dtype: of_one Atanh NarrowAtanh),
         Op::Select => Some(Loop(select(dtype.size()))),
     }
 }
