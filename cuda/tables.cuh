@@ -17,8 +17,18 @@ namespace math {
 #define BL_STEPS from_bits<f64>(0x40671547652b82feull)
 // ln 2.
 #define BL_LN2 from_bits<f64>(0x3fe62e42fefa39efull)
+// What rounding ln 2 left out.
+#define BL_LN2_REST from_bits<f64>(0x3c7abc9e3b39803full)
 // log2 e.
 #define BL_LOG2_E from_bits<f64>(0x3ff71547652b82feull)
+// The first 24 bits of log2 e.
+#define BL_LOG2_E_UPPER from_bits<f64>(0x3ff7154760000000ull)
+// The rest of log2 e.
+#define BL_LOG2_E_LOWER from_bits<f64>(0x3e54ae0bf85ddf44ull)
+// The first 24 bits of log10 e.
+#define BL_LOG10_E_UPPER from_bits<f64>(0x3fdbcb7b00000000ull)
+// The rest of log10 e.
+#define BL_LOG10_E_LOWER from_bits<f64>(0x3e5526e50e32a6abull)
 // Pi, rounded.
 #define BL_PI_HI from_bits<f64>(0x400921fb54442d18ull)
 // The rest of pi.

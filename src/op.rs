@@ -239,6 +239,40 @@ macro_rules! for_each_op {
                 Log log Floats Same {Float "ln"}
                     "Computes the natural logarithm. That of a negative number is NaN."
                     {"1.0f32, 0.0" => f32, "0.0, f32::NEG_INFINITY"};
+                Exp2 exp2 Floats Same {Float}
+                    "Computes 2 to the power of each element."
+                    {"3.0f32, -1.0" => f32, "8.0, 0.5"};
+                Expm1 expm1 Floats Same {Float "exp_m1"}
+                    "Computes `exp(x) - 1` without cancellation near 0. A zero keeps its sign."
+                    {"1e-10f32, f32::NEG_INFINITY" => f32, "1e-10, -1.0"};
+                Log2 log2 Floats Same {Float}
+                    "Computes the binary logarithm. That of a negative number is NaN."
+                    {"8.0f32, 0.0" => f32, "3.0, f32::NEG_INFINITY"};
+                Log10 log10 Floats Same {Float}
+                    "Computes the decimal logarithm. That of a negative number is NaN."
+                    {"1000.0f32, 0.0" => f32, "3.0, f32::NEG_INFINITY"};
+                Log1p log1p Floats Same {Float "ln_1p"}
+                    "Computes `log(1 + x)` without cancellation near 0. A zero keeps its sign."
+                    {"1e-10f32, -1.0" => f32, "1e-10, f32::NEG_INFINITY"};
+                Sinh sinh Floats Same {Float}
+                    "Computes the hyperbolic sine. A zero keeps its sign."
+                    {"1.0f32, -0.0" => f32, "1.1752012, -0.0"};
+                Cosh cosh Floats Same {Float}
+                    "Computes the hyperbolic cosine."
+                    {"1.0f32, 0.0" => f32, "1.5430806, 1.0"};
+                Tanh tanh Floats Same {Float}
+                    "Computes the hyperbolic tangent. A zero keeps its sign."
+                    {"1.0f32, f32::NEG_INFINITY" => f32, "0.7615942, -1.0"};
+                Asinh asinh Floats Same {Float "arcsinh"}
+                    "Computes the inverse of the hyperbolic sine. A zero keeps its sign."
+                    {"1.0f32, -0.0" => f32, "0.8813736, -0.0"};
+                Acosh acosh Floats Same {Float "arccosh"}
+                    "Computes the inverse of the hyperbolic cosine. That of a number below 1 is NaN."
+                    {"2.0f32, 1.0" => f32, "1.316958, 0.0"};
+                Atanh atanh Floats Same {Float "arctanh"}
+                    "Computes the inverse of the hyperbolic tangent. That of a magnitude above 1 is NaN, and a zero keeps \
+                     its sign."
+                    {"0.5f32, 1.0" => f32, "0.54930615, f32::INFINITY"};
             }
             ternary {
                 Select select All Same {Select}

@@ -14,8 +14,18 @@ pub(super) const STEP_LO: f64 = f64::from_bits(0xbd3c610ca86c3899);
 pub(super) const STEPS: f64 = f64::from_bits(0x40671547652b82fe);
 /// ln 2.
 pub(super) const LN2: f64 = f64::from_bits(0x3fe62e42fefa39ef);
+/// What rounding ln 2 left out.
+pub(super) const LN2_REST: f64 = f64::from_bits(0x3c7abc9e3b39803f);
 /// log2 e.
 pub(super) const LOG2_E: f64 = f64::from_bits(0x3ff71547652b82fe);
+/// The first 24 bits of log2 e.
+pub(super) const LOG2_E_UPPER: f64 = f64::from_bits(0x3ff7154760000000);
+/// The rest of log2 e.
+pub(super) const LOG2_E_LOWER: f64 = f64::from_bits(0x3e54ae0bf85ddf44);
+/// The first 24 bits of log10 e.
+pub(super) const LOG10_E_UPPER: f64 = f64::from_bits(0x3fdbcb7b00000000);
+/// The rest of log10 e.
+pub(super) const LOG10_E_LOWER: f64 = f64::from_bits(0x3e5526e50e32a6ab);
 /// Pi, rounded.
 pub(super) const PI_HI: f64 = f64::from_bits(0x400921fb54442d18);
 /// The rest of pi.

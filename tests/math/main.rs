@@ -1,4 +1,4 @@
-//! The errors of the crate's own exp, log, pow, atan2, logaddexp, fmod and powers of integers.
+//! The errors of the crate's own mathematical functions.
 //!
 //! `cargo test` tries a few thousand arguments of each kind; with `BITLANE_EXHAUSTIVE` set, as by `cargo xtask
 //! exhaustive`, 10^8 for f32, 10^7 for f64 and 10^5 hard ones. `exhaustive16` covers the pairs of 16 bits.
@@ -25,6 +25,7 @@ mod host_math;
 #[allow(unused_imports, reason = "the tests of the model itself are run elsewhere")]
 mod model;
 mod reference;
+mod rounding;
 mod special;
 
 /// Returns whether the exhaustive mode is requested.

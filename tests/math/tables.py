@@ -66,6 +66,15 @@ def atan_rows():
     return [list(pair(mp.atan(mpf(i) / 64))) for i in range(65)]
 
 
+def parts(name, text, x):
+    """The first 24 bits of a number below 2, which have exact products with numbers of 26 bits, and the rest."""
+    upper = on_grid(x, mpf(2) ** -24)
+    return [
+        (f"{name}_UPPER", upper, f"The first 24 bits of {text}."),
+        (f"{name}_LOWER", x - upper, f"The rest of {text}."),
+    ]
+
+
 def constants():
     ln2_hi = on_grid(mp.ln(2), LN2_GRID)
     step = mp.ln(2) / 128
@@ -79,7 +88,10 @@ def constants():
         ("STEP_LO", step - step_hi, "The rest of ln 2 / 128."),
         ("STEPS", 128 / mp.ln(2), "128 / ln 2."),
         ("LN2", mp.ln(2), "ln 2."),
+        ("LN2_REST", mp.ln(2) - mpf(float(mp.ln(2))), "What rounding ln 2 left out."),
         ("LOG2_E", 1 / mp.ln(2), "log2 e."),
+        *parts("LOG2_E", "log2 e", 1 / mp.ln(2)),
+        *parts("LOG10_E", "log10 e", 1 / mp.ln(10)),
         ("PI_HI", pi_hi, "Pi, rounded."),
         ("PI_LO", pi_lo, "The rest of pi."),
         ("HALF_PI_HI", half_pi_hi, "Half of pi, rounded."),

@@ -29,6 +29,17 @@ pub fn is_defined(op: UnaryOp, dtype: DType) -> bool {
         UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => dtype.is_complex(),
         UnaryOp::Reciprocal => dtype.is_float() || dtype.is_complex(),
         UnaryOp::Sqrt | UnaryOp::Exp | UnaryOp::Log => dtype.is_float(),
+        UnaryOp::Exp2
+        | UnaryOp::Expm1
+        | UnaryOp::Log2
+        | UnaryOp::Log10
+        | UnaryOp::Log1p
+        | UnaryOp::Sinh
+        | UnaryOp::Cosh
+        | UnaryOp::Tanh
+        | UnaryOp::Asinh
+        | UnaryOp::Acosh
+        | UnaryOp::Atanh => dtype.is_float(),
         other => panic!("the model lacks {other}"),
     }
 }
@@ -116,8 +127,26 @@ pub fn apply(op: UnaryOp, dtype: DType, x: Bits) -> Bits {
         UnaryOp::Sqrt => function(f64::sqrt, dtype, x),
         UnaryOp::Exp => function(f64::exp, dtype, x),
         UnaryOp::Log => function(f64::ln, dtype, x),
+        UnaryOp::Exp2 => function(f64::exp2, dtype, x),
+        UnaryOp::Expm1 => function(f64::exp_m1, dtype, x),
+        UnaryOp::Log2 => function(f64::log2, dtype, x),
+        UnaryOp::Log10 => function(f64::log10, dtype, x),
+        UnaryOp::Log1p => function(f64::ln_1p, dtype, x),
+        UnaryOp::Sinh => function(f64::sinh, dtype, x),
+        UnaryOp::Cosh => function(f64::cosh, dtype, x),
+        UnaryOp::Tanh => function(f64::tanh, dtype, x),
+        UnaryOp::Asinh => function(|x| asinh(x), dtype, x),
+        UnaryOp::Acosh => function(|x| acosh(x), dtype, x),
+        UnaryOp::Atanh => function(|x| atanh(x), dtype, x),
         other => panic!("the model lacks {other}"),
     }
+}
+
+// Those of the C library, which are accurate where the standard library's own overflow or cancel.
+unsafe extern "C" {
+    safe fn asinh(x: f64) -> f64;
+    safe fn acosh(x: f64) -> f64;
+    safe fn atanh(x: f64) -> f64;
 }
 
 /// Returns a function of the standard library, rounded to the dtype.

@@ -14,7 +14,7 @@ const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
 
 /// How many dtypes each unary operation is defined for (docs/semantics.md). Counted by hand, so that a pair that the
 /// model leaves out, and that would therefore not be tested, is noticed.
-const DEFINED: [(usize, UnaryOp); 26] = [
+const DEFINED: [(usize, UnaryOp); 37] = [
     (12, UnaryOp::Abs),
     (14, UnaryOp::Negative),
     (9, UnaryOp::BitwiseNot),
@@ -41,6 +41,17 @@ const DEFINED: [(usize, UnaryOp); 26] = [
     (4, UnaryOp::Sqrt),
     (4, UnaryOp::Exp),
     (4, UnaryOp::Log),
+    (4, UnaryOp::Exp2),
+    (4, UnaryOp::Expm1),
+    (4, UnaryOp::Log2),
+    (4, UnaryOp::Log10),
+    (4, UnaryOp::Log1p),
+    (4, UnaryOp::Sinh),
+    (4, UnaryOp::Cosh),
+    (4, UnaryOp::Tanh),
+    (4, UnaryOp::Asinh),
+    (4, UnaryOp::Acosh),
+    (4, UnaryOp::Atanh),
 ];
 
 #[test]

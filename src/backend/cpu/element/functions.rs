@@ -38,9 +38,31 @@ macro_rules! functions {
 functions! {
     one {
         Exp: math::exp_f64;
+        Exp2: math::exp2_f64;
+        Expm1: math::expm1_f64;
         Log: math::log_f64;
+        Log2: math::log2_f64;
+        Log10: math::log10_f64;
+        Log1p: math::log1p_f64;
+        Sinh: math::sinh_f64;
+        Cosh: math::cosh_f64;
+        Tanh: math::tanh_f64;
+        Asinh: math::asinh_f64;
+        Acosh: math::acosh_f64;
+        Atanh: math::atanh_f64;
         NarrowExp: narrow::exp;
+        NarrowExp2: narrow::exp2;
+        NarrowExpm1: narrow::expm1;
         NarrowLog: narrow::log;
+        NarrowLog2: narrow::log2;
+        NarrowLog10: narrow::log10;
+        NarrowLog1p: narrow::log1p;
+        NarrowSinh: narrow::sinh;
+        NarrowCosh: narrow::cosh;
+        NarrowTanh: narrow::tanh;
+        NarrowAsinh: narrow::asinh;
+        NarrowAcosh: narrow::acosh;
+        NarrowAtanh: narrow::atanh;
     }
     two {
         FloatPow: math::pow_f64;

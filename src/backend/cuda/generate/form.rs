@@ -195,8 +195,13 @@ fn value_bytes(value: Value) -> [u8; 2] {
 /// not matter. Such operations have no hand-written kernels, and their generated kernels compute few elements per
 /// thread.
 pub(in crate::backend::cuda) const fn is_large(op: ElementOp) -> bool {
-    use ElementOp::{Atan2, Exp, FloorDivide, Log, LogAddExp, Pow, Remainder};
-    matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2 | Exp | Log)
+    use ElementOp::{
+        Acosh, Asinh, Atan2, Atanh, Cosh, Exp, Exp2, Expm1, FloorDivide, Log, Log1p, Log2, Log10,
+        LogAddExp, Pow, Remainder, Sinh, Tanh,
+    };
+    matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2)
+        || matches!(op, Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p)
+        || matches!(op, Sinh | Cosh | Tanh | Asinh | Acosh | Atanh)
 }
 
 /// Whether a program applies one of the large operations.
