@@ -1,5 +1,5 @@
-// The large operations: floor division, remainder, powers, logarithms and atan2. Only kernels that call one of them are
-// compiled with this file and math.cuh.
+// The large operations: floor division, remainder, powers, logarithms and angles. Only kernels that call one of them are
+// compiled with this file, math.cuh and trigonometry.cuh.
 
 namespace bl {
 
@@ -73,6 +73,29 @@ struct logaddexp {
 
 struct atan2 {
     template <class T> static BL_FN T apply(T y, T x) { return math::atan2(y, x); }
+};
+
+struct hypot {
+    template <class T> static BL_FN T apply(T x, T y) { return math::hypot(x, y); }
+};
+
+struct sin {
+    template <class T> static BL_FN T apply(T x) { return math::sin(x); }
+};
+struct cos {
+    template <class T> static BL_FN T apply(T x) { return math::cos(x); }
+};
+struct tan {
+    template <class T> static BL_FN T apply(T x) { return math::tan(x); }
+};
+struct asin {
+    template <class T> static BL_FN T apply(T x) { return math::asin(x); }
+};
+struct acos {
+    template <class T> static BL_FN T apply(T x) { return math::acos(x); }
+};
+struct atan {
+    template <class T> static BL_FN T apply(T x) { return math::atan(x); }
 };
 
 struct exp {

@@ -7,6 +7,7 @@
 #include "convert.cuh"
 #include "tables.cuh"
 #include "math.cuh"
+#include "trigonometry.cuh"
 
 #include <cstddef>
 #include <cstring>
@@ -20,6 +21,10 @@ typedef void Function(const void* x, const void* y, void* out, size_t n);
 template <class T, T (*F)(T, T)> void each(const void* x, const void* y, void* out, size_t n) {
     for (size_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = F(static_cast<const T*>(x)[i], static_cast<const T*>(y)[i]);
 }
+// The functions of one operand of trigonometry.cuh.
+template <class T, T (*F)(T)> void each_one(const void* x, const void*, void* out, size_t n) {
+    for (size_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = F(static_cast<const T*>(x)[i]);
+}
 template <class T> T exp(T x, T) { return math::exp(x); }
 template <class T> T log(T x, T) { return math::log(x); }
 
@@ -32,8 +37,11 @@ struct Row {
 #define R(name, dtype) {#name, #dtype, each<dtype_##dtype, name<dtype_##dtype>>},
 #define M(name, dtype) {#name, #dtype, each<dtype_##dtype, math::name<dtype_##dtype>>},
 #define FLOATS(name) M(name, f16) M(name, bf16) M(name, f32) M(name, f64)
+#define O(name, dtype) {#name, #dtype, each_one<dtype_##dtype, math::name<dtype_##dtype>>},
+#define OF_ONE(name) O(name, f16) O(name, bf16) O(name, f32) O(name, f64)
 const Row rows[] = {
-    R(exp, f32) R(exp, f64) R(log, f32) R(log, f64) FLOATS(pow) FLOATS(atan2) FLOATS(logaddexp) M(fmod, f32) M(fmod, f64)
+    R(exp, f32) R(exp, f64) R(log, f32) R(log, f64) FLOATS(pow) FLOATS(atan2) FLOATS(logaddexp) FLOATS(hypot) 
+    OF_ONE(sin) OF_ONE(cos) OF_ONE(tan) OF_ONE(asin) OF_ONE(acos) OF_ONE(atan) M(fmod, f32) M(fmod, f64)
     M(ipow, u8) M(ipow, u16) M(ipow, u32) M(ipow, u64) M(ipow, i8) M(ipow, i16) M(ipow, i32) M(ipow, i64)
 };
 

@@ -53,10 +53,12 @@ mod ipow;
 pub(crate) mod narrow;
 mod parts;
 mod tables;
+pub(crate) mod trigonometry;
 mod wide;
 
 pub(crate) use fmod::{fmod_f32, fmod_f64, fmod_step_f32, fmod_step_f64, is_far_f32, is_far_f64};
 pub(crate) use ipow::Power;
+pub(crate) use trigonometry::wide::hypot as hypot_f64;
 pub(crate) use wide::{
     atan2 as atan2_f64, exp as exp_f64, log as log_f64, logaddexp as logaddexp_f64, pow as pow_f64,
 };
@@ -89,4 +91,10 @@ pub(crate) fn atan2_f32(y: f32, x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn logaddexp_f32(x: f32, y: f32) -> f32 {
     narrow::logaddexp(x.into(), y.into()) as f32
+}
+
+/// sqrt(x^2 + y^2).
+#[inline(always)]
+pub(crate) fn hypot_f32(x: f32, y: f32) -> f32 {
+    trigonometry::narrow::hypot(x.into(), y.into()) as f32
 }

@@ -14,8 +14,8 @@ const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
 
 /// How many dtypes each unary operation is defined for (docs/semantics.md). Counted by hand, so that a pair that the
 /// model leaves out, and that would therefore not be tested, is noticed.
-const DEFINED: [(usize, UnaryOp); 26] = [
-    (12, UnaryOp::Abs),
+const DEFINED: [(usize, UnaryOp); 32] = [
+    (14, UnaryOp::Abs),
     (14, UnaryOp::Negative),
     (9, UnaryOp::BitwiseNot),
     (15, UnaryOp::LogicalNot),
@@ -39,6 +39,12 @@ const DEFINED: [(usize, UnaryOp); 26] = [
     (2, UnaryOp::Imag),
     (2, UnaryOp::Conj),
     (4, UnaryOp::Sqrt),
+    (4, UnaryOp::Sin),
+    (4, UnaryOp::Cos),
+    (4, UnaryOp::Tan),
+    (4, UnaryOp::Asin),
+    (4, UnaryOp::Acos),
+    (4, UnaryOp::Atan),
     (4, UnaryOp::Exp),
     (4, UnaryOp::Log),
 ];

@@ -193,13 +193,33 @@ fn value_bytes(value: Value) -> [u8; 2] {
 /// not matter. Such operations have no hand-written kernels, and their generated kernels compute few elements per
 /// thread.
 pub(in crate::backend::cuda) const fn is_large(op: ElementOp) -> bool {
-    use ElementOp::{Atan2, Exp, FloorDivide, Log, LogAddExp, Pow, Remainder};
-    matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2 | Exp | Log)
+    use ElementOp::*;
+    matches!(
+        op,
+        FloorDivide
+            | Remainder
+            | Pow
+            | LogAddExp
+            | Atan2
+            | Hypot
+            | Sin
+            | Cos
+            | Tan
+            | Asin
+            | Acos
+            | Atan
+            | Exp
+            | Log
+    )
 }
 
 /// Whether a program applies one of the large operations.
 pub(super) fn calls_large(program: &Program) -> bool {
-    program.steps().iter().any(|step| matches!(step.action, Action::Apply(op) if is_large(op)))
+    program.steps().iter().any(|step| match step.action {
+        // The absolute value of a complex number is a hypot.
+        Action::Apply(op) => is_large(op) || (op == ElementOp::Abs && step.dtype.is_complex()),
+        Action::Cast => false,
+    })
 }
 
 #[cfg(test)]
