@@ -64,9 +64,10 @@ pub fn result_dtype(op: UnaryOp, dtype: DType) -> DType {
     }
 }
 
-/// Returns how a result may differ from the model's.
-pub fn freedom(op: UnaryOp) -> Nan {
+/// Returns how a result of an operation computed in `dtype` may differ from the model's.
+pub fn freedom(op: UnaryOp, dtype: DType) -> Nan {
     match op {
+        UnaryOp::Abs if dtype.is_complex() => Nan::Near,
         UnaryOp::Sign
         | UnaryOp::Square
         | UnaryOp::Reciprocal
