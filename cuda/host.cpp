@@ -12,6 +12,7 @@
 #include "exponential.cuh"
 #include "logarithm.cuh"
 #include "hyperbolic.cuh"
+#include "trigonometry.cuh"
 #include "functions.cuh"
 #include "vectors.cuh"
 #include "packed.cuh"
@@ -74,7 +75,7 @@ const Functions functions[] = {
     ALL(F, logical_and) ALL(F, logical_or) ALL(F, logical_xor)
     REAL(F, maximum) REAL(F, minimum) REAL(F, fmax) REAL(F, fmin)
     INTEGERS(F, floor_divide) FLOATS(F, floor_divide) INTEGERS(F, remainder) FLOATS(F, remainder) INTEGERS(F, pow) FLOATS(F, pow)
-    FLOATS(F, logaddexp) FLOATS(F, nextafter) FLOATS(F, atan2)
+    FLOATS(F, logaddexp) FLOATS(F, nextafter) FLOATS(F, atan2) FLOATS(F, hypot)
 };
 
 const Functions* find(const char* op, const char* dtype) {

@@ -35,6 +35,7 @@ pub const FUNCTIONS: &[&str] = &[
     "exponential.cuh",
     "logarithm.cuh",
     "hyperbolic.cuh",
+    "trigonometry.cuh",
     "functions.cuh",
 ];
 

@@ -68,6 +68,11 @@ template <Pick PICK, Nan NAN, class T> BL_FN T extremum(T x, T y) {
     }
 }
 
+// For the absolute value of a complex number; in trigonometry.cuh.
+namespace math {
+template <class T> BL_FN T hypot(T x, T y);
+}
+
 namespace op {
 
 // ---- Shifts ------------------------------------------------------------------------------------------------------
@@ -228,7 +233,11 @@ struct fmin {
 
 // For floats these operate on the sign bit, including that of a NaN; integers wrap.
 struct abs {
-    template <class T> static BL_FN T apply(T x) {
+    template <class T> static BL_FN auto apply(T x) {
+        if constexpr (is_complex<T>()) return math::hypot(x.re, x.im);
+        else return of_real(x);
+    }
+    template <class T> static BL_FN T of_real(T x) {
         if constexpr (is_signed_integer<T>()) return x < 0 ? T(0 - wrapping(x)) : x;
         else if constexpr (is_unsigned_integer<T>()) return x;
         else return without_sign(x);

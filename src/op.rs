@@ -157,11 +157,15 @@ macro_rules! for_each_op {
                     "Computes the angle, in radians, of the point with the left operand as its y coordinate and the \
                      right one as its x coordinate."
                     {"0.0f32, 1.0" "0.0" => f32 "0.0, std::f32::consts::FRAC_PI_2"};
+                Hypot hypot Floats Same {hypot_assign LogAddExp}
+                    "Computes `sqrt(x² + y²)` without intermediate overflow. It is +∞ if either operand is infinite, even \
+                     if the other is NaN."
+                    {"3.0f32, f32::INFINITY" "4.0" => f32 "5.0, f32::INFINITY"};
             }
             unary {
-                Abs abs RealNumbers Same {Own "fabs" "absolute"}
+                Abs abs Numbers Part {Own "fabs" "absolute"}
                     "Computes the absolute value. Integers wrap, so the lowest one is unchanged; floats, even NaN, have \
-                     their sign bit cleared."
+                     their sign bit cleared. That of a complex number is the `hypot` of its parts."
                     {"-3i32, i32::MIN" => i32, "3, i32::MIN"};
                 Negative negative Numbers Same {Own "neg"}
                     "Negates every element. Integers wrap; floats, even NaN, have their sign bit flipped."
@@ -233,6 +237,24 @@ macro_rules! for_each_op {
                 Sqrt sqrt Floats Same {Float}
                     "Computes the square root, correctly rounded. That of a negative number is NaN, that of −0 is −0."
                     {"2.25f32, -0.0" => f32, "1.5, -0.0"};
+                Sin sin Floats Same {Float}
+                    "Computes the sine of an angle in radians. That of an infinity is NaN."
+                    {"0.0f32, 0.5" => f32, "0.0, 0.47942555"};
+                Cos cos Floats Same {Float}
+                    "Computes the cosine of an angle in radians. That of an infinity is NaN."
+                    {"0.0f32, 0.5" => f32, "1.0, 0.87758255"};
+                Tan tan Floats Same {Float}
+                    "Computes the tangent of an angle in radians. That of an infinity is NaN."
+                    {"0.0f32, 0.5" => f32, "0.0, 0.5463025"};
+                Asin asin Floats Same {Float "arcsin"}
+                    "Computes the arc sine, from −π/2 to π/2. That of a number beyond ±1 is NaN."
+                    {"0.0f32, 1.0" => f32, "0.0, std::f32::consts::FRAC_PI_2"};
+                Acos acos Floats Same {Float "arccos"}
+                    "Computes the arc cosine, from 0 to π. That of a number beyond ±1 is NaN."
+                    {"1.0f32, -1.0" => f32, "0.0, std::f32::consts::PI"};
+                Atan atan Floats Same {Float "arctan"}
+                    "Computes the arc tangent, from −π/2 to π/2."
+                    {"1.0f32, f32::INFINITY" => f32, "std::f32::consts::FRAC_PI_4, std::f32::consts::FRAC_PI_2"};
                 Exp exp Floats Same {Float}
                     "Computes e to the power of each element."
                     {"0.0f32, f32::NEG_INFINITY" => f32, "1.0, 0.0"};

@@ -57,6 +57,7 @@ pub(crate) mod narrow;
 mod parts;
 mod sums;
 mod tables;
+pub(crate) mod trigonometry;
 mod wide;
 
 pub(crate) use exponential::{exp as exp_f64, exp2 as exp2_f64, expm1 as expm1_f64};
@@ -69,6 +70,7 @@ pub(crate) use ipow::Power;
 pub(crate) use logarithm::{
     log as log_f64, log1p as log1p_f64, log2 as log2_f64, log10 as log10_f64,
 };
+pub(crate) use trigonometry::wide::hypot as hypot_f64;
 pub(crate) use wide::{atan2 as atan2_f64, logaddexp as logaddexp_f64, pow as pow_f64};
 
 /// x^y.
@@ -87,4 +89,10 @@ pub(crate) fn atan2_f32(y: f32, x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn logaddexp_f32(x: f32, y: f32) -> f32 {
     narrow::logaddexp(x.into(), y.into()) as f32
+}
+
+/// sqrt(x^2 + y^2).
+#[inline(always)]
+pub(crate) fn hypot_f32(x: f32, y: f32) -> f32 {
+    trigonometry::narrow::hypot(x.into(), y.into()) as f32
 }

@@ -29,7 +29,7 @@ pub fn is_defined(op: BinaryOp, dtype: DType) -> bool {
         Subtract => dtype != DType::Bool,
         Divide => dtype.is_float() || dtype.is_complex(),
         FloorDivide | Remainder | Pow => dtype.is_int() || dtype.is_float(),
-        LogAddExp | NextAfter | Atan2 => dtype.is_float(),
+        LogAddExp | NextAfter | Atan2 | Hypot => dtype.is_float(),
         BitwiseAnd | BitwiseOr | BitwiseXor => dtype.is_int() || dtype == DType::Bool,
         Copysign | LessThan | LessEqual | GreaterThan | GreaterEqual | Maximum | Minimum | Fmax
         | Fmin => !dtype.is_complex(),
@@ -46,7 +46,7 @@ pub fn nan_freedom(op: BinaryOp) -> Nan {
 /// [`nan_freedom`] applies.
 pub fn freedom(op: BinaryOp) -> Nan {
     match op {
-        BinaryOp::Pow | BinaryOp::Atan2 => Nan::Near,
+        BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot => Nan::Near,
         BinaryOp::LogAddExp => Nan::NearSum,
         _ => nan_freedom(op),
     }
@@ -78,7 +78,7 @@ pub fn apply(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
         Maximum | Minimum | Fmax | Fmin => extreme(op, dtype, x, y),
         FloorDivide | Remainder => divided(op, dtype, x, y),
         Pow if dtype.is_int() => whole_power(dtype, x, y),
-        Pow | Atan2 | LogAddExp => function(op, dtype, x, y),
+        Pow | Atan2 | Hypot | LogAddExp => function(op, dtype, x, y),
         NextAfter => nextafter(dtype, x, y),
         other => panic!("the model lacks {other}"),
     }

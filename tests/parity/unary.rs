@@ -66,7 +66,7 @@ pub fn all(runner: &Runner, dtype: DType) {
         let view = &views[(at + dtype as usize) % views.len()];
         let what = || format!("{op} of {dtype}, {view:?}");
         // If the dtype does not support the operation, both sides must return the same error.
-        let freedom = match unary::freedom(op) {
+        let freedom = match unary::freedom(op, dtype) {
             Nan::Exact => Nan::Exact,
             _ => Nan::Any,
         };

@@ -211,6 +211,7 @@ fn every_operation_has_an_in_place_method() {
             LogAddExp logaddexp logaddexp_assign;
             NextAfter nextafter nextafter_assign;
             Atan2 atan2 atan2_assign;
+            Hypot hypot hypot_assign;
         }
         assert_eq!(listed, BinaryOp::ALL);
     }

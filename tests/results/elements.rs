@@ -77,7 +77,7 @@ const DEFINED: [(usize, usize, &str); 8] = [
     (9, 13, "copysign, orderings, maxima and minima: all but complex numbers"),
     (3, 12, "floor_divide, remainder and pow: integers and floats"),
     (1, 6, "divide: floats and complex numbers"),
-    (3, 4, "logaddexp, nextafter and atan2: floats"),
+    (4, 4, "logaddexp, nextafter, atan2 and hypot: floats"),
 ];
 
 #[test]
@@ -96,7 +96,7 @@ fn every_operation_has_a_kernel_for_every_dtype_of_its_domain() {
                 let x = Tensor::zeros([2], dtype, &device).unwrap();
                 // Some are computed in floats, and are therefore defined for dtypes that convert to one.
                 let becomes = match op {
-                    BinaryOp::Divide | BinaryOp::LogAddExp => Some(DType::F32),
+                    BinaryOp::Divide | BinaryOp::LogAddExp | BinaryOp::Hypot => Some(DType::F32),
                     BinaryOp::Atan2 => Some(DType::F64),
                     _ => None,
                 };

@@ -154,6 +154,7 @@ functions_of_one! {
     // Complex numbers.
     NegativeComplex: [Complexes] T, |x| x.negate();
     TruthOfComplex: [Complexes] bool, |x| x.is_not_zero();
+    AbsOfComplex: [Complexes] T::Part, |x| x.magnitude();
     Real: [Complexes] T::Part, |x| x.real();
     Imag: [Complexes] T::Part, |x| x.imag();
     Conj: [Complexes] T, |x| x.conjugate();

@@ -196,17 +196,22 @@ fn value_bytes(value: Value) -> [u8; 2] {
 /// thread.
 pub(in crate::backend::cuda) const fn is_large(op: ElementOp) -> bool {
     use ElementOp::{
-        Acosh, Asinh, Atan2, Atanh, Cosh, Exp, Exp2, Expm1, FloorDivide, Log, Log1p, Log2, Log10,
-        LogAddExp, Pow, Remainder, Sinh, Tanh,
+        Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cos, Cosh, Exp, Exp2, Expm1, FloorDivide,
+        Hypot, Log, Log1p, Log2, Log10, LogAddExp, Pow, Remainder, Sin, Sinh, Tan, Tanh,
     };
-    matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2)
+    matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2 | Hypot)
         || matches!(op, Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p)
         || matches!(op, Sinh | Cosh | Tanh | Asinh | Acosh | Atanh)
+        || matches!(op, Sin | Cos | Tan | Asin | Acos | Atan)
 }
 
 /// Whether a program applies one of the large operations.
 pub(super) fn calls_large(program: &Program) -> bool {
-    program.steps().iter().any(|step| matches!(step.action, Action::Apply(op) if is_large(op)))
+    program.steps().iter().any(|step| match step.action {
+        // The absolute value of a complex number is a hypot.
+        Action::Apply(op) => is_large(op) || (op == ElementOp::Abs && step.dtype.is_complex()),
+        Action::Cast => false,
+    })
 }
 
 #[cfg(test)]
