@@ -28,7 +28,7 @@ use crate::DType;
 ///   the operation in text. `recipe` in `backend::cpu::kernels` names the loops of a variant.
 /// - The *domain*, the set of dtypes in which the operation can be computed.
 /// - The *result*: `Same` for the dtype in which it is computed, `Bool`, `Part` for the dtype of the parts of a complex
-///   number, or `Wide` for a 64-bit integer in place of a narrower one or a bool.
+///   number, `Wide` for a 64-bit integer in place of a narrower one or a bool, or `Index` for `i64`.
 /// - The columns of its group:
 ///   - `binary`: the in-place method and the *family*, the row of the promotion tables that governs it;
 ///   - `unary`: whether it is computed in the dtype of its operand (`Own`), or integers and bools are converted to the
@@ -36,7 +36,8 @@ use crate::DType;
 ///   - `reductions`: the method, which has the name of the reduction unless a binary operation has it, and the one that
 ///     keeps the reduced dimensions; the *terms*, which are the elements (`Own`) or their truth (`Bool`); the binary
 ///     operation that *combines* two totals; the value of no terms; and what becomes of the total, which is the result
-///     (`Total`) or is divided by the number of terms (`Mean`);
+///     (`Total`), or is divided by the number of terms (`Mean`), or the place of which is the result (`Place`); the
+///     terms of a `Variance` and of its root, a `Deviation`, are the squares of the distances from the mean;
 ///   - `ternary` and `losses`: the family.
 /// - The *documentation* of the methods and the variant, which is also its line in `docs/semantics.md`.
 /// - An *example* for documentation tests. For a binary operation these are two elements, the right operand, and the
@@ -251,6 +252,15 @@ macro_rules! for_each_op {
                     "Averages floats or complex numbers over the given dimensions: their sum divided by their number, \
                      rounded once. The mean of no elements is NaN."
                     {"1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0" => f32 "2.5, 3.5, 4.5" "3.5"};
+                Var var Floats Same {var var_keepdims Own Add nan Variance}
+                    "Computes the variance of floats over the given dimensions: the sum of the squares of their distances \
+                     from their mean, divided by their number less the correction, rounded once. The mean is not rounded. \
+                     A divisor below 0 counts as 0, and the variance of no elements is NaN."
+                    {"1.0f32, 1.0, 1.0, 5.0, 5.0, 5.0" => f32 "4.0, 4.0, 4.0" "4.0"};
+                Std std Floats Same {std std_keepdims Own Add nan Deviation}
+                    "Computes the standard deviation of floats over the given dimensions: the square root of the variance, \
+                     which is not rounded before."
+                    {"1.0f32, 1.0, 1.0, 5.0, 5.0, 5.0" => f32 "2.0, 2.0, 2.0" "2.0"};
                 Max max Real Same {max max_keepdims Own Maximum none Total}
                     "Returns the largest elements over the given dimensions, or NaN where there is one. −0 is less than \
                      +0. There must be an element."
@@ -259,6 +269,16 @@ macro_rules! for_each_op {
                     "Returns the smallest elements over the given dimensions, or NaN where there is one. −0 is less \
                      than +0. There must be an element."
                     {"1, 5, 3, 4, 2, 6" => i32 "1, 2, 3" "1"};
+                Argmax argmax Real Index {argmax argmax_keepdims Own Maximum none Place}
+                    "Returns where the largest elements over the given dimensions are, as `i64`: the first of equals, or \
+                     the first NaN. −0 is less than +0. Several dimensions are counted in row-major order. There must \
+                     be an element."
+                    {"1, 5, 3, 4, 2, 6" => i64 "1, 0, 1" "5"};
+                Argmin argmin Real Index {argmin argmin_keepdims Own Minimum none Place}
+                    "Returns where the smallest elements over the given dimensions are, as `i64`: the first of equals, or \
+                     the first NaN. −0 is less than +0. Several dimensions are counted in row-major order. There must \
+                     be an element."
+                    {"1, 5, 3, 4, 2, 6" => i64 "0, 1, 0" "0"};
                 Any any All Same {any any_keepdims Bool Maximum no Total}
                     "Tests whether any element over the given dimensions is true. Every value other than zero is, even \
                      NaN. Among no elements, none is."
@@ -344,6 +364,9 @@ macro_rules! result_dtype {
     };
     (Part $dtype:ident) => {
         $crate::op::part_of($dtype)
+    };
+    (Index $dtype:ident) => {
+        $crate::DType::I64
     };
     (Wide $dtype:ident) => {
         $crate::op::widened($dtype)

@@ -10,6 +10,7 @@ pub(crate) mod chain;
 mod reduce;
 mod run;
 pub(crate) mod short;
+mod variance;
 
 use smallvec::SmallVec;
 

@@ -294,7 +294,7 @@ fn sum(op: ReduceOp, values: &[f64], layout: &Layout, axis: usize) -> Vec<f64> {
         plan: &plan,
         out: DType::F64,
         masked: false,
-        reduction: Some(Reduction { op, terms: &terms }),
+        reduction: Some(Reduction { op, terms: &terms, divisor: summed as f64 }),
     };
     let (out, input) = (storage(&vec![0; kept * 8]), storage(bytemuck::cast_slice(values)));
     let access = Access::new([&out, &input]);
