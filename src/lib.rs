@@ -189,6 +189,7 @@ mod plan;
 mod program;
 pub mod promote;
 mod scalar;
+mod scan;
 mod slice;
 mod storage;
 mod sync;
@@ -207,10 +208,11 @@ pub use device::Device;
 pub use dtype::{Category, DType, Element};
 pub use error::{Error, ErrorKind, Result};
 pub use expr::{Evaluation, Expr};
-pub use op::{BinaryOp, ReduceOp, Shift, UnaryOp};
+pub use op::{BinaryOp, ReduceOp, ScanOp, Shift, UnaryOp};
 pub use operand::Operand;
 pub use ops::{
-    Binary, Reduce, Unary, atleast_1d, atleast_2d, atleast_3d, binary, loss, reduce, select, unary,
+    Binary, Reduce, Scan, Unary, atleast_1d, atleast_2d, atleast_3d, binary, loss, reduce, scan,
+    select, unary,
 };
 pub use promote::Rules;
 pub use scalar::Scalar;

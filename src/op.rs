@@ -5,6 +5,7 @@ mod domain;
 mod element;
 mod other;
 mod reduce;
+mod scan;
 mod unary;
 
 pub use self::binary::{BinaryOp, Shift};
@@ -13,6 +14,7 @@ pub(crate) use self::element::ElementOp;
 pub(crate) use self::other::OtherOp;
 pub(crate) use self::reduce::Finish;
 pub use self::reduce::ReduceOp;
+pub use self::scan::ScanOp;
 pub use self::unary::UnaryOp;
 use crate::DType;
 
@@ -38,11 +40,13 @@ use crate::DType;
 ///     operation that *combines* two totals; the value of no terms; and what becomes of the total, which is the result
 ///     (`Total`), or is divided by the number of terms (`Mean`), or the place of which is the result (`Place`); the
 ///     terms of a `Variance` and of its root, a `Deviation`, are the squares of the distances from the mean;
-///   - `ternary` and `losses`: the family.
+///   - `ternary` and `losses`: the family;
+///   - `scans`: the binary operation that combines two totals.
 /// - The *documentation* of the methods and the variant, which is also its line in `docs/semantics.md`.
 /// - An *example* for documentation tests. For a binary operation these are two elements, the right operand, and the
 ///   result with its type; for a unary operation, two elements and the result; for a reduction, a tensor of shape
-///   `[2, 3]`, and the results over its first dimension and over both.
+///   `[2, 3]`, and the results over its first dimension and over both; for a scan, such a tensor and the results along its
+///   last dimension.
 ///
 /// The group `shifts` has the element functions of binary operations with a parameter. Two other names stand for several
 /// groups: `elements`, the functions that the backends implement, each group after its arity, and `others`, the
@@ -316,6 +320,29 @@ macro_rules! for_each_op {
                     "Computes the negative log-likelihood of a Poisson distribution."
                     {};
             }
+            scans {
+                Sum cumulative_sum All Wide {Add}
+                    "Sums all elements along an axis up to each one. Floats and complex numbers keep their dtype, and every \
+                     sum is rounded once. Sums of bools and signed integers are `i64`, those of unsigned integers are \
+                     `u64`; both wrap."
+                    {"1, 2, 3, 4, 5, 6" => i64 "1, 3, 6, 4, 9, 15"};
+                Prod cumulative_prod All Wide {Multiply}
+                    "Multiplies all elements along an axis up to each one. Floats and complex numbers keep their dtype, and \
+                     every product is rounded once. Products of bools and signed integers are `i64`, those of unsigned \
+                     integers are `u64`; both wrap."
+                    {"1, 2, 3, 4, 5, 6" => i64 "1, 2, 6, 4, 20, 120"};
+                Max cumulative_max Real Same {Maximum}
+                    "Returns the largest element along an axis up to each one, or NaN from the first one on. −0 is less than \
+                     +0."
+                    {"1, 5, 3, 4, 2, 6" => i32 "1, 5, 5, 4, 4, 6"};
+                Min cumulative_min Real Same {Minimum}
+                    "Returns the smallest element along an axis up to each one, or NaN from the first one on. −0 is less \
+                     than +0."
+                    {"1, 5, 3, 4, 2, 6" => i32 "1, 1, 1, 4, 2, 2"};
+                Xor cumulative_xor BoolAndIntegers Same {BitwiseXor}
+                    "Computes the parity of every bit of all elements along an axis up to each one, which decodes Gray code."
+                    {"1, 5, 7, 8, 4, 6" => i32 "1, 4, 3, 8, 12, 10"};
+            }
         }
     };
 }
@@ -340,16 +367,23 @@ macro_rules! rows_of {
     (
         reductions [$callback:ident $($argument:tt)*]
         shifts $shifts:tt binary $binary:tt unary $unary:tt ternary $ternary:tt
-        reductions {$($row:tt)*} losses $losses:tt
+        reductions {$($row:tt)*} $($rest:tt)*
     ) => {
         $callback! { $($argument)* $($row)* }
     };
     (
         others [$callback:ident $($argument:tt)*]
         shifts $shifts:tt binary $binary:tt unary $unary:tt ternary {$($ternary:tt)*}
-        reductions $reductions:tt losses {$($loss:tt)*}
+        reductions $reductions:tt losses {$($loss:tt)*} $($rest:tt)*
     ) => {
         $callback! { $($argument)* $($ternary)* $($loss)* }
+    };
+    (
+        scans [$callback:ident $($argument:tt)*]
+        shifts $shifts:tt binary $binary:tt unary $unary:tt ternary $ternary:tt
+        reductions $reductions:tt losses $losses:tt scans {$($row:tt)*}
+    ) => {
+        $callback! { $($argument)* $($row)* }
     };
 }
 pub(crate) use rows_of;

@@ -16,6 +16,7 @@ use bytemuck::AnyBitPattern;
 use crate::device::DeviceKind;
 use crate::op::ElementOp;
 use crate::program::Request;
+use crate::scan::ScanRequest;
 use crate::storage::Access;
 use crate::{DType, Device, Element, Result};
 
@@ -34,6 +35,16 @@ pub(crate) fn run(device: &Device, request: &Request<'_>, access: &Access<'_>) -
         DeviceKind::Cpu => cpu::run(request, access),
         #[cfg(feature = "cuda")]
         DeviceKind::Cuda(device) => device.run(request, access),
+    }
+}
+
+/// Runs a scan on the device that all of the access' memory belongs to.
+pub(crate) fn scan(device: &Device, request: &ScanRequest, access: &Access<'_>) -> Result<()> {
+    match device.kind() {
+        #[cfg(feature = "cpu")]
+        DeviceKind::Cpu => cpu::scan(request, access),
+        #[cfg(feature = "cuda")]
+        DeviceKind::Cuda(device) => device.scan(request, access),
     }
 }
 

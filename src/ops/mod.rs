@@ -8,6 +8,8 @@ mod unary;
 
 mod reduce;
 
+mod scan;
+
 mod gradient;
 
 mod atleast;
@@ -18,5 +20,6 @@ mod select;
 pub use self::atleast::{atleast_1d, atleast_2d, atleast_3d};
 pub use self::binary::{Binary, binary};
 pub use self::reduce::{Reduce, reduce};
+pub use self::scan::{Scan, scan};
 pub use self::select::select;
 pub use self::unary::{Unary, unary};

@@ -127,7 +127,7 @@ pub fn variance(op: ReduceOp, dtype: DType, elements: &[Bits], correction: f64) 
     cast(DType::F64, dtype, result.to_bits().into())
 }
 
-fn widened(dtype: DType, bits: Bits) -> f64 {
+pub fn widened(dtype: DType, bits: Bits) -> f64 {
     match dtype {
         DType::F32 => f32::from_bits(bits as u32).into(),
         _ => f64::from_bits(cast(dtype, DType::F64, bits) as u64),
@@ -136,7 +136,7 @@ fn widened(dtype: DType, bits: Bits) -> f64 {
 
 /// The definition of the order: the terms are the leaves of a perfect binary tree, and every node combines its children.
 /// Missing leaves change nothing.
-fn tree<T: Copy>(terms: &[T], combine: &impl Fn(T, T) -> T) -> T {
+pub fn tree<T: Copy>(terms: &[T], combine: &impl Fn(T, T) -> T) -> T {
     if let [term] = terms {
         return *term;
     }

@@ -57,6 +57,7 @@ use self::nest::Slots;
 use self::settings::Settings;
 use super::Memory;
 use crate::program::{Input, Request};
+use crate::scan::ScanRequest;
 use crate::storage::Access;
 use crate::{Error, Result};
 
@@ -80,6 +81,15 @@ pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         Some(reduction) => sum::run(&call, reduction, settings),
     };
     ready.ok_or_else(|| missing_loop(request))
+}
+
+/// Runs a scan on memory that the caller has locked.
+pub(crate) fn scan(request: &ScanRequest, access: &Access<'_>) -> Result<()> {
+    let from = address(access, 1, request.offset * request.terms.size());
+    // SAFETY: operand and result are contiguous and inside their storages, whose locks are held.
+    let ready = unsafe { sum::scan::run(request, from, address(access, 0, 0), Settings::get()) };
+    let (op, dtype) = (request.op, request.terms);
+    ready.ok_or(Error::UnsupportedDType { op, dtype, allowed: "other dtypes" })
 }
 
 /// A request with the memory it works on.

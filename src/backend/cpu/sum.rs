@@ -6,6 +6,7 @@
 //! reduction here, and "add" for the operation that combines two totals.
 
 mod place;
+pub(super) mod scan;
 mod terms;
 mod totals;
 mod tree;
@@ -179,7 +180,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
         // Few results of many terms are shared by their terms.
         if self.kept.len >= team.parts || self.terms.len <= SHARE {
-            return self.share(nest.units, team, &|range| {
+            return share_units(nest.units, team, &|range| {
                 let mut scratch: Scratch = Scratch::new();
                 let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
                 // SAFETY: this phase reads numbers only.
@@ -208,19 +209,6 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
             let parts: SmallVec<[B; 16]> = parts.into_iter().flatten().collect();
             write(of_parts(&parts, share), slots.get()[OUT]);
         });
-    }
-
-    /// Cuts a number of units into parts and shares them.
-    fn share(&self, units: usize, team: Team, work: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
-        let share = units.div_ceil(team.parts);
-        let part = |part: usize| {
-            let start = part * share;
-            let end = units.min(start + share);
-            if start < end {
-                work(start..end);
-            }
-        };
-        team.share(team.parts, &part);
     }
 
     /// The sum of an aligned run of the terms of one sum, whose first term is at `slots`.
@@ -261,7 +249,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         let nest = Nest::new(self.kept, &self.call.sizes, width, None);
         let each_term = Nest::new(self.terms, &self.call.sizes, 1, None);
         let steps = nest.steps();
-        self.share(nest.units, team, &|range| {
+        share_units(nest.units, team, &|range| {
             let mut scratch: Scratch = Scratch::new();
             let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
             let mut forest = Forest::<A>::new(self.totals.rows, self.terms.len, width);
@@ -332,6 +320,19 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
             }
         }
     }
+}
+
+/// Cuts a number of units into parts and shares them.
+fn share_units(units: usize, team: Team, work: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
+    let share = units.div_ceil(team.parts);
+    let part = |part: usize| {
+        let start = part * share;
+        let end = units.min(start + share);
+        if start < end {
+            work(start..end);
+        }
+    };
+    team.share(team.parts, &part);
 }
 
 /// Slots that several threads read.

@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use cudarc::driver::sys::{self, CUresult};
 use once_cell::sync::OnceCell;
+use smallvec::SmallVec;
 
 use super::cache;
 use super::context::Context;
@@ -87,6 +88,17 @@ unsafe impl Send for Loaded {}
 // SAFETY: as above; driver calls are thread-safe.
 unsafe impl Sync for Loaded {}
 
+/// The kernels of a module.
+pub(super) type Functions = SmallVec<[Function; 3]>;
+
+/// The source of a module, and the names of its kernels.
+pub(super) struct Written {
+    /// Its name in error messages.
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) kernels: Vec<String>,
+}
+
 /// The cell of a generated kernel, initialised by the first call that needs it.
 type Cell = Arc<OnceCell<Loaded>>;
 
@@ -136,39 +148,54 @@ impl Kernels {
     /// Returns a generated kernel, compiling and loading it on the first call. The context must be current.
     #[inline]
     pub(super) fn generated(&self, context: &Context, form: &Form<'_>) -> Result<Function> {
-        let key = form.key();
+        let functions = self.keyed(context, form.key(), || {
+            let name = form.name();
+            trace_debug!(kernel = name, source = generate::kernel(form), "a kernel is generated");
+            Written { text: generate::source(form), kernels: vec![name.clone()], name }
+        })?;
+        Ok(functions[0])
+    }
+
+    /// Returns the kernels of a module, compiling and loading it on the first call with this key. The context must be
+    /// current.
+    #[inline]
+    pub(super) fn keyed(
+        &self,
+        context: &Context,
+        key: Key,
+        write: impl FnOnce() -> Written,
+    ) -> Result<Functions> {
         let known = {
             let generated = self.generated.read().unwrap_or_else(PoisonError::into_inner);
             match generated.get(&key) {
                 Some(cell) if let Some(loaded) = cell.get() => {
                     statistics::count(Event::Hit);
-                    return Ok(loaded.functions[0]);
+                    return Ok(loaded.functions.iter().copied().collect());
                 }
                 cell => cell.cloned(),
             }
         };
-        self.generate(context, form, key, known)
+        self.load_keyed(context, key, known, write)
     }
 
     #[cold]
-    fn generate(
+    fn load_keyed(
         &self,
         context: &Context,
-        form: &Form<'_>,
         key: Key,
         known: Option<Cell>,
-    ) -> Result<Function> {
+        write: impl FnOnce() -> Written,
+    ) -> Result<Functions> {
         let cell = known.unwrap_or_else(|| {
             let mut generated = self.generated.write().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(generated.entry(key).or_default())
         });
         let loaded = cell.get_or_try_init(|| {
-            let name = form.name();
-            trace_debug!(kernel = name, source = generate::kernel(form), "a kernel is generated");
-            let source = Source { name: &name, text: &generate::source(form), defines: &[] };
-            self.load(context, &source, std::slice::from_ref(&name))
+            let Written { name, text, kernels } = write();
+            let source = Source { name: &name, text: &text, defines: &[] };
+            self.load(context, &source, &kernels)
         })?;
-        Ok(loaded.functions[0])
+        Ok(loaded.functions.iter().copied().collect())
     }
 
     /// Compiles and loads a source, and looks up its kernels.

@@ -2,6 +2,7 @@
 
 mod extremes;
 mod products;
+mod scans;
 mod variances;
 
 use crate::devices::devices;

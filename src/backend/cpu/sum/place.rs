@@ -9,7 +9,7 @@ use super::super::script::Phase;
 use super::super::sharing::Team;
 use super::terms::Terms;
 use super::tree::{RUN_BYTES, Room, run as run_len};
-use super::{Sums, Way};
+use super::{Sums, Way, share_units};
 use crate::DType;
 use crate::op::Finish;
 use crate::plan::OUT;
@@ -134,7 +134,7 @@ impl<A: Word> Sums<'_, A> {
         let nest = Nest::new(self.kept, &self.call.sizes, width, None);
         let each_term = Nest::new(self.terms, &self.call.sizes, 1, None);
         let steps = nest.steps();
-        self.share(nest.units, team, &|range| {
+        share_units(nest.units, team, &|range| {
             let mut scratch: Scratch = Scratch::new();
             let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
             let [mut next, mut best, mut better] = [const { Room::new() }; 3];

@@ -19,6 +19,9 @@ const MAP: &str = include_str!(concat!(env!("OUT_DIR"), "/map.cuh"));
 /// The skeletons of reductions.
 const REDUCE: &str = include_str!(concat!(env!("OUT_DIR"), "/reduce.cuh"));
 
+/// The parts of reductions, for kernels that are not generated.
+pub(in crate::backend::cuda) const REDUCE_SOURCE: [&str; 2] = [COMMON, REDUCE];
+
 /// Returns the complete source that NVRTC compiles.
 pub(in crate::backend::cuda) fn source(form: &Form<'_>) -> String {
     let functions = if calls_large(form.program) { FUNCTIONS } else { "" };
