@@ -20,6 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("map.cuh", join::MAP),
         ("reduce.cuh", join::REDUCE),
         ("scan.cuh", join::SCAN),
+        ("gather.cuh", join::GATHER),
     ] {
         fs::write(Path::new(&out).join(name), join::join(folder, parts)?)?;
     }

@@ -35,6 +35,8 @@ pub const FUNCTIONS: &[&str] = &["tables.cuh", "math.cuh", "functions.cuh"];
 pub const MAP: &[&str] = &["map.cuh"];
 /// The skeletons of generated reductions.
 pub const REDUCE: &[&str] = &["reduce.cuh"];
+/// The kernels of look-ups by index.
+pub const GATHER: &[&str] = &["gather.cuh"];
 /// The kernels of scans, after the parts of reductions.
 pub const SCAN: &[&str] = &["scan.cuh"];
 

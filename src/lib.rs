@@ -158,6 +158,7 @@ mod tensor;
 mod ops;
 
 mod expr;
+mod gather;
 
 mod backend;
 mod call;

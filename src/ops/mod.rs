@@ -10,6 +10,8 @@ mod reduce;
 
 mod scan;
 
+mod take;
+
 mod gradient;
 
 mod atleast;

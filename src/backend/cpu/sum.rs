@@ -323,7 +323,11 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
 }
 
 /// Cuts a number of units into parts and shares them.
-fn share_units(units: usize, team: Team, work: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
+pub(super) fn share_units(
+    units: usize,
+    team: Team,
+    work: &(dyn Fn(std::ops::Range<usize>) + Sync),
+) {
     let share = units.div_ceil(team.parts);
     let part = |part: usize| {
         let start = part * share;

@@ -8,7 +8,7 @@
 //! | `usage`, `capture` | order the work of different streams, and leave the user's captures alone |
 //! | `reclaim` | frees memory, and retries later when the driver refuses |
 //! | `foreign` | transfers memory to and from cudarc |
-//! | `run`, `scan` | turn requests into launches |
+//! | `run`, `scan`, `gather` | turn requests into launches |
 //! | `nvrtc`, `cache`, `kernels`, `statistics` | compile, store, look up and count kernels |
 //! | `shapes`, `launch`, `params` | hand-written kernels: when each applies, and its parameters |
 //! | `generate` | generates the kernels for all other requests on demand |
@@ -21,6 +21,7 @@ mod context;
 mod driver;
 mod force;
 pub(crate) mod foreign;
+mod gather;
 mod generate;
 mod kernels;
 mod launch;

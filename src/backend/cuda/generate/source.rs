@@ -11,7 +11,8 @@ use crate::plan::OUT;
 use crate::program::{Action, Input, Value};
 
 /// The parts that all generated kernels include.
-const COMMON: &str = include_str!(concat!(env!("OUT_DIR"), "/generated.cuh"));
+pub(in crate::backend::cuda) const COMMON: &str =
+    include_str!(concat!(env!("OUT_DIR"), "/generated.cuh"));
 /// Further parts of kernels that call one of the large functions.
 const FUNCTIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/functions.cuh"));
 /// The skeletons of elementwise kernels.
