@@ -7,7 +7,7 @@
 // The generated part is a struct K as for map.cuh, where groups are groups of terms, without `later` and `store`, and
 // with:
 //
-//     Sum                        the total: Folded<op, T>
+//     Sum                        the total: Folded<op, T>, or Best
 //     STRADDLES                  whether a group may straddle the end of the inner loop
 //     COUNTS_GROUPS              whether places<GROUP> takes the index of a group rather than of its first element
 //     output_places(p, output)   the addresses of an output and of the first term of every operand
@@ -51,9 +51,9 @@ template <class T> struct Identity<op::minimum, T> {
 
 // A total that the operation O combines with others.
 template <class O, class T> struct Folded {
-    typedef T Total;
     T value;
-    static BL_FN Folded of(T value) { return Folded{value}; }
+    static BL_FN Folded of(T value, u64) { return Folded{value}; }
+    BL_FN T packed() const { return value; }
     static BL_FN Folded identity() { return Folded{Identity<O, T>::value()}; }
 };
 template <class O, class T> BL_FN Folded<O, T> sum_of(Folded<O, T> left, Folded<O, T> right) {
@@ -92,27 +92,59 @@ template <class T> BL_FN Folded<op::minimum, T> sum_of(Folded<op::minimum, T> le
 
 // Complex multiplication by 1 can change signs of zeros and turn infinities into NaNs, so the total of no terms is marked.
 template <> struct Folded<op::multiply, c128> {
-    typedef c128 Total;
     c128 value;
     bool is_none;
-    static BL_FN Folded of(c128 value) { return Folded{value, false}; }
+    static BL_FN Folded of(c128 value, u64) { return Folded{value, false}; }
+    BL_FN c128 packed() const { return value; }
     static BL_FN Folded identity() { return Folded{c128{1, 0}, true}; }
 };
 BL_FN Folded<op::multiply, c128> sum_of(Folded<op::multiply, c128> left, Folded<op::multiply, c128> right) {
     if (right.is_none) return left;
     if (left.is_none) return right;
-    return Folded<op::multiply, c128>::of(op::multiply::apply(left.value, right.value));
+    return Folded<op::multiply, c128>::of(op::multiply::apply(left.value, right.value), 0);
 }
 
-// A term converted to the type of the total. The sign of a NaN is unspecified here, so floats are simply widened.
-template <class S, class T> BL_FN S leaf(T x) {
-    typedef typename S::Total Total;
-    if constexpr (same<T, Total>()) return S::of(x);
-    else if constexpr (is_complex<T>()) return S::of(Total{f64(x.re), f64(x.im)});
-    else if constexpr (is_half<T>()) return S::of(Total(widen(x)));
-    else if constexpr (is_bool<T>()) return S::of(Total(x.bits));
-    else return S::of(Total(x));
-}
+// An extreme and its place. The key of a term is larger, as an integer, the better the term is, and that of a NaN is the
+// largest. Of two equal keys the left one, whose place comes first, is kept. A missing term has the smallest key.
+template <Pick PICK> struct Best {
+    u64 key;
+    i64 value;
+    template <class T> static BL_FN u64 key_of(T x) {
+        constexpr Bits<T> sign = Bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));
+        Bits<T> order = bits_of(x);
+        if constexpr (is_signed_integer<T>()) order ^= sign;
+        if constexpr (is_half<T>() || is_float<T>()) {
+            if (op::magnitude_bits(x) > op::infinity_bits<T>()) return ~0ull;
+            order = Bits<T>(order & sign ? ~order : order | sign);
+        }
+        return PICK == Pick::larger ? u64(order) : ~u64(order);
+    }
+    template <class T> static BL_FN Best of(T x, u64 place) {
+        // What an earlier launch has packed.
+        if constexpr (is_complex<T>()) return Best{bits_of(f64(x.re)), i64(bits_of(f64(x.im)))};
+        else return Best{key_of(x), i64(place)};
+    }
+    BL_FN c128 packed() const { return c128{from_bits<f64>(key), from_bits<f64>(u64(value))}; }
+    static BL_FN Best identity() { return Best{0, 0}; }
+};
+template <Pick PICK> BL_FN Best<PICK> sum_of(Best<PICK> left, Best<PICK> right) { return right.key > left.key ? right : left; }
+
+// A term, and its place among the terms of the output, as a total. The sign of a NaN is unspecified here, so floats are
+// simply widened.
+template <class S, class T> struct Leaf {
+    static BL_FN S of(T x, u64 place) { return S::of(x, place); }
+};
+template <class O, class Total, class T> struct Leaf<Folded<O, Total>, T> {
+    static BL_FN Folded<O, Total> of(T x, u64 place) {
+        typedef Folded<O, Total> S;
+        if constexpr (same<T, Total>()) return S::of(x, place);
+        else if constexpr (is_complex<T>()) return S::of(Total{f64(x.re), f64(x.im)}, place);
+        else if constexpr (is_half<T>()) return S::of(Total(widen(x)), place);
+        else if constexpr (is_bool<T>()) return S::of(Total(x.bits), place);
+        else return S::of(Total(x), place);
+    }
+};
+template <class S, class T> BL_FN S leaf(T x, u64 place) { return Leaf<S, T>::of(x, place); }
 
 template <class S> BL_FN S quotient(S sum, f64 terms) {
     if constexpr (is_complex<S>()) return S{sum.re / terms, sum.im / terms};
@@ -172,7 +204,7 @@ BL_FN typename K::Sum sum_group(const typename K::Params& p, const Places& outpu
             const auto loaded = K::template load<K::GROUP>(p, at);
             Sum x[K::GROUP];
 #pragma unroll
-            for (int k = 0; k < K::GROUP; ++k) x[k] = leaf<Sum>(K::compute(kept, loaded, k));
+            for (int k = 0; k < K::GROUP; ++k) x[k] = leaf<Sum>(K::compute(kept, loaded, k), n + k);
             return tree(x);
         }
     }
@@ -181,7 +213,7 @@ BL_FN typename K::Sum sum_group(const typename K::Params& p, const Places& outpu
 #pragma unroll 1
         for (Index k = n; k < n + K::GROUP && k < terms; ++k) {
             const auto at = K::template places<1>(p, output.address, k);
-            counter.push(leaf<Sum>(K::compute(kept, K::template load<1>(p, at), 0)));
+            counter.push(leaf<Sum>(K::compute(kept, K::template load<1>(p, at), 0), k));
         }
     }
     return counter.sum();
@@ -223,6 +255,10 @@ template <class O, class T> BL_FN Folded<O, T> exchange(Folded<O, T> x, u32 dist
 }
 BL_FN Folded<op::multiply, c128> exchange(Folded<op::multiply, c128> x, u32 distance) {
     return Folded<op::multiply, c128>{exchange(x.value, distance), exchange(u32(x.is_none), distance) != 0};
+}
+
+template <Pick PICK> BL_FN Best<PICK> exchange(Best<PICK> x, u32 distance) {
+    return Best<PICK>{exchange(x.key, distance), exchange(x.value, distance)};
 }
 
 // The sum over 2^log2 neighbouring threads of a warp, in the first of them. The others add in a different order, and

@@ -158,6 +158,7 @@ mod tensor;
 mod ops;
 
 mod expr;
+mod gather;
 
 mod backend;
 mod call;
@@ -190,6 +191,7 @@ mod plan;
 mod program;
 pub mod promote;
 mod scalar;
+mod scan;
 mod slice;
 mod storage;
 mod sync;
@@ -209,11 +211,11 @@ pub use device::Device;
 pub use dtype::{Category, DType, Element};
 pub use error::{Error, ErrorKind, Result};
 pub use expr::{Evaluation, Expr};
-pub use op::{BinaryOp, ReduceOp, Shift, UnaryOp};
+pub use op::{BinaryOp, ReduceOp, ScanOp, Shift, UnaryOp};
 pub use operand::Operand;
 pub use ops::{
-    Binary, Reduce, Unary, atleast_1d, atleast_2d, atleast_3d, binary, clip, loss, reduce, select,
-    unary,
+    Binary, Reduce, Scan, Unary, atleast_1d, atleast_2d, atleast_3d, binary, clip, loss, reduce,
+    scan, select, unary,
 };
 pub use packing::Packing;
 pub use promote::Rules;

@@ -5,6 +5,7 @@ mod domain;
 mod element;
 mod other;
 mod reduce;
+mod scan;
 mod unary;
 
 pub use self::binary::{BinaryOp, Shift};
@@ -13,6 +14,7 @@ pub(crate) use self::element::ElementOp;
 pub(crate) use self::other::OtherOp;
 pub(crate) use self::reduce::Finish;
 pub use self::reduce::ReduceOp;
+pub use self::scan::ScanOp;
 pub use self::unary::UnaryOp;
 use crate::DType;
 
@@ -28,7 +30,7 @@ use crate::DType;
 ///   the operation in text. `recipe` in `backend::cpu::kernels` names the loops of a variant.
 /// - The *domain*, the set of dtypes in which the operation can be computed.
 /// - The *result*: `Same` for the dtype in which it is computed, `Bool`, `Part` for the dtype of the parts of a complex
-///   number, or `Wide` for a 64-bit integer in place of a narrower one or a bool.
+///   number, `Wide` for a 64-bit integer in place of a narrower one or a bool, or `Index` for `i64`.
 /// - The columns of its group:
 ///   - `binary`: the in-place method; the *family*, the row of the promotion tables that governs it; and the names that
 ///     other libraries have for it;
@@ -37,12 +39,15 @@ use crate::DType;
 ///   - `reductions`: the method, which has the name of the reduction unless a binary operation has it, and the one that
 ///     keeps the reduced dimensions; the *terms*, which are the elements (`Own`) or their truth (`Bool`); the binary
 ///     operation that *combines* two totals; the value of no terms; and what becomes of the total, which is the result
-///     (`Total`) or is divided by the number of terms (`Mean`);
-///   - `ternary` and `losses`: the family.
+///     (`Total`), or is divided by the number of terms (`Mean`), or the place of which is the result (`Place`); the
+///     terms of a `Variance` and of its root, a `Deviation`, are the squares of the distances from the mean;
+///   - `ternary` and `losses`: the family;
+///   - `scans`: the binary operation that combines two totals.
 /// - The *documentation* of the methods and the variant, which is also its line in `docs/semantics.md`.
 /// - An *example* for documentation tests. For a binary operation these are two elements, the right operand, and the
 ///   result with its type; for a unary operation, two elements and the result; for a reduction, a tensor of shape
-///   `[2, 3]`, and the results over its first dimension and over both.
+///   `[2, 3]`, and the results over its first dimension and over both; for a scan, such a tensor and the results along its
+///   last dimension.
 ///
 /// The group `shifts` has the element functions of binary operations with a parameter. Two other names stand for several
 /// groups: `elements`, the functions that the backends implement, each group after its arity, and `others`, the
@@ -319,6 +324,15 @@ macro_rules! for_each_op {
                     "Averages floats or complex numbers over the given dimensions: their sum divided by their number, \
                      rounded once. The mean of no elements is NaN."
                     {"1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0" => f32 "2.5, 3.5, 4.5" "3.5"};
+                Var var Floats Same {var var_keepdims Own Add nan Variance}
+                    "Computes the variance of floats over the given dimensions: the sum of the squares of their distances \
+                     from their mean, divided by their number less the correction, rounded once. The mean is not rounded. \
+                     A divisor below 0 counts as 0, and the variance of no elements is NaN."
+                    {"1.0f32, 1.0, 1.0, 5.0, 5.0, 5.0" => f32 "4.0, 4.0, 4.0" "4.0"};
+                Std std Floats Same {std std_keepdims Own Add nan Deviation}
+                    "Computes the standard deviation of floats over the given dimensions: the square root of the variance, \
+                     which is not rounded before."
+                    {"1.0f32, 1.0, 1.0, 5.0, 5.0, 5.0" => f32 "2.0, 2.0, 2.0" "2.0"};
                 Max max Real Same {max max_keepdims Own Maximum none Total}
                     "Returns the largest elements over the given dimensions, or NaN where there is one. −0 is less than \
                      +0. There must be an element."
@@ -327,6 +341,16 @@ macro_rules! for_each_op {
                     "Returns the smallest elements over the given dimensions, or NaN where there is one. −0 is less \
                      than +0. There must be an element."
                     {"1, 5, 3, 4, 2, 6" => i32 "1, 2, 3" "1"};
+                Argmax argmax Real Index {argmax argmax_keepdims Own Maximum none Place}
+                    "Returns where the largest elements over the given dimensions are, as `i64`: the first of equals, or \
+                     the first NaN. −0 is less than +0. Several dimensions are counted in row-major order. There must \
+                     be an element."
+                    {"1, 5, 3, 4, 2, 6" => i64 "1, 0, 1" "5"};
+                Argmin argmin Real Index {argmin argmin_keepdims Own Minimum none Place}
+                    "Returns where the smallest elements over the given dimensions are, as `i64`: the first of equals, or \
+                     the first NaN. −0 is less than +0. Several dimensions are counted in row-major order. There must \
+                     be an element."
+                    {"1, 5, 3, 4, 2, 6" => i64 "0, 1, 0" "0"};
                 Any any All Same {any any_keepdims Bool Maximum no Total}
                     "Tests whether any element over the given dimensions is true. Every value other than zero is, even \
                      NaN. Among no elements, none is."
@@ -364,6 +388,29 @@ macro_rules! for_each_op {
                     "Computes the negative log-likelihood of a Poisson distribution."
                     {};
             }
+            scans {
+                Sum cumulative_sum All Wide {Add}
+                    "Sums all elements along an axis up to each one. Floats and complex numbers keep their dtype, and every \
+                     sum is rounded once. Sums of bools and signed integers are `i64`, those of unsigned integers are \
+                     `u64`; both wrap."
+                    {"1, 2, 3, 4, 5, 6" => i64 "1, 3, 6, 4, 9, 15"};
+                Prod cumulative_prod All Wide {Multiply}
+                    "Multiplies all elements along an axis up to each one. Floats and complex numbers keep their dtype, and \
+                     every product is rounded once. Products of bools and signed integers are `i64`, those of unsigned \
+                     integers are `u64`; both wrap."
+                    {"1, 2, 3, 4, 5, 6" => i64 "1, 2, 6, 4, 20, 120"};
+                Max cumulative_max Real Same {Maximum}
+                    "Returns the largest element along an axis up to each one, or NaN from the first one on. −0 is less than \
+                     +0."
+                    {"1, 5, 3, 4, 2, 6" => i32 "1, 5, 5, 4, 4, 6"};
+                Min cumulative_min Real Same {Minimum}
+                    "Returns the smallest element along an axis up to each one, or NaN from the first one on. −0 is less \
+                     than +0."
+                    {"1, 5, 3, 4, 2, 6" => i32 "1, 1, 1, 4, 2, 2"};
+                Xor cumulative_xor BoolAndIntegers Same {BitwiseXor}
+                    "Computes the parity of every bit of all elements along an axis up to each one, which decodes Gray code."
+                    {"1, 5, 7, 8, 4, 6" => i32 "1, 4, 3, 8, 12, 10"};
+            }
         }
     };
 }
@@ -388,16 +435,23 @@ macro_rules! rows_of {
     (
         reductions [$callback:ident $($argument:tt)*]
         shifts $shifts:tt binary $binary:tt unary $unary:tt ternary $ternary:tt
-        reductions {$($row:tt)*} losses $losses:tt
+        reductions {$($row:tt)*} $($rest:tt)*
     ) => {
         $callback! { $($argument)* $($row)* }
     };
     (
         others [$callback:ident $($argument:tt)*]
         shifts $shifts:tt binary $binary:tt unary $unary:tt ternary {$($ternary:tt)*}
-        reductions $reductions:tt losses {$($loss:tt)*}
+        reductions $reductions:tt losses {$($loss:tt)*} $($rest:tt)*
     ) => {
         $callback! { $($argument)* $($ternary)* $($loss)* }
+    };
+    (
+        scans [$callback:ident $($argument:tt)*]
+        shifts $shifts:tt binary $binary:tt unary $unary:tt ternary $ternary:tt
+        reductions $reductions:tt losses $losses:tt scans {$($row:tt)*}
+    ) => {
+        $callback! { $($argument)* $($row)* }
     };
 }
 pub(crate) use rows_of;
@@ -412,6 +466,9 @@ macro_rules! result_dtype {
     };
     (Part $dtype:ident) => {
         $crate::op::part_of($dtype)
+    };
+    (Index $dtype:ident) => {
+        $crate::DType::I64
     };
     (Wide $dtype:ident) => {
         $crate::op::widened($dtype)

@@ -321,6 +321,8 @@ pub(crate) struct Reduction<'a> {
     /// The loops over the terms of one result, in row-major order. The destination has stride 0 in all of them. There
     /// is at least one term.
     pub(crate) terms: &'a Plan,
+    /// What the total of a mean, a variance or a deviation is divided by.
+    pub(crate) divisor: f64,
 }
 
 /// Everything that a backend needs to know about a computation except the memory itself.

@@ -11,6 +11,7 @@ mod part;
 mod reduce;
 mod run;
 pub(crate) mod short;
+mod variance;
 
 use smallvec::SmallVec;
 

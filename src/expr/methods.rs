@@ -82,49 +82,72 @@ for_each_op!(unary: define_unary);
 
 macro_rules! define_reductions {
     ($(
-        $variant:ident $name:ident $domain:ident $rule:ident {$method:ident $keepdims:ident $($own:ident)*}
+        $variant:ident $name:ident $domain:ident $rule:ident
+        {$method:ident $keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident}
         $doc:literal {$x:literal => $dtype:ident $columns:literal $whole:literal};
     )*) => {
         /// # Reductions
         ///
         /// The axes are an integer, a list of integers, a range, or `..` for all; see [`IntoAxes`].
         impl<'a> Expr<'a> {
-            $(
-                #[doc = $doc]
-                ///
-                /// # Examples
-                ///
-                /// ```
-                /// # use bitlane::{Device, Tensor};
-                #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
-                #[doc = concat!("let result = x.expr().", stringify!($method), "(0).run()?;")]
-                #[doc = concat!(
-                    "assert_eq!(result.to_vec::<", stringify!($dtype), ">()?, [", $columns, "]);"
-                )]
-                /// # Ok::<(), bitlane::Error>(())
-                /// ```
-                pub fn $method(&self, axes: impl IntoAxes) -> Expr<'a> {
-                    self.reduce(ReduceOp::$variant, axes)
-                }
+            $(define_reduction! { $finish $variant $method $keepdims $doc $x $dtype $columns })*
+        }
+    };
+}
 
-                #[doc = concat!(
-                    "Computes [`Expr::", stringify!($method), "`] and keeps the reduced dimensions, with size 1."
-                )]
-                ///
-                /// # Examples
-                ///
-                /// ```
-                /// # use bitlane::{Device, Tensor};
-                #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
-                #[doc = concat!(
-                    "assert_eq!(x.expr().", stringify!($keepdims), "(-1).shape()?, [2, 1]);"
-                )]
-                /// # Ok::<(), bitlane::Error>(())
-                /// ```
-                pub fn $keepdims(&self, axes: impl IntoAxes) -> Expr<'a> {
-                    self.reduce_keepdims(ReduceOp::$variant, axes)
-                }
-            )*
+/// Defines the two methods of a row, by what becomes of its total.
+macro_rules! define_reduction {
+    (Variance $($row:tt)*) => {
+        define_reduction!(
+            @ [, correction: impl Into<Scalar>] [Some(correction.into())] ", 0" $($row)*
+        );
+    };
+    (Deviation $($row:tt)*) => {
+        define_reduction!(
+            @ [, correction: impl Into<Scalar>] [Some(correction.into())] ", 0" $($row)*
+        );
+    };
+    ($finish:ident $($row:tt)*) => {
+        define_reduction!(@ [] [None] "" $($row)*);
+    };
+    (
+        @ [$($parameter:tt)*] [$correction:expr] $example:literal
+        $variant:ident $method:ident $keepdims:ident $doc:literal $x:literal $dtype:ident
+        $columns:literal
+    ) => {
+        #[doc = $doc]
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// # use bitlane::{Device, Tensor};
+        #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
+        #[doc = concat!("let result = x.expr().", stringify!($method), "(0", $example, ").run()?;")]
+        #[doc = concat!(
+            "assert_eq!(result.to_vec::<", stringify!($dtype), ">()?, [", $columns, "]);"
+        )]
+        /// # Ok::<(), bitlane::Error>(())
+        /// ```
+        pub fn $method(&self, axes: impl IntoAxes $($parameter)*) -> Expr<'a> {
+            self.reduction(ReduceOp::$variant, axes, false, $correction)
+        }
+
+        #[doc = concat!(
+            "Computes [`Expr::", stringify!($method), "`] and keeps the reduced dimensions, with size 1."
+        )]
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// # use bitlane::{Device, Tensor};
+        #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
+        #[doc = concat!(
+            "assert_eq!(x.expr().", stringify!($keepdims), "(-1", $example, ").shape()?, [2, 1]);"
+        )]
+        /// # Ok::<(), bitlane::Error>(())
+        /// ```
+        pub fn $keepdims(&self, axes: impl IntoAxes $($parameter)*) -> Expr<'a> {
+            self.reduction(ReduceOp::$variant, axes, true, $correction)
         }
     };
 }
@@ -170,7 +193,7 @@ impl<'a> Expr<'a> {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn reduce(&self, op: ReduceOp, axes: impl IntoAxes) -> Expr<'a> {
-        self.reduction(op, axes, false)
+        self.reduction(op, axes, false, None)
     }
 
     /// Applies a reduction and keeps the reduced dimensions, with size 1.
@@ -184,11 +207,17 @@ impl<'a> Expr<'a> {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn reduce_keepdims(&self, op: ReduceOp, axes: impl IntoAxes) -> Expr<'a> {
-        self.reduction(op, axes, true)
+        self.reduction(op, axes, true, None)
     }
 
-    fn reduction(&self, op: ReduceOp, axes: impl IntoAxes, keepdims: bool) -> Expr<'a> {
-        let arguments = ReduceArguments { axes: axes.into_axes(), keepdims, dtype: None };
+    fn reduction(
+        &self,
+        op: ReduceOp,
+        axes: impl IntoAxes,
+        keepdims: bool,
+        correction: Option<Scalar>,
+    ) -> Expr<'a> {
+        let arguments = ReduceArguments { keepdims, correction, ..ReduceArguments::new(axes) };
         Expr::of(Root::reduction(op, arguments, self.root.clone()))
     }
 

@@ -10,6 +10,12 @@ pub(crate) enum Finish {
     Total,
     /// It is divided by the number of terms.
     Mean,
+    /// It is a sum of squares of distances from the mean, and divided by the number of terms less a correction.
+    Variance,
+    /// It is the square root of a variance.
+    Deviation,
+    /// The result is the place of the first term that it equals.
+    Place,
 }
 
 macro_rules! define_reduce_op {
@@ -154,10 +160,15 @@ impl ReduceOp {
         self.domain().contains(dtype)
     }
 
+    /// Returns whether the reduction has a correction, and is computed from the distances from the mean.
+    pub(crate) const fn takes_correction(self) -> bool {
+        matches!(self.finish(), Finish::Variance | Finish::Deviation)
+    }
+
     /// Returns whether the dtype of the terms and the result can be chosen: where integers would be widened otherwise.
     pub(crate) const fn takes_dtype(self) -> bool {
         let narrow = DType::U8;
-        self.terms(narrow) as u8 == narrow as u8 && self.result(narrow) as u8 != narrow as u8
+        self.terms(narrow) as u8 == narrow as u8 && matches!(self.result(narrow), DType::U64)
     }
 }
 

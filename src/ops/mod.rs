@@ -8,6 +8,10 @@ mod unary;
 
 mod reduce;
 
+mod scan;
+
+mod take;
+
 mod gradient;
 
 mod atleast;
@@ -19,5 +23,6 @@ mod ternary;
 pub use self::atleast::{atleast_1d, atleast_2d, atleast_3d};
 pub use self::binary::{Binary, binary};
 pub use self::reduce::{Reduce, reduce};
+pub use self::scan::{Scan, scan};
 pub use self::ternary::{clip, select};
 pub use self::unary::{Unary, unary};

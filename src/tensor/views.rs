@@ -290,7 +290,7 @@ impl Tensor {
     }
 
     /// Resolves an axis that may be negative.
-    pub(super) fn axis(&self, op: &'static str, number: impl IntoAxis) -> Result<usize> {
+    pub(crate) fn axis(&self, op: &'static str, number: impl IntoAxis) -> Result<usize> {
         checked_axis(op, number.number(), self.shape())
     }
 }

@@ -2,7 +2,7 @@
 
 use bitlane::{BinaryOp, DType, ReduceOp};
 
-use super::element::{Bits, cast, from_parts, integer, part_dtype, parts, wrapped};
+use super::element::{Bits, Nan, cast, from_parts, integer, part_dtype, parts, same, wrapped};
 use super::ops::apply;
 
 /// Returns whether a reduction is defined for a dtype.
@@ -14,7 +14,9 @@ pub fn is_defined(op: ReduceOp, dtype: DType) -> bool {
             dtype.is_int() || dtype == DType::Bool
         }
         ReduceOp::Mean => dtype.is_float() || dtype.is_complex(),
+        ReduceOp::Var | ReduceOp::Std => dtype.is_float(),
         ReduceOp::Max | ReduceOp::Min => !dtype.is_complex(),
+        ReduceOp::Argmax | ReduceOp::Argmin => !dtype.is_complex(),
         other => panic!("the model lacks {other}"),
     }
 }
@@ -25,8 +27,9 @@ pub fn result_dtype(op: ReduceOp, dtype: DType) -> DType {
         ReduceOp::Sum | ReduceOp::Prod if dtype.is_unsigned_int() => DType::U64,
         ReduceOp::Sum | ReduceOp::Prod if dtype.is_int() || dtype == DType::Bool => DType::I64,
         ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean | ReduceOp::Max | ReduceOp::Min => dtype,
+        ReduceOp::Var | ReduceOp::Std => dtype,
         ReduceOp::Any | ReduceOp::All => DType::Bool,
-        ReduceOp::CountNonzero => DType::I64,
+        ReduceOp::CountNonzero | ReduceOp::Argmax | ReduceOp::Argmin => DType::I64,
         ReduceOp::BitwiseAnd | ReduceOp::BitwiseOr | ReduceOp::BitwiseXor => dtype,
         other => panic!("the model lacks {other}"),
     }
@@ -42,6 +45,9 @@ pub fn reduce(op: ReduceOp, dtype: DType, elements: &[Bits]) -> Option<Bits> {
         ReduceOp::Sum | ReduceOp::Mean => Some(sum(op, dtype, elements)),
         ReduceOp::Max => fold(BinaryOp::Maximum, dtype, &mut elements.iter().copied()),
         ReduceOp::Min => fold(BinaryOp::Minimum, dtype, &mut elements.iter().copied()),
+        ReduceOp::Var | ReduceOp::Std => Some(variance(op, dtype, elements, 0.0)),
+        ReduceOp::Argmax => first(dtype, elements, reduce(ReduceOp::Max, dtype, elements)?),
+        ReduceOp::Argmin => first(dtype, elements, reduce(ReduceOp::Min, dtype, elements)?),
         ReduceOp::Prod => Some(product(dtype, elements)),
         ReduceOp::CountNonzero => Some(truths.filter(|&truth| truth == 1).count() as Bits),
         ReduceOp::BitwiseAnd => {
@@ -54,6 +60,12 @@ pub fn reduce(op: ReduceOp, dtype: DType, elements: &[Bits]) -> Option<Bits> {
         ReduceOp::All => Some(truths.all(|truth| truth == 1).into()),
         other => panic!("the model lacks {other}"),
     }
+}
+
+/// Returns the place of the first element that is the extreme, or of the first NaN if that is one.
+fn first(dtype: DType, elements: &[Bits], extreme: Bits) -> Option<Bits> {
+    let place = elements.iter().position(|&bits| same(dtype, extreme, bits, Nan::Any));
+    place.map(|place| place as Bits)
 }
 
 fn sum(op: ReduceOp, dtype: DType, elements: &[Bits]) -> Bits {
@@ -103,7 +115,19 @@ fn product(dtype: DType, elements: &[Bits]) -> Bits {
     wrapped(result_dtype(ReduceOp::Prod, dtype), total.into())
 }
 
-fn widened(dtype: DType, bits: Bits) -> f64 {
+/// Computes a variance or a standard deviation: two trees in `f64`, and one rounding.
+pub fn variance(op: ReduceOp, dtype: DType, elements: &[Bits], correction: f64) -> Bits {
+    let terms: Vec<f64> = elements.iter().map(|&bits| widened(dtype, bits)).collect();
+    let sum = |terms: &[f64]| if terms.is_empty() { 0.0 } else { tree(terms, &|x, y| x + y) };
+    let mean = sum(&terms) / terms.len() as f64;
+    let squares: Vec<f64> = terms.iter().map(|x| (x - mean) * (x - mean)).collect();
+    let divisor = terms.len() as f64 - correction;
+    let variance = sum(&squares) / if divisor > 0.0 { divisor } else { 0.0 };
+    let result = if op == ReduceOp::Std { variance.sqrt() } else { variance };
+    cast(DType::F64, dtype, result.to_bits().into())
+}
+
+pub fn widened(dtype: DType, bits: Bits) -> f64 {
     match dtype {
         DType::F32 => f32::from_bits(bits as u32).into(),
         _ => f64::from_bits(cast(dtype, DType::F64, bits) as u64),
@@ -112,7 +136,7 @@ fn widened(dtype: DType, bits: Bits) -> f64 {
 
 /// The definition of the order: the terms are the leaves of a perfect binary tree, and every node combines its children.
 /// Missing leaves change nothing.
-fn tree<T: Copy>(terms: &[T], combine: &impl Fn(T, T) -> T) -> T {
+pub fn tree<T: Copy>(terms: &[T], combine: &impl Fn(T, T) -> T) -> T {
     if let [term] = terms {
         return *term;
     }

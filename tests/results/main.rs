@@ -13,6 +13,7 @@ mod expressions;
 mod fuzz_cases;
 mod goldens;
 mod gradients;
+mod indexing;
 mod layouts;
 #[path = "../model/mod.rs"]
 mod model;

@@ -116,6 +116,17 @@ impl Kernels {
         versions!(halve::<T, F>)
     }
 
+    /// Combines all elements up to each one, in the order of a tree.
+    pub(super) const fn prefixes<T: Copy, F: Apply<T, Output = T>>() -> Versions {
+        versions!(prefixes::<T, F>)
+    }
+
+    /// Combines all elements up to each one, one after another, which is no work for vectors. The second argument is what
+    /// comes before them: one element, or null.
+    pub(super) const fn running<T: Copy, F: Apply<T, Output = T>>() -> Versions {
+        [baseline::running::<T, F>; Level::COUNT]
+    }
+
     pub(super) const fn only(all: Versions) -> Kernels {
         Kernels { all, constant_lhs: None, constant_rhs: None, commutes: false }
     }
@@ -269,6 +280,60 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
+            pub(in super::super) unsafe fn prefixes<T: Copy, F: Apply<T, Output = T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for the elements, and that `out` does not overlap them; they are written
+                // before they are seen as a slice.
+                let out = unsafe {
+                    out.cast::<T>().copy_from_nonoverlapping(args[0].cast(), len);
+                    std::slice::from_raw_parts_mut(out.cast::<T>(), len)
+                };
+                // The three lowest levels without loops, whose overhead would be larger than their work.
+                let (eights, rest) = out.as_chunks_mut::<8>();
+                for [a, b, c, d, e, f, g, h] in eights {
+                    *b = F::apply(*a, *b);
+                    *d = F::apply(*b, F::apply(*c, *d));
+                    *c = F::apply(*b, *c);
+                    *f = F::apply(*e, *f);
+                    let gh = F::apply(*f, F::apply(*g, *h));
+                    *g = F::apply(*d, F::apply(*f, *g));
+                    *h = F::apply(*d, gh);
+                    *f = F::apply(*d, *f);
+                    *e = F::apply(*d, *e);
+                }
+                super::join_halves::<T, F>(rest, 1);
+                super::join_halves::<T, F>(out, 8);
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`]; the second argument is one element or null.
+            #[allow(dead_code, reason = "only one of the versions is used")]
+            $(#[$feature])?
+            pub(in super::super) unsafe fn running<T: Copy, F: Apply<T, Output = T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for the elements, and that `out` does not overlap them.
+                let (x, out) = unsafe { (read::<T>(args[0], len), write(out, len)) };
+                let before = args[1].cast::<T>();
+                // SAFETY: the caller vouches for the element.
+                let mut total = if before.is_null() { None } else { Some(unsafe { before.read() }) };
+                for (out, &x) in out.iter_mut().zip(x) {
+                    let next = total.map_or(x, |total| F::apply(total, x));
+                    out.write(next);
+                    total = Some(next);
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`].
+            $(#[$feature])?
             pub(in super::super) unsafe fn select<T: Copy>(
                 args: &[*const u8; 3],
                 out: *mut u8,
@@ -289,6 +354,23 @@ macro_rules! loops_for {
             }
         }
     };
+}
+
+/// Makes prefixes of longer runs of those of runs of `half` elements, until there is one run.
+#[inline(always)]
+fn join_halves<T: Copy, F: Apply<T, Output = T>>(prefixes: &mut [T], half: usize) {
+    let mut half = half;
+    while half < prefixes.len() {
+        for run in prefixes.chunks_mut(2 * half) {
+            if let Some((left, right)) = run.split_at_mut_checked(half) {
+                let total = left[half - 1];
+                for prefix in right {
+                    *prefix = F::apply(total, *prefix);
+                }
+            }
+        }
+        half *= 2;
+    }
 }
 
 loops_for!(baseline);

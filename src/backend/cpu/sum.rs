@@ -5,6 +5,8 @@
 //! to each of them. Both give the same bits, since any aligned run of 2^k terms is a subtree. "Sum" stands for every
 //! reduction here, and "add" for the operation that combines two totals.
 
+mod place;
+pub(super) mod scan;
 mod terms;
 mod totals;
 mod tree;
@@ -44,11 +46,11 @@ pub(super) fn run(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Setting
     let combine = reduction.op.combine();
     let totals = Totals::new(combine, total_dtype(combine, terms), settings.level)?;
     match totals.dtype.size() {
-        1 => Sums::<u8>::new(call, reduction, totals, settings)?.run(),
-        2 => Sums::<u16>::new(call, reduction, totals, settings)?.run(),
-        4 => Sums::<u32>::new(call, reduction, totals, settings)?.run(),
-        8 => Sums::<u64>::new(call, reduction, totals, settings)?.run(),
-        // Complex numbers of 128 bits are aligned to 64.
+        1 => Sums::<u8>::new(call, reduction, totals, settings)?.run_or_find(),
+        2 => Sums::<u16>::new(call, reduction, totals, settings)?.run_or_find(),
+        4 => Sums::<u32>::new(call, reduction, totals, settings)?.run_or_find(),
+        8 => Sums::<u64>::new(call, reduction, totals, settings)?.run_or_find(),
+        // Complex numbers of 128 bits are aligned to 64. They have no order, and so no places.
         _ => Sums::<[u64; 2]>::new(call, reduction, totals, settings)?.run(),
     }
     Some(())
@@ -69,7 +71,7 @@ struct Sums<'a, A> {
     settings: &'a Settings,
     /// What becomes of a total.
     finish: Finish,
-    /// The divisor of a mean.
+    /// What a mean, a variance or a deviation is divided by.
     divisor: f64,
     /// The loops over the sums.
     kept: &'a Plan,
@@ -116,18 +118,20 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
             writes_directly: true,
         };
         let level = settings.level;
+        let finish = reduction.op.finish();
+        let stored = if finish == Finish::Place { DType::I64 } else { totals.dtype };
         Some(Sums {
             call,
             settings,
-            finish: reduction.op.finish(),
-            divisor: terms.len as f64,
+            finish,
+            divisor: reduction.divisor,
             kept,
             terms,
             way,
             has_short_rows,
             script: Script::new(call.request.program, Some(totals.dtype), &memory, level)?,
             totals,
-            rounding: route(totals.dtype, call.request.out)
+            rounding: route(stored, call.request.out)
                 .iter()
                 .map(|loops| loops.all[level as usize])
                 .collect(),
@@ -136,82 +140,75 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
     }
 
     fn run(&self) {
-        let bytes = self
-            .terms
-            .len
-            .saturating_mul(self.kept.len)
-            .saturating_mul(self.call.sizes.iter().sum());
-        let team = Team::new(bytes, self.settings);
-        match self.way {
-            Way::Across => self.across(team),
-            // Few sums of many terms are shared by their terms.
-            Way::Along if self.kept.len < team.parts && self.terms.len > SHARE => {
-                self.along_shared(team)
-            }
-            Way::Along => self.along(team),
+        let team = self.team();
+        if self.way == Way::Across {
+            return self.across(team);
         }
+        let total = |frame: &Frame<'_, '_>, slots: &[*mut u8], start, len| {
+            // SAFETY: `along` promises that the terms are there.
+            unsafe { self.sum_of(frame, slots, start, len) }
+        };
+        let total_of_parts = |parts: &[A], share: usize| {
+            let mut tree = Tree::new();
+            // SAFETY: these are totals, at least one.
+            unsafe {
+                for &total in parts {
+                    tree.push(&self.totals, total, share.ilog2());
+                }
+                tree.total(&self.totals)
+            }
+        };
+        // SAFETY: `along` promises that this is an element of the destination that nobody else accesses.
+        self.along(team, total, total_of_parts, |total, to| unsafe { self.store(&[total], to, 0) });
     }
 
-    /// Sums one after another, each along its terms.
-    fn along(&self, team: Team) {
+    /// Chooses the threads.
+    fn team(&self) -> Team {
+        let terms = self.terms.len.saturating_mul(self.kept.len);
+        Team::new(terms.saturating_mul(self.call.sizes.iter().sum()), self.settings)
+    }
+
+    /// Computes one result after another, each along its terms: `of_run` that of a run of terms, `of_parts` that of
+    /// several runs of equal length, of which the last may be shorter, and `write` writes it to the destination.
+    fn along<B: Copy + Send + Sync>(
+        &self,
+        team: Team,
+        of_run: impl Fn(&Frame<'_, '_>, &[*mut u8], usize, usize) -> B + Sync,
+        of_parts: impl Fn(&[B], usize) -> B,
+        write: impl Fn(B, *mut u8) + Sync,
+    ) {
         let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
-        self.share(nest.units, team, &|range| {
-            let mut scratch: Scratch = Scratch::new();
-            let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
-            // SAFETY: this phase reads numbers only.
-            unsafe { frame.begin(Phase::Once, &self.call.bases) };
-            nest.walk(&self.call.bases, range, |slots, _| {
-                // SAFETY: as in `walk::run`: the plans are inside their storages, whose locks are held.
-                let total = unsafe { self.sum_of(&frame, slots, 0, self.terms.len) };
-                // SAFETY: the destination's element is one of the plan's, and no other thread writes it.
-                unsafe { self.store(&[total], slots[OUT], 0) };
+        // Few results of many terms are shared by their terms.
+        if self.kept.len >= team.parts || self.terms.len <= SHARE {
+            return share_units(nest.units, team, &|range| {
+                let mut scratch: Scratch = Scratch::new();
+                let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
+                // SAFETY: this phase reads numbers only.
+                unsafe { frame.begin(Phase::Once, &self.call.bases) };
+                nest.walk(&self.call.bases, range, |slots, _| {
+                    write(of_run(&frame, slots, 0, self.terms.len), slots[OUT]);
+                });
             });
-        });
-    }
-
-    /// Sums one after another, each shared among threads.
-    fn along_shared(&self, team: Team) {
+        }
         let share = self.terms.len.div_ceil(team.parts).next_power_of_two().max(SHARE);
         let count = self.terms.len.div_ceil(share);
-        let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
         nest.walk(&self.call.bases, 0..nest.units, |slots, _| {
             let slots = Shared(slots);
-            let totals = Mutex::new(SmallVec::<[Option<A>; 16]>::from_elem(None, count));
+            let parts = Mutex::new(SmallVec::<[Option<B>; 16]>::from_elem(None, count));
             team.share(count, &|part| {
                 let slots = slots.get();
                 let mut scratch: Scratch = Scratch::new();
                 let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
                 let start = part * share;
-                // SAFETY: as in `along`, for a run of the terms.
-                let total = unsafe {
-                    frame.begin(Phase::Once, slots);
-                    self.sum_of(&frame, slots, start, share.min(self.terms.len - start))
-                };
-                totals.lock().unwrap_or_else(PoisonError::into_inner)[part] = Some(total);
+                // SAFETY: this phase reads numbers only.
+                unsafe { frame.begin(Phase::Once, slots) };
+                let result = of_run(&frame, slots, start, share.min(self.terms.len - start));
+                parts.lock().unwrap_or_else(PoisonError::into_inner)[part] = Some(result);
             });
-            let mut tree = Tree::new();
-            let parts = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
-            // SAFETY: as in `along`; every part has left a total.
-            unsafe {
-                for total in parts.into_iter().flatten() {
-                    tree.push(&self.totals, total, share.ilog2());
-                }
-                self.store(&[tree.total(&self.totals)], slots.get()[OUT], 0);
-            }
+            let parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let parts: SmallVec<[B; 16]> = parts.into_iter().flatten().collect();
+            write(of_parts(&parts, share), slots.get()[OUT]);
         });
-    }
-
-    /// Cuts a number of units into parts and shares them.
-    fn share(&self, units: usize, team: Team, work: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
-        let share = units.div_ceil(team.parts);
-        let part = |part: usize| {
-            let start = part * share;
-            let end = units.min(start + share);
-            if start < end {
-                work(start..end);
-            }
-        };
-        team.share(team.parts, &part);
     }
 
     /// The sum of an aligned run of the terms of one sum, whose first term is at `slots`.
@@ -226,7 +223,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         start: usize,
         len: usize,
     ) -> A {
-        let (mut room, mut spare) = (Room::new(), Room::new());
+        let [mut room, mut spare, mut other] = [const { Room::new() }; 3];
         let mut tree = Tree::new();
         let mut terms = Terms::new(self, slots, start);
         let mut left = len;
@@ -235,7 +232,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
             // SAFETY: the caller's promise; there is room for as many totals, which are all written.
             unsafe {
                 terms.fill(frame, room.as_ptr::<A>(), count);
-                let total: A = self.totals.folded(&mut room, &mut spare, count);
+                let total: A = self.totals.folded(&mut room, [&mut spare, &mut other], count);
                 tree.push(&self.totals, total, run_len::<A>().ilog2());
             }
             left -= count;
@@ -252,7 +249,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         let nest = Nest::new(self.kept, &self.call.sizes, width, None);
         let each_term = Nest::new(self.terms, &self.call.sizes, 1, None);
         let steps = nest.steps();
-        self.share(nest.units, team, &|range| {
+        share_units(nest.units, team, &|range| {
             let mut scratch: Scratch = Scratch::new();
             let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
             let mut forest = Forest::<A>::new(self.totals.rows, self.terms.len, width);
@@ -275,28 +272,34 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         });
     }
 
-    /// Rounds totals and writes them to the destination.
+    /// Rounds totals, or places, and writes them to the destination.
     ///
     /// # Safety
     ///
-    /// There must be as many elements of the destination, `step` bytes apart, which no other thread accesses.
-    unsafe fn store(&self, totals: &[A], to: *mut u8, step: isize) {
+    /// There must be as many elements of the destination, `step` bytes apart, which no other thread accesses. `B` must
+    /// be `A`, or `u64` for places.
+    unsafe fn store<B: Copy>(&self, totals: &[B], to: *mut u8, step: isize) {
         let size = self.call.request.out.size();
         let mut rooms = [Room::new(), Room::new()];
         // Elements of the destination may be larger than totals.
         let piece_len = RUN_BYTES / size_of::<[u64; 2]>();
         for (index, piece) in totals.chunks(piece_len).enumerate() {
             let [from, room] = &mut rooms;
-            let (mut from, mut room) = (from.as_ptr::<A>(), room.as_ptr::<A>());
+            let (mut from, mut room) = (from.as_ptr::<B>(), room.as_ptr::<B>());
             // SAFETY: a piece is not longer than the room.
             unsafe { from.copy_from_nonoverlapping(piece.as_ptr(), piece.len()) };
-            if self.finish == Finish::Mean {
+            if matches!(self.finish, Finish::Mean | Finish::Variance | Finish::Deviation) {
                 // SAFETY: these totals are floats of 64 bits, or pairs of them, which have just been written.
                 let parts = unsafe {
-                    let parts = piece.len() * (size_of::<A>() / size_of::<f64>());
+                    let parts = piece.len() * (size_of::<B>() / size_of::<f64>());
                     std::slice::from_raw_parts_mut(from.cast::<f64>(), parts)
                 };
-                parts.iter_mut().for_each(|part| *part /= self.divisor);
+                for part in parts {
+                    *part /= self.divisor;
+                    if self.finish == Finish::Deviation {
+                        *part = part.sqrt();
+                    }
+                }
             }
             for kernel in &self.rounding {
                 // SAFETY: the loops convert from the total's dtype on to the destination's, whose elements
@@ -317,6 +320,23 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
             }
         }
     }
+}
+
+/// Cuts a number of units into parts and shares them.
+pub(super) fn share_units(
+    units: usize,
+    team: Team,
+    work: &(dyn Fn(std::ops::Range<usize>) + Sync),
+) {
+    let share = units.div_ceil(team.parts);
+    let part = |part: usize| {
+        let start = part * share;
+        let end = units.min(start + share);
+        if start < end {
+            work(start..end);
+        }
+    };
+    team.share(team.parts, &part);
 }
 
 /// Slots that several threads read.

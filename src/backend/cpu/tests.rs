@@ -12,6 +12,7 @@ use crate::op::ReduceOp;
 use crate::plan::Plan;
 use crate::program::{Program, Reduction, Request, Value};
 use crate::scalar::ElementBytes;
+use crate::scan::ScanRequest;
 use crate::storage::{Access, Storage};
 use crate::{DType, Device};
 
@@ -294,7 +295,7 @@ fn sum(op: ReduceOp, values: &[f64], layout: &Layout, axis: usize) -> Vec<f64> {
         plan: &plan,
         out: DType::F64,
         masked: false,
-        reduction: Some(Reduction { op, terms: &terms }),
+        reduction: Some(Reduction { op, terms: &terms, divisor: summed as f64 }),
     };
     let (out, input) = (storage(&vec![0; kept * 8]), storage(bytemuck::cast_slice(values)));
     let access = Access::new([&out, &input]);
@@ -364,4 +365,63 @@ fn sums_and_products_are_trees_for_every_size_layout_and_number_of_threads() {
         sum(ReduceOp::Sum, &[-0.0; 5], &Layout::row_major(&[1, 5]), 1)[0].to_bits(),
         1 << 63
     );
+}
+
+/// The definition of a scan: a prefix that ends in the right half of a tree is the left half plus that within the right.
+fn prefixes(terms: &[f64]) -> Vec<f64> {
+    if terms.len() <= 1 {
+        return terms.to_vec();
+    }
+    let (left, right) = terms.split_at(terms.len().next_power_of_two() / 2);
+    let total = tree(left, |x, y| x + y);
+    let right = prefixes(right).into_iter().map(|prefix| total + prefix);
+    prefixes(left).into_iter().chain(right).collect()
+}
+
+#[test]
+fn scans_are_trees_for_every_size_and_number_of_threads() {
+    let mut random = Random(9);
+    for (outer, len, inner) in [
+        (1, 1, 1),
+        (3, 1025, 1),
+        (40, 70, 1),
+        (1, 200_001, 1),
+        (2, 131_072, 1),
+        (2, 300, 37),
+        (1, 65, 900),
+    ] {
+        let values: Vec<f64> = (0..outer * len * inner)
+            .map(|_| (random.next() as i64 as f64) * 2f64.powi((random.next() % 80) as i32 - 40))
+            .collect();
+        let mut expected = vec![0.0; values.len()];
+        for (row, column) in (0..outer).flat_map(|row| (0..inner).map(move |column| (row, column)))
+        {
+            let at = |term: usize| (row * len + term) * inner + column;
+            let terms: Vec<f64> = (0..len).map(|term| values[at(term)]).collect();
+            for (term, prefix) in prefixes(&terms).into_iter().enumerate() {
+                expected[at(term)] = prefix;
+            }
+        }
+        let request = ScanRequest {
+            op: "cumulative_sum",
+            combine: ElementOp::Add,
+            terms: DType::F64,
+            out: DType::F64,
+            outer,
+            len,
+            inner,
+            offset: 0,
+        };
+        for list in
+            ["", "parallel=1,threads=1", "parallel=1,threads=2", "parallel=1,threads=7", "baseline"]
+        {
+            let bytes = bytemuck::cast_slice(&values);
+            let (out, input) = (storage(&vec![0; bytes.len()]), storage(bytes));
+            let access = Access::new([&out, &input]);
+            Settings::forced(list, || cpu::scan(&request, &access)).unwrap();
+            drop(access);
+            let got = out.read().download::<f64>(0..bytes.len()).unwrap();
+            assert!(got == expected, "{outer} by {len} by {inner}, {list}");
+        }
+    }
 }

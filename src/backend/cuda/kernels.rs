@@ -6,6 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use once_cell::sync::OnceCell;
+use smallvec::SmallVec;
 
 use super::context::Context;
 use super::generate::{self, Form, Key, is_large};
@@ -57,9 +58,9 @@ impl fmt::Display for Module {
     }
 }
 
-/// A loaded kernel, with its module if it is the module's only one.
+/// Loaded kernels, with their module if they are all of its kernels.
 struct Loaded {
-    function: Function,
+    functions: Functions,
     image: Option<Image>,
 }
 
@@ -72,6 +73,17 @@ struct Shapes {
     kernels: OnceCell<Box<[OnceCell<Loaded>]>>,
     /// The PTX of all of them, loaded.
     whole: OnceCell<Image>,
+}
+
+/// The kernels of a module.
+pub(super) type Functions = SmallVec<[Function; 3]>;
+
+/// The source of a module, and the names of its kernels.
+pub(super) struct Written {
+    /// Its name in error messages.
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) kernels: Vec<String>,
 }
 
 /// The cell of a generated kernel, initialised by the first call that needs it.
@@ -109,7 +121,7 @@ impl Kernels {
         let loaded = shapes.kernels.get().and_then(|kernels| kernels[shape as usize].get());
         if let Some(loaded) = loaded {
             statistics::count(Event::Hit);
-            return Ok(loaded.function);
+            return Ok(loaded.functions[0]);
         }
         self.load_shape(stream, module, shape)
     }
@@ -125,44 +137,62 @@ impl Kernels {
             self.taken.either(context, |code| match code {
                 Code::Cubin => {
                     let text = &nvrtc::source_of(shape.name());
-                    load(context, &Source { name: &kernel, text, defines: &defines }, code)
+                    let source = Source { name: &kernel, text, defines: &defines };
+                    load(context, &source, std::slice::from_ref(&kernel), code)
                 }
                 Code::Ptx => {
                     let (name, text) = (&*module.to_string(), nvrtc::SOURCE);
                     let source = Source { name, text, defines: &defines };
                     let whole = shapes.whole.get_or_try_init(|| source.load(context, code))?;
-                    Ok(Loaded { function: whole.function(&kernel)?, image: None })
+                    let functions = [whole.function(&kernel)?].into_iter().collect();
+                    Ok(Loaded { functions, image: None })
                 }
             })
         })?;
-        Ok(loaded.function)
+        Ok(loaded.functions[0])
     }
 
     /// Returns a generated kernel, compiling and loading it on the first call. The stream's context must be current.
     #[inline]
     pub(super) fn generated(&self, stream: &Stream, form: &Form<'_>) -> Result<Function> {
-        let key = form.key();
+        let functions = self.keyed(stream, form.key(), || {
+            let name = form.name();
+            trace_debug!(kernel = name, source = generate::kernel(form), "a kernel is generated");
+            Written { text: generate::source(form), kernels: vec![name.clone()], name }
+        })?;
+        Ok(functions[0])
+    }
+
+    /// Returns the kernels of a module, compiling and loading it on the first call with this key. The stream's context
+    /// must be current.
+    #[inline]
+    pub(super) fn keyed(
+        &self,
+        stream: &Stream,
+        key: Key,
+        write: impl FnOnce() -> Written,
+    ) -> Result<Functions> {
         let known = {
             let generated = self.generated.read().unwrap_or_else(PoisonError::into_inner);
             match generated.get(&key) {
                 Some(cell) if let Some(loaded) = cell.get() => {
                     statistics::count(Event::Hit);
-                    return Ok(loaded.function);
+                    return Ok(loaded.functions.iter().copied().collect());
                 }
                 cell => cell.cloned(),
             }
         };
-        self.generate(stream, form, key, known)
+        self.load_keyed(stream, key, known, write)
     }
 
     #[cold]
-    fn generate(
+    fn load_keyed(
         &self,
         stream: &Stream,
-        form: &Form<'_>,
         key: Key,
         known: Option<Cell>,
-    ) -> Result<Function> {
+        write: impl FnOnce() -> Written,
+    ) -> Result<Functions> {
         let cell = known.unwrap_or_else(|| {
             let mut generated = self.generated.write().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(generated.entry(key).or_default())
@@ -170,12 +200,11 @@ impl Kernels {
         let context = stream.context();
         let loaded = cell.get_or_try_init(|| {
             let _relaxed = stream.about_to_load()?;
-            let name = form.name();
-            trace_debug!(kernel = name, source = generate::kernel(form), "a kernel is generated");
-            let source = Source { name: &name, text: &generate::source(form), defines: &[] };
-            self.taken.either(context, |code| load(context, &source, code))
+            let Written { name, text, kernels } = write();
+            let source = Source { name: &name, text: &text, defines: &[] };
+            self.taken.either(context, |code| load(context, &source, &kernels, code))
         })?;
-        Ok(loaded.function)
+        Ok(loaded.functions.iter().copied().collect())
     }
 
     /// Unloads all modules. The context must be current, and none of their kernels may be running.
@@ -194,11 +223,11 @@ impl Kernels {
     }
 }
 
-/// Loads a source whose only kernel has its name.
-fn load(context: &Context, source: &Source<'_>, code: Code) -> Result<Loaded> {
+/// Loads a source that has these kernels.
+fn load(context: &Context, source: &Source<'_>, kernels: &[String], code: Code) -> Result<Loaded> {
     let image = source.load(context, code)?;
-    match image.function(source.name) {
-        Ok(function) => Ok(Loaded { function, image: Some(image) }),
+    match kernels.iter().map(|kernel| image.function(kernel)).collect() {
+        Ok(functions) => Ok(Loaded { functions, image: Some(image) }),
         Err(error) => {
             image.unload();
             Err(error)

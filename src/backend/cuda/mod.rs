@@ -9,7 +9,7 @@
 //! | `pool` | allocates memory, and keeps what is freed |
 //! | `reclaim` | frees memory, and retries later when the driver refuses |
 //! | `foreign` | transfers memory to and from cudarc |
-//! | `run` | turns a request into launches |
+//! | `run`, `scan`, `gather` | turn requests into launches |
 //! | `nvrtc`, `loading`, `cache`, `kernels`, `statistics` | compile, load, store, look up and count kernels |
 //! | `shapes`, `launch`, `params` | hand-written kernels: when each applies, and its parameters |
 //! | `generate` | generates the kernels for all other requests on demand |
@@ -22,6 +22,7 @@ mod context;
 mod driver;
 mod force;
 pub(crate) mod foreign;
+mod gather;
 mod generate;
 mod kernels;
 mod launch;
@@ -34,6 +35,7 @@ mod pool;
 mod probe;
 mod reclaim;
 mod run;
+mod scan;
 mod shapes;
 mod statistics;
 mod stream;

@@ -108,7 +108,7 @@ impl CudaDevice {
     }
 
     /// Makes this stream wait for earlier work on the memory of every slot, and makes its context current.
-    fn order(&self, access: &Access<'_>) -> Result<()> {
+    pub(super) fn order(&self, access: &Access<'_>) -> Result<()> {
         let out = access.destination().and_then(|out| out.try_part(Memory::as_cuda));
         let out = out.ok_or_else(|| crate::Error::InvalidArgument {
             op: "cuda",
@@ -170,6 +170,17 @@ fn imagined(request: &Request<'_>) -> Vec<Operand> {
     dtypes.map(|dtype| Operand { address: IMAGINED, size: dtype.size() }).collect()
 }
 
+/// Returns the address of the memory of a slot.
+pub(super) fn address(op: &'static str, access: &Access<'_>, slot: usize) -> Result<u64> {
+    match access.memory(slot) {
+        Memory::Cuda(memory) => Ok(memory.address()),
+        #[cfg(feature = "cpu")]
+        Memory::Cpu(_) => {
+            Err(crate::Error::DeviceMismatch { op, lhs: "cuda".into(), rhs: "cpu".into() })
+        }
+    }
+}
+
 /// Returns the address of the first element and the element size of each slot.
 #[inline]
 fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Operand; 8]>> {
@@ -177,18 +188,9 @@ fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Oper
     let mut push = |slot: usize, dtype: DType| {
         let size = dtype.size();
         let offset = request.plan.slots[slot].offset * size;
-        match access.memory(slot) {
-            Memory::Cuda(memory) => {
-                operands.push(Operand { address: memory.address() + offset as u64, size });
-                Ok(())
-            }
-            #[cfg(feature = "cpu")]
-            Memory::Cpu(_) => Err(crate::Error::DeviceMismatch {
-                op: request.op,
-                lhs: "cuda".into(),
-                rhs: "cpu".into(),
-            }),
-        }
+        let address = address(request.op, access, slot)? + offset as u64;
+        operands.push(Operand { address, size });
+        Ok::<_, crate::Error>(())
     };
     push(OUT, request.out)?;
     for input in request.program.inputs() {
@@ -237,7 +239,7 @@ pub(crate) fn recorded() -> Vec<Kernel> {
 
 /// Records a kernel if this thread is recording.
 #[inline]
-fn note(kernel: impl FnOnce() -> Kernel) {
+pub(super) fn note(kernel: impl FnOnce() -> Kernel) {
     if RECORDING.load(Ordering::Relaxed) != 0 {
         RECORD.with_borrow_mut(|record| {
             if let Some(record) = record {

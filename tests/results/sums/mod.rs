@@ -2,6 +2,8 @@
 
 mod extremes;
 mod products;
+mod scans;
+mod variances;
 
 use crate::devices::devices;
 use crate::model::element::{Bits, Nan, download, same, to_bytes};
@@ -11,7 +13,8 @@ use bitlane::promote::reduce_result_type;
 use bitlane::{DType, Device, Error, ErrorKind, ReduceOp, Rules, Tensor, f16, reduce};
 
 /// The reductions whose order matters.
-const SUMS: &[ReduceOp] = &[ReduceOp::Sum, ReduceOp::Mean, ReduceOp::Prod];
+const SUMS: &[ReduceOp] =
+    &[ReduceOp::Sum, ReduceOp::Mean, ReduceOp::Var, ReduceOp::Std, ReduceOp::Prod];
 
 /// Returns the terms of each result.
 fn terms(x: &Tensor, axes: &[usize]) -> Vec<Vec<Bits>> {
@@ -77,8 +80,12 @@ const DEFINED: &[(usize, ReduceOp)] = &[
     (15, ReduceOp::Sum),
     (15, ReduceOp::Prod),
     (6, ReduceOp::Mean),
+    (4, ReduceOp::Var),
+    (4, ReduceOp::Std),
     (13, ReduceOp::Max),
     (13, ReduceOp::Min),
+    (13, ReduceOp::Argmax),
+    (13, ReduceOp::Argmin),
     (15, ReduceOp::Any),
     (15, ReduceOp::All),
     (15, ReduceOp::CountNonzero),

@@ -12,7 +12,7 @@ fn check(x: &Tensor, axes: &[usize]) {
 }
 
 /// Draws factors close to 1, whose products stay finite and show in which order they were rounded.
-fn factors(seed: u64, dtype: DType, shape: &[usize], device: &Device) -> Tensor {
+pub(super) fn factors(seed: u64, dtype: DType, shape: &[usize], device: &Device) -> Tensor {
     let mut random = Random::new(seed);
     let len = shape.iter().product();
     let mut part = || 1.0 + (random.below(1 << 21) as f64 - f64::from(1 << 20)) / 2f64.powi(31);

@@ -61,7 +61,8 @@ impl Totals {
         }
     }
 
-    /// Combines a run of totals to one, as the tree does; what is missing of a perfect tree is left out.
+    /// Combines a run of totals to one, as the tree does; what is missing of a perfect tree is left out. The run stays as
+    /// it is.
     ///
     /// # Safety
     ///
@@ -69,10 +70,11 @@ impl Totals {
     pub(super) unsafe fn folded<A: Copy>(
         &self,
         run: &mut Room,
-        spare: &mut Room,
+        spare: [&mut Room; 2],
         count: usize,
     ) -> A {
-        let (mut from, mut to) = (run.as_ptr::<A>(), spare.as_ptr::<A>());
+        let [mut to, mut next] = spare.map(Room::as_ptr::<A>);
+        let mut from = run.as_ptr::<A>();
         let mut count = count;
         while count > 1 {
             let half = count / 2;
@@ -90,7 +92,7 @@ impl Totals {
                 }
             }
             count = count.div_ceil(2);
-            std::mem::swap(&mut from, &mut to);
+            (from, to, next) = (to, next, to);
         }
         // SAFETY: the last total has been written.
         unsafe { from.read() }

@@ -29,7 +29,8 @@ pub(super) const fn run<A>() -> usize {
 }
 
 /// Totals of aligned runs that wait for their neighbours, at most one of each size.
-pub(super) struct Tree<A> {
+#[derive(Clone)]
+pub(super) struct Tree<A: Copy> {
     waiting: [MaybeUninit<A>; 64],
     /// Which of them are there.
     occupied: u64,
@@ -55,6 +56,13 @@ impl<A: Copy> Tree<A> {
         }
         self.waiting[level as usize].write(total);
         self.occupied |= 1 << level;
+    }
+
+    /// Returns the totals that wait, those of later and smaller runs first.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = A> {
+        let levels = (0..64).filter(|level| self.occupied >> level & 1 == 1);
+        // SAFETY: the bit says that it has been written.
+        levels.map(|level| unsafe { self.waiting[level].assume_init() })
     }
 
     /// Combines everything that has been pushed, which must be something. Smaller runs are later ones, and lack only
@@ -159,6 +167,27 @@ impl<A: Copy> Forest<A> {
             level += 1;
         }
         self.occupied |= 1 << level;
+    }
+
+    /// Combines all that has been pushed with the terms that have been written to [`Forest::next`] and not been pushed
+    /// yet, in the order of a scan. Returns the results, in one of the rooms or where the terms are.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Forest::push`]; the rooms must have room for a row each, apart.
+    pub(super) unsafe fn prefix(&mut self, count: usize, rooms: [*mut A; 2]) -> *const A {
+        let [mut to, mut other] = rooms;
+        let mut right = self.next();
+        for level in 0..self.levels {
+            if self.is_occupied(level) {
+                let (left, from) = (self.row(level).cast_const().cast(), right.cast_const().cast());
+                // SAFETY: both rows have been written, and are apart from the room.
+                unsafe { (self.add)(&[left, from, from], to.cast(), count) };
+                right = to;
+                std::mem::swap(&mut to, &mut other);
+            }
+        }
+        right
     }
 
     /// The sums. Later levels are smaller and earlier ones larger, as in [`Tree::total`].
