@@ -141,7 +141,7 @@ impl Block<'_> {
 pub(super) fn doubled<'a>(float: &Expr<'a>) -> Expr<'a> {
     let bits = float & 7;
     // With an exponent, a leading one comes before the bit of the significand.
-    let normal = ((&bits & 1) | 2).bitwise_left_shift((&bits >> 1) - 1, bitlane::Shift::Logical);
+    let normal = ((&bits & 1) | 2) << ((&bits >> 1) - 1);
     let size = bits.less_than(2).select(&bits, normal).cast(DType::I8);
     float.less_than(8).select(&size, -&size).cast(DType::F32)
 }
@@ -149,7 +149,7 @@ pub(super) fn doubled<'a>(float: &Expr<'a>) -> Expr<'a> {
 /// Returns half of the power of two that a byte stands for, 2^(byte − 128), as `f32`. The two lowest are subnormal.
 pub(super) fn half_power<'a>(byte: &Expr<'a>) -> Expr<'a> {
     let byte = byte.cast(DType::U32);
-    let subnormal = (&byte * 0 + 0x0020_0000).bitwise_left_shift(&byte, bitlane::Shift::Logical);
+    let subnormal = (&byte + 1) << 21;
     let normal = (&byte - 1) << 23;
     byte.less_than(2).select(subnormal, normal).bitcast(DType::F32)
 }

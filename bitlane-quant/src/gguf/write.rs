@@ -37,7 +37,7 @@ pub(super) fn blocks(kind: Kind, values: &Tensor) -> Result<Tensor> {
 
 /// Returns 1 / scale, or 0 where the scale is 0.
 fn inverse(scale: &Tensor) -> Expr<'_> {
-    scale.expr().equal(0).select(scale.expr() * 0, 1.0 / scale.expr())
+    scale.expr().equal(0).select(0.0, 1.0 / scale.expr())
 }
 
 /// Rounds to the nearest integer, and halfway cases away from zero.
@@ -97,7 +97,7 @@ fn from_minimum(values: &Tensor, bits: usize) -> Result<Tensor> {
 fn mxfp4(values: &Tensor) -> Result<Tensor> {
     let largest = values.expr().abs().max_keepdims(-1).rules(Rules::Paddle).run()?;
     let exponent = largest.expr().log2().floor() + (127 - 2);
-    let exponent = largest.expr().greater_than(0).select(exponent, largest.expr() * 0);
+    let exponent = largest.expr().greater_than(0).select(exponent, 0.0);
     let exponent = exponent.cast(DType::U8).rules(Rules::Paddle).run()?;
     let floats: Vec<u8> = (0..16).collect();
     let floats = table(&floats, [16], values.device())?;
