@@ -7,9 +7,15 @@
 
 #include "convert.cuh"
 #include "ops.cuh"
+#include "f32_pairs.cuh"
+
 #include "tables.cuh"
+
 #include "math.cuh"
+
 #include "trigonometry.cuh"
+
+#include "angles.cuh"
 #include "functions.cuh"
 #include "vectors.cuh"
 #include "packed.cuh"

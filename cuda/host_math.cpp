@@ -5,9 +5,15 @@
 #include "prelude.cuh"
 
 #include "convert.cuh"
+#include "f32_pairs.cuh"
+
 #include "tables.cuh"
+
 #include "math.cuh"
+
 #include "trigonometry.cuh"
+
+#include "angles.cuh"
 
 #include <cstddef>
 #include <cstring>

@@ -29,7 +29,8 @@ pub const GENERATED: &[&str] = &[
 ];
 
 /// Further parts of the generated kernels that call one of the large functions.
-pub const FUNCTIONS: &[&str] = &["tables.cuh", "math.cuh", "trigonometry.cuh", "functions.cuh"];
+pub const FUNCTIONS: &[&str] =
+    &["f32_pairs.cuh", "tables.cuh", "math.cuh", "trigonometry.cuh", "angles.cuh", "functions.cuh"];
 
 /// The skeleton of generated elementwise kernels.
 pub const MAP: &[&str] = &["map.cuh"];

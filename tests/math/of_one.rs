@@ -174,9 +174,10 @@ fn every_f32_result_is_correctly_rounded() -> Result<(), String> {
             let block = |index: u32| (index << 16..=index << 16 | 0xffff).map(f32::from_bits);
             (1u64 << 32, run(of_one, 1 << 16, |index| block(index).collect()))
         } else {
-            // One input in 2^16 of either sign, the places of which differ, and the ones near ties.
-            let sample =
-                (0..1u32 << 16).map(|index| index << 16 | index.wrapping_mul(40_503) & 0xffff);
+            // Two inputs in 2^16, the first and another whose place varies, and the ones near ties.
+            let sample = (0..1u32 << 16).flat_map(|index| {
+                [0, index.wrapping_mul(40_503) & 0xffff].map(|low| index << 16 | low)
+            });
             let near = of_one.ties.iter().flat_map(|&bits| [bits, bits ^ 1 << 31]);
             let x: Vec<f32> = sample.chain(near).map(f32::from_bits).collect();
             (x.len() as u64, run(of_one, 1, |_| x.clone()))
