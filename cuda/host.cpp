@@ -4,15 +4,16 @@
 #include "params.h"
 
 #include "prelude.cuh"
-
 #include "convert.cuh"
 #include "ops.cuh"
+#include "f32_pairs.cuh"
 #include "tables.cuh"
 #include "math.cuh"
 #include "exponential.cuh"
 #include "logarithm.cuh"
 #include "hyperbolic.cuh"
 #include "trigonometry.cuh"
+#include "angles.cuh"
 #include "functions.cuh"
 #include "vectors.cuh"
 #include "packed.cuh"

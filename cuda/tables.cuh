@@ -380,173 +380,6 @@ BL_FN const u64 (&atan_row(u32 row))[2] {
     return rows[row];
 }
 
-// What a number is multiplied by for its quarter turns modulo 4, in three parts, by its exponent from -32 up.
-BL_FN const u64 (&turns_row(u32 row))[3] {
-    alignas(16) static const u64 rows[160][3] = {
-        {0x0000000000000000ull, 0x3fe0000000000000ull, 0x3fc17cc1b727220bull},
-        {0x0000000000000000ull, 0x3fe8000000000000ull, 0xbfbd067c91b1bbebull},
-        {0x0000000000000000ull, 0x3fe4000000000000ull, 0x3f87cc1b727220a9ull},
-        {0x0000000000000000ull, 0x3fe4000000000000ull, 0x3f87cc1b727220a9ull},
-        {0x0000000000000000ull, 0x3fe4000000000000ull, 0x3f87cc1b727220a9ull},
-        {0x0000000000000000ull, 0x3fe4800000000000ull, 0xbf7067c91b1bbeadull},
-        {0x0000000000000000ull, 0x3fe4400000000000ull, 0x3f6f306dc9c882a5ull},
-        {0x0000000000000000ull, 0x3fe4600000000000ull, 0xbf19f246c6efab58ull},
-        {0x0000000000000000ull, 0x3fe4600000000000ull, 0xbf19f246c6efab58ull},
-        {0x0000000000000000ull, 0x3fe4600000000000ull, 0xbf19f246c6efab58ull},
-        {0x0000000000000000ull, 0x3fe4600000000000ull, 0xbf19f246c6efab58ull},
-        {0x0000000000000000ull, 0x3fe4600000000000ull, 0xbf19f246c6efab58ull},
-        {0x0000000000000000ull, 0x3fe45f0000000000ull, 0x3ef836e4e44152a0ull},
-        {0x0000000000000000ull, 0x3fe45f0000000000ull, 0x3ef836e4e44152a0ull},
-        {0x0000000000000000ull, 0x3fe45f4000000000ull, 0xbedf246c6efab581ull},
-        {0x0000000000000000ull, 0x3fe45f4000000000ull, 0xbedf246c6efab581ull},
-        {0x0000000000000000ull, 0x3fe45f3000000000ull, 0x3e8b727220a94fe1ull},
-        {0x0000000000000000ull, 0x3fe45f3000000000ull, 0x3e8b727220a94fe1ull},
-        {0x0000000000000000ull, 0x3fe45f3000000000ull, 0x3e8b727220a94fe1ull},
-        {0x0000000000000000ull, 0x3fe45f3000000000ull, 0x3e8b727220a94fe1ull},
-        {0x0000000000000000ull, 0x3fe45f3000000000ull, 0x3e8b727220a94fe1ull},
-        {0x0000000000000000ull, 0x3fe45f3080000000ull, 0xbe6236377d5ac07bull},
-        {0x0000000000000000ull, 0x3fe45f3080000000ull, 0xbe6236377d5ac07bull},
-        {0x0000000000000000ull, 0x3fe45f3060000000ull, 0x3e5b9391054a7f0aull},
-        {0x0000000000000000ull, 0x3fe45f3070000000ull, 0xbe31b1bbead603d9ull},
-        {0x0000000000000000ull, 0x3fe45f3070000000ull, 0xbe31b1bbead603d9ull},
-        {0x0000000000000000ull, 0x3fe45f306c000000ull, 0x3e2c9c882a53f84full},
-        {0x0000000000000000ull, 0x3fe45f306e000000ull, 0xbdfb1bbead603d8bull},
-        {0x3ff0000000000000ull, 0xbfd7419f24000000ull, 0xbdfb1bbead603d8bull},
-        {0x3fe0000000000000ull, 0x3fc17cc1b8000000ull, 0xbdfb1bbead603d8bull},
-        {0x3fe8000000000000ull, 0xbfbd067c92000000ull, 0x3dd391054a7f09d6ull},
-        {0x3fe4000000000000ull, 0x3f87cc1b70000000ull, 0x3dd391054a7f09d6ull},
-        {0x3fe4000000000000ull, 0x3f87cc1b74000000ull, 0xbdc8ddf56b01ec54ull},
-        {0x3fe4000000000000ull, 0x3f87cc1b72000000ull, 0x3dac882a53f84eb0ull},
-        {0x3fe4800000000000ull, 0xbf7067c91c000000ull, 0x3dac882a53f84eb0ull},
-        {0x3fe4400000000000ull, 0x3f6f306dca000000ull, 0xbd7bbead603d8a83ull},
-        {0x3fe4600000000000ull, 0xbf19f246c0000000ull, 0xbd7bbead603d8a83ull},
-        {0x3fe4600000000000ull, 0xbf19f246c0000000ull, 0xbd7bbead603d8a83ull},
-        {0x3fe4600000000000ull, 0xbf19f246c8000000ull, 0x3d51054a7f09d5f4ull},
-        {0x3fe4600000000000ull, 0xbf19f246c8000000ull, 0x3d51054a7f09d5f4ull},
-        {0x3fe4600000000000ull, 0xbf19f246c6000000ull, 0xbd4df56b01ec5417ull},
-        {0x3fe45f0000000000ull, 0x3ef836e4e4000000ull, 0x3d1054a7f09d5f48ull},
-        {0x3fe45f0000000000ull, 0x3ef836e4e4000000ull, 0x3d1054a7f09d5f48ull},
-        {0x3fe45f4000000000ull, 0xbedf246c70000000ull, 0x3d1054a7f09d5f48ull},
-        {0x3fe45f4000000000ull, 0xbedf246c6e000000ull, 0xbd0f56b01ec54170ull},
-        {0x3fe45f3000000000ull, 0x3e8b727220000000ull, 0x3cb529fc2757d1f5ull},
-        {0x3fe45f3000000000ull, 0x3e8b727220000000ull, 0x3cb529fc2757d1f5ull},
-        {0x3fe45f3000000000ull, 0x3e8b727220000000ull, 0x3cb529fc2757d1f5ull},
-        {0x3fe45f3000000000ull, 0x3e8b727220000000ull, 0x3cb529fc2757d1f5ull},
-        {0x3fe45f3000000000ull, 0x3e8b727220000000ull, 0x3cb529fc2757d1f5ull},
-        {0x3fe45f3080000000ull, 0xbe6236377c000000ull, 0xbca5ac07b1505c16ull},
-        {0x3fe45f3080000000ull, 0xbe6236377e000000ull, 0x3c94a7f09d5f47d5ull},
-        {0x3fe45f3060000000ull, 0x3e5b939106000000ull, 0xbc86b01ec5417056ull},
-        {0x3fe45f3070000000ull, 0xbe31b1bbec000000ull, 0x3c729fc2757d1f53ull},
-        {0x3fe45f3070000000ull, 0xbe31b1bbea000000ull, 0xbc6ac07b1505c159ull},
-        {0x3fe45f306c000000ull, 0x3e2c9c882a000000ull, 0x3c44fe13abe8fa9aull},
-        {0x3fe45f306e000000ull, 0xbdfb1bbeb0000000ull, 0x3c44fe13abe8fa9aull},
-        {0x3fe45f306e000000ull, 0xbdfb1bbeac000000ull, 0xbc3603d8a82e0acbull},
-        {0x3fc17cc1b8000000ull, 0xbdfb1bbeae000000ull, 0x3c23f84eafa3ea6aull},
-        {0x3fc17cc1b7000000ull, 0x3dd391054c000000ull, 0xbc180f62a0b82b2dull},
-        {0x3f87cc1b70000000ull, 0x3dd391054a000000ull, 0x3bffc2757d1f534eull},
-        {0x3f87cc1b74000000ull, 0xbdc8ddf56c000000ull, 0x3bffc2757d1f534eull},
-        {0x3f87cc1b72000000ull, 0x3dac882a54000000ull, 0xbb8ec54170565912ull},
-        {0x3f87cc1b72000000ull, 0x3dac882a54000000ull, 0xbb8ec54170565912ull},
-        {0x3f6f306dca000000ull, 0xbd7bbead60000000ull, 0xbb8ec54170565912ull},
-        {0x3f6f306dca000000ull, 0xbd7bbead60000000ull, 0xbb8ec54170565912ull},
-        {0x3f5e60db94000000ull, 0xbd7bbead60000000ull, 0xbb8ec54170565912ull},
-        {0x3f4cc1b727000000ull, 0x3d51054a80000000ull, 0xbb8ec54170565912ull},
-        {0x3f39836e4e000000ull, 0x3d51054a80000000ull, 0xbb8ec54170565912ull},
-        {0x3f2306dc9d000000ull, 0xbd4df56b02000000ull, 0x3b43abe8fa9a6ee0ull},
-        {0x3ef836e4e4000000ull, 0x3d1054a7f0000000ull, 0x3b43abe8fa9a6ee0ull},
-        {0x3ef836e4e4000000ull, 0x3d1054a7f0000000ull, 0x3b43abe8fa9a6ee0ull},
-        {0x3ef836e4e4000000ull, 0x3d1054a7f0000000ull, 0x3b43abe8fa9a6ee0ull},
-        {0x3ee06dc9c9000000ull, 0xbd0f56b01e000000ull, 0xbb38a82e0acb223full},
-        {0x3e8b727220000000ull, 0x3cb529fc20000000ull, 0x3b1d5f47d4d37703ull},
-        {0x3e8b727220000000ull, 0x3cb529fc20000000ull, 0x3b1d5f47d4d37703ull},
-        {0x3e8b727220000000ull, 0x3cb529fc28000000ull, 0xbae505c1596447e5ull},
-        {0x3e8b727220000000ull, 0x3cb529fc28000000ull, 0xbae505c1596447e5ull},
-        {0x3e8b727220000000ull, 0x3cb529fc28000000ull, 0xbae505c1596447e5ull},
-        {0x3e8b727221000000ull, 0xbca5ac07b2000000ull, 0x3ad5f47d4d377037ull},
-        {0x3e76e4e441000000ull, 0x3c94a7f09e000000ull, 0xbac4170565911f92ull},
-        {0x3e5b939106000000ull, 0xbc86b01ec6000000ull, 0x3ab7d1f534ddc0dbull},
-        {0x3e5b939105000000ull, 0x3c729fc276000000ull, 0xbaa05c1596447e49ull},
-        {0x3e4727220b000000ull, 0xbc6ac07b16000000ull, 0x3a9f47d4d377036eull},
-        {0x3e2c9c882a000000ull, 0x3c44fe13ac000000ull, 0xba470565911f924full},
-        {0x3e2c9c882a000000ull, 0x3c44fe13ac000000ull, 0xba470565911f924full},
-        {0x3e19391055000000ull, 0xbc3603d8a8000000ull, 0xba470565911f924full},
-        {0x3e027220a9000000ull, 0x3c23f84eb0000000ull, 0xba470565911f924full},
-        {0x3dd391054c000000ull, 0xbc180f62a0000000ull, 0xba470565911f924full},
-        {0x3dd391054a000000ull, 0x3bffc2757c000000ull, 0x3a31f534ddc0db63ull},
-        {0x3dd391054a000000ull, 0x3bffc2757e000000ull, 0xba2c1596447e493bull},
-        {0x3dac882a54000000ull, 0xbb8ec54180000000ull, 0x39ff534ddc0db629ull},
-        {0x3dac882a54000000ull, 0xbb8ec54180000000ull, 0x39ff534ddc0db629ull},
-        {0x3dac882a54000000ull, 0xbb8ec54180000000ull, 0x39ff534ddc0db629ull},
-        {0x3d991054a8000000ull, 0xbb8ec54170000000ull, 0xb9a596447e493ad5ull},
-        {0x3d8220a950000000ull, 0xbb8ec54170000000ull, 0xb9a596447e493ad5ull},
-        {0x3d51054a80000000ull, 0xbb8ec54170000000ull, 0xb9a596447e493ad5ull},
-        {0x3d51054a80000000ull, 0xbb8ec54170000000ull, 0xb9a596447e493ad5ull},
-        {0x3d51054a7f000000ull, 0x3b43abe900000000ull, 0xb9a596447e493ad5ull},
-        {0x3d1054a7f0000000ull, 0x3b43abe8f8000000ull, 0x3994d377036d8a56ull},
-        {0x3d1054a7f0000000ull, 0x3b43abe8fc000000ull, 0xb9865911f924eb53ull},
-        {0x3d1054a7f0000000ull, 0x3b43abe8fa000000ull, 0x39734ddc0db6295aull},
-        {0x3d1054a7f1000000ull, 0xbb38a82e0a000000ull, 0xb9696447e493ad4dull},
-        {0x3cb529fc20000000ull, 0x3b1d5f47d4000000ull, 0x394a6ee06db14acdull},
-        {0x3cb529fc20000000ull, 0x3b1d5f47d4000000ull, 0x394a6ee06db14acdull},
-        {0x3cb529fc28000000ull, 0xbae505c158000000ull, 0xb926447e493ad4ceull},
-        {0x3cb529fc28000000ull, 0xbae505c158000000ull, 0xb926447e493ad4ceull},
-        {0x3cb529fc28000000ull, 0xbae505c15a000000ull, 0x391377036d8a5665ull},
-        {0x3cb529fc27000000ull, 0x3ad5f47d4e000000ull, 0xb90911f924eb5336ull},
-        {0x3c94a7f09e000000ull, 0xbac4170566000000ull, 0x38ebb81b6c52b328ull},
-        {0x3c94a7f09d000000ull, 0x3ab7d1f534000000ull, 0x38ebb81b6c52b328ull},
-        {0x3c729fc276000000ull, 0xbaa05c1596000000ull, 0xb8c11f924eb53362ull},
-        {0x3c729fc275000000ull, 0x3a9f47d4d4000000ull, 0xb8c11f924eb53362ull},
-        {0x3c44fe13ac000000ull, 0xba470565a0000000ull, 0x38bdc0db6295993cull},
-        {0x3c44fe13ac000000ull, 0xba47056590000000ull, 0xb881f924eb53361eull},
-        {0x3c44fe13ac000000ull, 0xba47056590000000ull, 0xb881f924eb53361eull},
-        {0x3c23f84eb0000000ull, 0xba47056590000000ull, 0xb881f924eb53361eull},
-        {0x3c23f84eb0000000ull, 0xba47056592000000ull, 0x387c0db6295993c4ull},
-        {0x3bffc2757c000000ull, 0x3a31f534de000000ull, 0xb84f924eb53361deull},
-        {0x3bffc2757e000000ull, 0xba2c159644000000ull, 0xb84f924eb53361deull},
-        {0x3bffc2757d000000ull, 0x39ff534de0000000ull, 0xb84f924eb53361deull},
-        {0x3bef84eafa000000ull, 0x39ff534ddc000000ull, 0x37eb6c52b3278872ull},
-        {0x3bdf09d5f4000000ull, 0x39ff534ddc000000ull, 0x37eb6c52b3278872ull},
-        {0x3bce13abe9000000ull, 0xb9a5964480000000ull, 0x37eb6c52b3278872ull},
-        {0x3bbc2757d2000000ull, 0xb9a5964480000000ull, 0x37eb6c52b3278872ull},
-        {0x3ba84eafa4000000ull, 0xb9a5964480000000ull, 0x37eb6c52b3278872ull},
-        {0x3b909d5f48000000ull, 0xb9a5964480000000ull, 0x37eb6c52b3278872ull},
-        {0x3b43abe900000000ull, 0xb9a596447e000000ull, 0xb7c24eb53361de38ull},
-        {0x3b43abe8f8000000ull, 0x3994d37704000000ull, 0xb7c24eb53361de38ull},
-        {0x3b43abe8fc000000ull, 0xb9865911fa000000ull, 0x37bb6295993c4390ull},
-        {0x3b43abe8fa000000ull, 0x39734ddc0e000000ull, 0xb79275a99b0ef1bfull},
-        {0x3b43abe8fb000000ull, 0xb9696447e4000000ull, 0xb79275a99b0ef1bfull},
-        {0x3b1d5f47d4000000ull, 0x394a6ee06c000000ull, 0x378b14acc9e21c82ull},
-        {0x3b1d5f47d4000000ull, 0x394a6ee06e000000ull, 0xb763ad4cd8778df8ull},
-        {0x3b1d5f47d5000000ull, 0xb926447e48000000ull, 0xb763ad4cd8778df8ull},
-        {0x3b0abe8faa000000ull, 0xb926447e4a000000ull, 0x3758a5664f10e410ull},
-        {0x3af57d1f53000000ull, 0x391377036e000000ull, 0xb73d6a66c3bc6fbeull},
-        {0x3ad5f47d4e000000ull, 0xb90911f924000000ull, 0xb73d6a66c3bc6fbeull},
-        {0x3ad5f47d4d000000ull, 0x38ebb81b6c000000ull, 0x3704acc9e21c8210ull},
-        {0x3ab7d1f534000000ull, 0x38ebb81b6c000000ull, 0x3704acc9e21c8210ull},
-        {0x3ab7d1f535000000ull, 0xb8c11f9250000000ull, 0x3704acc9e21c8210ull},
-        {0x3a9f47d4d4000000ull, 0xb8c11f924e000000ull, 0xb6f6a66c3bc6fbe0ull},
-        {0x3a9f47d4d3000000ull, 0x38bdc0db62000000ull, 0x36e2b32788720840ull},
-        {0x3a8e8fa9a7000000ull, 0xb881f924e8000000ull, 0xb6da99b0ef1bef80ull},
-        {0x3a7d1f534e000000ull, 0xb881f924ec000000ull, 0x36b5993c439041feull},
-        {0x3a6a3ea69c000000ull, 0xb881f924ec000000ull, 0x36b5993c439041feull},
-        {0x3a547d4d37000000ull, 0x387c0db62a000000ull, 0xb6a4cd8778df7c03ull},
-        {0x3a31f534de000000ull, 0xb84f924eb8000000ull, 0x369664f10e4107f9ull},
-        {0x3a31f534de000000ull, 0xb84f924eb4000000ull, 0xb683361de37df00dull},
-        {0x39ff534de0000000ull, 0xb84f924eb6000000ull, 0x367993c439041fe5ull},
-        {0x39ff534ddc000000ull, 0x37eb6c52c0000000ull, 0xb659b0ef1bef806cull},
-        {0x39ff534ddc000000ull, 0x37eb6c52c0000000ull, 0xb659b0ef1bef806cull},
-        {0x39ff534ddc000000ull, 0x37eb6c52b0000000ull, 0x36393c439041fe51ull},
-        {0x39eea69bb8000000ull, 0x37eb6c52b0000000ull, 0x36393c439041fe51ull},
-        {0x39dd4d3770000000ull, 0x37eb6c52b4000000ull, 0xb61b0ef1bef806baull},
-        {0x39ca9a6ee0000000ull, 0x37eb6c52b4000000ull, 0xb61b0ef1bef806baull},
-        {0x39b534ddc1000000ull, 0xb7c24eb534000000ull, 0x35f3c439041fe516ull},
-        {0x3994d37704000000ull, 0xb7c24eb534000000ull, 0x35f3c439041fe516ull},
-        {0x3994d37703000000ull, 0x37bb62959a000000ull, 0xb5e8778df7c035d4ull},
-        {0x39734ddc0e000000ull, 0xb79275a99c000000ull, 0x35ce21c820ff28b2ull},
-    };
-    return rows[row];
-}
-
 // 2/pi as a fraction, 64 bits per row, after 128 bits that are 0.
 BL_FN const u64 (&quarter_turns_row(u32 row))[1] {
     alignas(16) static const u64 rows[21][1] = {
@@ -633,74 +466,212 @@ BL_FN const u64 (&sin_cos_row(u32 row))[4] {
     };
     return rows[row];
 }
+#define BL_HALF_PI_F32 from_bits<f32>(0x3fc90fdbu)
+#define BL_HALF_PI_F32_REST from_bits<f32>(0xb33bbd2eu)
 
-// The result of sin, except for inputs whose result is all but a tie.
-BL_FN f64 sin_ties(f64 x, f64 result) {
-    result = bits_of(x) == 0x40c3333300000000ull ? from_bits<f64>(0xbfd63f4bafffffffull) : result;
-    return result;
-}
-
-// The result of cos, except for inputs whose result is all but a tie.
-BL_FN f64 cos_ties(f64 x, f64 result) {
-    result = bits_of(x) == 0x43e3170f00000000ull ? from_bits<f64>(0x3fefe2976fffffffull) : result;
-    result = bits_of(x) == 0x4422b96220000000ull ? from_bits<f64>(0x3fef0285d0000001ull) : result;
-    return result;
-}
-
-// The result of acos, except for inputs whose result is all but a tie.
-BL_FN f64 acos_ties(f64 x, f64 result) {
-    result = bits_of(x) == 0x3e5110b460000000ull ? from_bits<f64>(0x3ff921fb50000001ull) : result;
-    result = bits_of(x) == 0x3f304c4440000000ull ? from_bits<f64>(0x3ff920f690000001ull) : result;
-    return result;
-}
-
-// The result of atan, except for inputs whose result is all but a tie.
-BL_FN f64 atan_ties(f64 x, f64 result) {
-    result = bits_of(x) == 0x3fb1ad6460000000ull ? from_bits<f64>(0x3fb1a63850000001ull) : result;
-    return result;
-}
-
-// (sin(pi/2 f) / f - pi/2) / u for u = f^2 up to 1/4.
-BL_FN f64 sin_quarter_turns(f64 u) {
-    f64 s = from_bits<f64>(0xbe06cc57721835e9ull);
-    s = from_bits<f64>(0x3e6e8f036bad565cull) + u * s;
-    s = from_bits<f64>(0xbece3074d2612a98ull) + u * s;
-    s = from_bits<f64>(0x3f250783486fac9bull) + u * s;
-    s = from_bits<f64>(0xbf732d2cce62b872ull) + u * s;
-    s = from_bits<f64>(0x3fb466bc6775aae1ull) + u * s;
-    s = from_bits<f64>(0xbfe4abbce625be53ull) + u * s;
+// (sin(r) / r - 1) / u for u = r^2 up to (pi/4)^2.
+BL_FN Pair sin_pairs(Pair u) {
+    f32 tail = from_bits<f32>(0xab5589b3u);
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x2f3090bcu));
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0xb2d7322au));
+    Pair s = angles::plus(Pair{from_bits<f32>(0x3638ef1du), from_bits<f32>(0x2928b629u)}, angles::times(u, tail));
+    s = angles::plus(Pair{from_bits<f32>(0xb9500d01u), from_bits<f32>(0x2c3fccdfu)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3c088889u), from_bits<f32>(0xafeeeeefu)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0xbe2aaaabu), from_bits<f32>(0x31aaaaabu)}, angles::times(u, s));
     return s;
 }
 
-// (cos(pi/2 f) - 1) / u for u = f^2 up to 1/4.
-BL_FN f64 cos_quarter_turns(f64 u) {
-    f64 s = from_bits<f64>(0xbe3b2f3ea0ac5741ull);
-    s = from_bits<f64>(0x3e9f9ce2459fca91ull) + u * s;
-    s = from_bits<f64>(0xbefa6d1eef476fd6ull) + u * s;
-    s = from_bits<f64>(0x3f4e1f5068688d32ull) + u * s;
-    s = from_bits<f64>(0xbf955d3c7e3cb241ull) + u * s;
-    s = from_bits<f64>(0x3fd03c1f081b5ac0ull) + u * s;
-    s = from_bits<f64>(0xbff3bd3cc9be45deull) + u * s;
+// (cos(r) - 1) / u for u = r^2 up to (pi/4)^2.
+BL_FN Pair cos_pairs(Pair u) {
+    f32 tail = from_bits<f32>(0xad47fa90u);
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x310f753cu));
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0xb493f27cu));
+    Pair s = angles::plus(Pair{from_bits<f32>(0x37d00d01u), from_bits<f32>(0xaac454fcu)}, angles::times(u, tail));
+    s = angles::plus(Pair{from_bits<f32>(0xbab60b61u), from_bits<f32>(0x2e13ea2eu)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3d2aaaabu), from_bits<f32>(0xb0aaaaabu)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0xbf000000u), from_bits<f32>(0x2070da5au)}, angles::times(u, s));
     return s;
 }
 
 // (asin(v) / v - 1) / u for u = v^2 up to 1/4.
-BL_FN f64 asin_series(f64 u) {
-    f64 s = from_bits<f64>(0x3f9e529c6fce9bb4ull);
-    s = from_bits<f64>(0xbf93b416bb7d9257ull) + u * s;
-    s = from_bits<f64>(0x3f9406192d124629ull) + u * s;
-    s = from_bits<f64>(0x3f68f193743418ffull) + u * s;
-    s = from_bits<f64>(0x3f831622469ce5adull) + u * s;
-    s = from_bits<f64>(0x3f83b49de7121487ull) + u * s;
-    s = from_bits<f64>(0x3f87b027ee1dd585ull) + u * s;
-    s = from_bits<f64>(0x3f8c990ad3d8fdcaull) + u * s;
-    s = from_bits<f64>(0x3f91c4efce23019full) + u * s;
-    s = from_bits<f64>(0x3f96e8ba123e494cull) + u * s;
-    s = from_bits<f64>(0x3f9f1c71c7a52ba3ull) + u * s;
-    s = from_bits<f64>(0x3fa6db6db6dac1e0ull) + u * s;
-    s = from_bits<f64>(0x3fb3333333333388ull) + u * s;
-    s = from_bits<f64>(0x3fc5555555555555ull) + u * s;
+BL_FN Pair asin_pairs(Pair u) {
+    f32 tail = from_bits<f32>(0x3ce6c322u);
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0xbc301cc9u));
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x3c835ce9u));
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x3bffafe2u));
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x3c42916fu));
+    Pair s = angles::plus(Pair{from_bits<f32>(0x3c643933u), from_bits<f32>(0xaeae042eu)}, angles::times(u, tail));
+    s = angles::plus(Pair{from_bits<f32>(0x3c8e2c9eu), from_bits<f32>(0x2ff63b2bu)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3cb74596u), from_bits<f32>(0xb044ef42u)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3cf8e390u), from_bits<f32>(0xafd5b2cau)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3d36db6eu), from_bits<f32>(0xb097b496u)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3d99999au), from_bits<f32>(0xb14cc926u)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3e2aaaabu), from_bits<f32>(0xb1aaaaabu)}, angles::times(u, s));
     return s;
+}
+
+// (atan(t) / t - 1) / u for u = t^2 up to 2^-14.
+BL_FN Pair atan_pairs(Pair u) {
+    f32 tail = from_bits<f32>(0xbe1243cfu);
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x3e4ccccdu));
+    Pair s = angles::plus(Pair{from_bits<f32>(0xbeaaaaabu), from_bits<f32>(0x322aaab2u)}, angles::times(u, tail));
+    return s;
+}
+
+// 2/pi as a fraction, 32 bits per word, after 32 bits that are 0.
+BL_FN u32 quarter_turns_word(u32 index) {
+    static const u32 words[8] = {
+        0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu
+    };
+    return words[index];
+}
+
+// atan(i/64).
+BL_FN Pair atan_pair(u32 index) {
+    alignas(8) static const u32 rows[65][2] = {
+        {0x00000000u, 0x00000000u},
+        {0x3c7ffaabu, 0xaf0891adu},
+        {0x3cffeaaeu, 0xaf8ad13bu},
+        {0x3d3fdc0cu, 0x30061b45u},
+        {0x3d7faadeu, 0xb08d3021u},
+        {0x3d9facf8u, 0x3167c55au},
+        {0x3dbf70c1u, 0x30c05e22u},
+        {0x3ddf1cf6u, 0xafc87c1eu},
+        {0x3dfeadd5u, 0xb0aa7a12u},
+        {0x3e0f0fd8u, 0xb11f791bu},
+        {0x3e1eb777u, 0x318c6627u},
+        {0x3e2e4c09u, 0xb0609ecbu},
+        {0x3e3dcbdau, 0x31bce5b0u},
+        {0x3e4d3547u, 0x3196c862u},
+        {0x3e5c86bbu, 0xb1d6d9f6u},
+        {0x3e6bbeafu, 0xafdfa8cau},
+        {0x3e7adbb0u, 0xb15a6fe4u},
+        {0x3e84ee2du, 0xb20279cau},
+        {0x3e8c5fadu, 0x3142fc5eu},
+        {0x3e93c1b9u, 0x2fafde8bu},
+        {0x3e9b13bau, 0xb20f8143u},
+        {0x3ea25522u, 0xb213d50fu},
+        {0x3ea9856du, 0xb1d5c657u},
+        {0x3eb0a420u, 0x314273f8u},
+        {0x3eb7b0cau, 0x30f26f78u},
+        {0x3ebeab02u, 0x32363b3fu},
+        {0x3ec5926au, 0xb1d6bc9bu},
+        {0x3ecc66aau, 0x31a9ad63u},
+        {0x3ed32776u, 0x317308ffu},
+        {0x3ed9d489u, 0xb11668e5u},
+        {0x3ee06da6u, 0x3214ec9fu},
+        {0x3ee6f29au, 0x314b04d4u},
+        {0x3eed6338u, 0x31ac376au},
+        {0x3ef3bf5cu, 0xb068a5ccu},
+        {0x3efa06e8u, 0x32354141u},
+        {0x3f001ce4u, 0xb2c3e5bfu},
+        {0x3f032bf5u, 0xb2b24cf3u},
+        {0x3f0630a3u, 0xb2149785u},
+        {0x3f092aedu, 0xb20085abu},
+        {0x3f0c1ad4u, 0x328be7c1u},
+        {0x3f0f005du, 0x32bdefebu},
+        {0x3f11db8fu, 0x31b3279bu},
+        {0x3f14ac73u, 0xb259ee3au},
+        {0x3f177314u, 0x3200d979u},
+        {0x3f1a2f81u, 0xb1cc7211u},
+        {0x3f1ce1c9u, 0xb1cafa3au},
+        {0x3f1f89feu, 0xb26c2d21u},
+        {0x3f222833u, 0xb210d495u},
+        {0x3f24bc7du, 0x31c9a7b8u},
+        {0x3f2746f3u, 0xb209227fu},
+        {0x3f29c7acu, 0xb20edf3cu},
+        {0x3f2c3ec1u, 0xb08cd045u},
+        {0x3f2eac4cu, 0x3262d363u},
+        {0x3f311069u, 0xb2ea2847u},
+        {0x3f336b32u, 0xb25b83efu},
+        {0x3f35bcc5u, 0xb2df4c26u},
+        {0x3f38053eu, 0x322f08c6u},
+        {0x3f3a44bcu, 0x32fba8e1u},
+        {0x3f3c7b5eu, 0xb1a8b3a8u},
+        {0x3f3ea941u, 0x3289fa09u},
+        {0x3f40ce86u, 0xb28ea75bu},
+        {0x3f42eb4bu, 0xb28933d4u},
+        {0x3f44ffb0u, 0xb0a80e08u},
+        {0x3f470bd5u, 0x3299cc06u},
+        {0x3f490fdbu, 0xb2bbbd2eu},
+    };
+    return Pair{from_bits<f32>(rows[index][0]), from_bits<f32>(rows[index][1])};
+}
+
+// Whether the pair for sin of this operand is on the wrong side of a tie.
+BL_FN bool sin_is_missed(f32 x) {
+    static const u32 inputs[50] = {
+        0x3a1285ffu, 0x3a852018u, 0x3dcf5597u, 0x3ef3830fu, 0x42d44528u, 0x45e38b6eu, 0x4605b1c7u, 0x46199998u, 0x4967cb9bu,
+        0x497d25c7u, 0x4a987933u, 0x4cf3e70eu, 0x4db9313eu, 0x4df947f3u, 0x4f45dcabu, 0x4fb56937u, 0x509b1e93u, 0x55cafb2au,
+        0x55da572eu, 0x59c871dau, 0x5ad34a5au, 0x5af484beu, 0x5cdaa4f7u, 0x5e060ccau, 0x616d8730u, 0x61dfc847u, 0x636fe56au,
+        0x6446cec0u, 0x64e5a461u, 0x653cee8fu, 0x656a98a6u, 0x6652a0dcu, 0x67051b8du, 0x67a9242bu, 0x6a3f60ffu, 0x6d734599u,
+        0x6dcea82eu, 0x726fd58eu, 0x7400c9ecu, 0x744e6a54u, 0x7608c65eu, 0x76ecd5e5u, 0x7814e20eu, 0x7970a79du, 0x7a175df8u,
+        0x7a5aacdbu, 0x7bcebcddu, 0x7d6b2398u, 0x7f2a2ca7u, 0x7f58cad9u,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 50; ++i) found |= inputs[i] == (bits_of(x) & 0x7fffffffu);
+    return found;
+}
+
+// Whether the pair for cos of this operand is on the wrong side of a tie.
+BL_FN bool cos_is_missed(f32 x) {
+    static const u32 inputs[43] = {
+        0x3a0f1bbdu, 0x3a544395u, 0x3b434e12u, 0x3dac4fc0u, 0x3faa2672u, 0x3fdb3c0eu, 0x42378db8u, 0x424790ceu, 0x4544de31u,
+        0x46f85a22u, 0x47999291u, 0x47a0e238u, 0x4e5b65ffu, 0x4eb4d529u, 0x5027962cu, 0x52d9d3feu, 0x52f88494u, 0x58aae0fbu,
+        0x5922aa80u, 0x5a1a3626u, 0x5a8c921bu, 0x5d173a7du, 0x5da7ab87u, 0x5f18b878u, 0x6115cb11u, 0x62fe22bdu, 0x6978e912u,
+        0x699f1bf1u, 0x69b7b0b9u, 0x6aa2e13au, 0x71874a79u, 0x731b0e98u, 0x75da4c95u, 0x76545e3cu, 0x768bd236u, 0x7908cd73u,
+        0x7a38ab34u, 0x7a879c44u, 0x7bf7c207u, 0x7c06dc1bu, 0x7c352f65u, 0x7d378aefu, 0x7e82fea4u,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 43; ++i) found |= inputs[i] == (bits_of(x) & 0x7fffffffu);
+    return found;
+}
+
+// Whether the pair for tan of this operand is on the wrong side of a tie.
+BL_FN bool tan_is_missed(f32 x) {
+    static const u32 inputs[58] = {
+        0x3e19205eu, 0x4017205bu, 0x408174ddu, 0x43204c3cu, 0x4389d852u, 0x451e0885u, 0x4872b9fau, 0x4c0a82a3u, 0x4e2ac003u,
+        0x4e9bc28bu, 0x4ecbeb44u, 0x4ece8446u, 0x505b24ecu, 0x50ea207bu, 0x51065d81u, 0x51519391u, 0x516ac773u, 0x5349d1b3u,
+        0x5586a33au, 0x565e7efbu, 0x56807d7fu, 0x56947c41u, 0x575852f8u, 0x577b61e6u, 0x59dd40f4u, 0x59e8f681u, 0x5a848ab9u,
+        0x5be68bcdu, 0x5c1785a1u, 0x5d5873aeu, 0x5d608c2du, 0x5d92978fu, 0x5e51ff1eu, 0x5ef23c3fu, 0x5f285f74u, 0x5ffd33a4u,
+        0x611bc894u, 0x613d28d9u, 0x61fe289fu, 0x624684efu, 0x6419641du, 0x64e8e6f3u, 0x6694993eu, 0x68058f5du, 0x690843d2u,
+        0x6c045516u, 0x6eac88a4u, 0x72e99894u, 0x750820fcu, 0x7602e9dau, 0x77b68a9fu, 0x7945a734u, 0x7967a335u, 0x7a1605ecu,
+        0x7a98d2c2u, 0x7d043c5fu, 0x7dae7426u, 0x7e4f5c9cu,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 58; ++i) found |= inputs[i] == (bits_of(x) & 0x7fffffffu);
+    return found;
+}
+
+// Whether the pair for asin of this operand is on the wrong side of a tie.
+BL_FN bool asin_is_missed(f32 x) {
+    static const u32 inputs[4] = {
+        0x39e89768u, 0x3d07959cu, 0x3d09bf86u, 0x3d17817cu,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 4; ++i) found |= inputs[i] == (bits_of(x) & 0x7fffffffu);
+    return found;
+}
+
+// Whether the pair for acos of this operand is on the wrong side of a tie.
+BL_FN bool acos_is_missed(f32 x) {
+    static const u32 inputs[9] = {
+        0x328885a3u, 0x39826222u, 0x39827222u, 0x3a3b4910u, 0x3db6ec75u, 0x3e0b7255u, 0xb3ddde97u, 0xbd56bd25u, 0xbe6dff37u,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 9; ++i) found |= inputs[i] == (bits_of(x));
+    return found;
+}
+
+// Whether the pair for atan of this operand is on the wrong side of a tie.
+BL_FN bool atan_is_missed(f32 x) {
+    static const u32 inputs[10] = {
+        0x3d8d6b23u, 0x3e242361u, 0x3ee06db1u, 0x40357f1du, 0x40f91ad2u, 0x4309084eu, 0x43d8ed1au, 0x4a2367a3u, 0x4ae1e272u,
+        0x4c700518u,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 10; ++i) found |= inputs[i] == (bits_of(x) & 0x7fffffffu);
+    return found;
 }
 
 }  // namespace math

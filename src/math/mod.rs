@@ -1,8 +1,12 @@
-//! The crate's own exp, log, pow, atan2, logaddexp and fmod, and integer powers.
+//! The crate's own exp, log, pow, angles, logaddexp, hypot and fmod, and integer powers.
 //!
-//! Each algorithm is implemented twice, here and in `cuda/math.cuh`, with the same IEEE operations in the same order
-//! and without fused multiply-add or library functions. The results therefore have the same bits on every device. There
-//! are no branches except in the slow path of fmod, so that loops over these functions are vectorised.
+//! Each algorithm is implemented twice, here and in `cuda/math.cuh` and `cuda/trigonometry.cuh`, with the same IEEE
+//! operations in the same order and without fused multiply-add or library functions. The results therefore have the same
+//! bits on every device. There are no branches except in the slow path of fmod and for large angles in f64, so that loops
+//! over these functions are vectorised.
+//!
+//! The exceptions are sin, cos, tan, asin, acos and atan of f16, bf16 and f32, which `cuda/angles.cuh` computes in pairs
+//! of f32. Their results have the same bits because both are correctly rounded, which was checked for every operand.
 //!
 //! - `*_f32` and `*_f64` take and return numbers of that dtype.
 //! - [`narrow`] is for results that are rounded once to f16, bf16 or f32. Its functions take numbers that an f32 can
@@ -20,6 +24,11 @@
 //! | pow | 0.5 | 0.5 | 0.500001 | 0.5047 |
 //! | atan2 | 0.5 | 0.5 | 0.5 | 0.5059 |
 //! | logaddexp | 0.5 | 0.5 | 0.5 | 0.5014 |
+//! | sin, cos, tan | 0.5 | 0.5 | 0.5 | 0.50006 |
+//! | asin | 0.5 | 0.5 | 0.5 | 0.5057 |
+//! | acos | 0.5 | 0.5 | 0.5 | 0.5062 |
+//! | atan | 0.5 | 0.5 | 0.5 | 0.5055 |
+//! | hypot | 0.5 | 0.5 | 0.5 | 0.5 |
 //!
 //! They were measured by `cargo xtask exhaustive`, which runs `tests/math/`, on these arguments:
 //!
@@ -27,9 +36,11 @@
 //! - pow, atan2 and logaddexp of all 2^32 pairs of f16, and pow and atan2 of all pairs of bf16, through the operations
 //!   on tensors (`tests/math/exhaustive16`). Every result is the nearest number, or the even one if the exact result is a
 //!   tie or less than 2^-76 ulp from one.
-//! - f32: 10^8 random arguments, 10^5 hard ones (near 1, subnormal, huge, with results that are exact or
+//! - sin, cos, tan, asin, acos and atan of every f16, bf16 and f32, compared with `core-math`, and of 10^7 f64; hypot of
+//!   10^9 pairs (`tests/math/of_one.rs` and `docs/proof.md`).
+//! - Other functions of f32: 10^8 random arguments, 10^5 hard ones (near 1, subnormal, huge, with results that are exact or
 //!   halfway between two numbers), and 10^5 whose results are within 2^-11 of halfway.
-//! - f64: 10^7 random arguments and 10^5 hard ones.
+//! - Other functions of f64: 10^7 random arguments and 10^5 hard ones.
 //!
 //! The reference is an independent double-double implementation. It was compared with 10^5 values of mpmath, and its
 //! error is at most 2^-94; the test includes 2500 of these values. fmod and integer powers are exact.
