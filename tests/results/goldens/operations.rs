@@ -18,6 +18,7 @@ pub fn run(record: &Record, rules: Rules, device: &Device) -> Option<Result<Tens
     }
     Some(match &*record.op {
         "select" => select(record, rules, device),
+        "clip" => clip(record, rules, device),
         op if op.ends_with("_loss") => loss(record, device),
         _ => return None,
     })
@@ -60,6 +61,19 @@ fn select(record: &Record, rules: Rules, device: &Device) -> Result<Tensor, Erro
         Err(scalar) => Expr::from(*scalar),
     });
     condition.expr().select(x, y).rules(rules).run()
+}
+
+/// Runs `clip` as an expression, which takes a rulebook.
+fn clip(record: &Record, rules: Rules, device: &Device) -> Result<Tensor, Error> {
+    let operands = [0, 1, 2].map(|at| match &record.operands[at] {
+        Operand::Scalar(scalar) => Err(*scalar),
+        _ => Ok(tensor(record, at, device)),
+    });
+    let [x, low, high] = operands.each_ref().map(|operand| match operand {
+        Ok(tensor) => Expr::from(tensor),
+        Err(scalar) => Expr::from(*scalar),
+    });
+    x.clip(low, high).rules(rules).run()
 }
 
 /// Runs a loss. Losses promote by Paddle's rulebook, whichever library's answer is compared.

@@ -10,6 +10,7 @@ mod comparison;
 mod division;
 mod functions;
 mod signs;
+mod whole;
 
 use crate::devices::devices;
 use bitlane::{
@@ -276,6 +277,11 @@ fn powers_that_are_ties_go_to_the_even_number() {
 #[test]
 fn signs() {
     check_all(signs::TABLES);
+}
+
+#[test]
+fn whole_numbers_roots_and_finite_numbers() {
+    check_all(whole::TABLES);
 }
 
 #[test]
