@@ -29,7 +29,7 @@ pub const TABLES: &[(&str, &[Mutant])] = &[
     ("CUDA host code", in_cuda_host::MUTANTS),
     ("Core and CPU backend", in_core::MUTANTS),
     ("Operations and sums", in_operations::MUTANTS),
-    ("Reductions: `max`, `min`, `any` and `all`", in_extremes::MUTANTS),
+    ("Other reductions, scans and look-ups", in_extremes::MUTANTS),
     ("Expressions", in_expressions::MUTANTS),
 ];
 
