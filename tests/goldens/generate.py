@@ -5,7 +5,7 @@
     target/goldens/bin/pip install -r tests/goldens/requirements.txt
     target/goldens/bin/python tests/goldens/generate.py            # all files, or the names of some
 
-writes modular, functions, unary, elementary, select, sums and losses (.jsonl) next to this script. The same
+writes modular, functions, unary, elementary, select, sums, losses and reductions (.jsonl) next to this script. The same
 versions give the same bytes on the same kind of processor. The other files of this directory, for
 shifts, copysign, atleast_Nd, the first binary operations and promotion, are not written by it.
 """
@@ -24,17 +24,21 @@ from libraries import DTYPES, LIBRARIES, SET_ASIDE, Scalar, Tensor, ask
 INTEGERS = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"]
 FLOATS = ["f16", "bf16", "f32", "f64"]
 COMPLEX = ["c64", "c128"]
+BITWISE = ["bitwise_and", "bitwise_or", "bitwise_xor"]
 
 # The tolerance for a library's answer, in units in the last place, where the last bit is not
 # specified: by operation and dtype.
 FUNCTION = {"f16": 1, "bf16": 1, "f32": 2, "f64": 2}
 SUM = {"f16": 2, "bf16": 2, "f32": 4, "f64": 4, "c64": 4, "c128": 4}
+# Every factor rounds, and so do the distances from a rounded mean.
+LONG = {**SUM, "f64": 16}
 # Composed of several rounded steps, also in the half floats.
 COMPOSED = {"f16": 4, "bf16": 4, "f32": 4, "f64": 4}
 ULP = {
     "pow": FUNCTION, "atan2": FUNCTION, "logaddexp": FUNCTION,
     "sqrt": {"f32": 2},
-    "sum": SUM, "mean": SUM,
+    "sum": SUM, "mean": SUM, "cumulative_sum": SUM,
+    "prod": LONG, "cumulative_prod": LONG, "var": LONG, "std": LONG,
     "l1_loss": SUM, "mse_loss": SUM, "huber_loss": SUM, "smooth_l1_loss": SUM,
     "poisson_nll_loss": COMPOSED,
 }  # fmt: skip
@@ -498,7 +502,94 @@ def losses(file):
             file.add(op, [Tensor(left, x), Tensor(right, y)], ["mixed"], params=params)
 
 
-FILES = [modular, functions, unary, elementary, select, sums, losses]
+def reductions(file):
+    """The other reductions, scans and look-ups by index. Only NumPy and Torch are asked."""
+    others = {"without": ["paddle", "jax"]}
+    every = [[], [0], [1], [2], [0, 2]]
+
+    def cubes(dtype):
+        """Small numbers of which none is twice the largest or the smallest, and a view of them."""
+        if dtype == "bool":
+            base = file.random.integers(0, 2, 24).astype(bool)
+        else:
+            low = 0 if dtype.startswith("u") else -12
+            base = file.random.permutation(np.arange(low, low + 24)).astype(DTYPES[dtype])
+        view = Tensor(dtype, base, [4, 3, 2], [1, 4, 12], 0, "transposed")
+        return [Tensor(dtype, base.reshape(2, 3, 4)), view]
+
+    for dtype in DTYPES:
+        is_complex = dtype in COMPLEX
+        ops = ["any", "all", "count_nonzero"]
+        ops += [] if is_complex else ["max", "min", "argmax", "argmin"]
+        ops += BITWISE if dtype == "bool" or dtype in INTEGERS else []
+        for cube, op in itertools.product(cubes(dtype), ops):
+            for axes in [[1]] if cube.view else every:
+                if len(axes) < 2 or op not in ("argmax", "argmin"):
+                    file.add(op, [cube], ["exact"], params={"axes": axes}, **others)
+        if dtype == "bool" or dtype in INTEGERS:
+            for op in BITWISE:
+                nothing = Tensor(dtype, np.zeros((3, 0)))
+                file.add(op, [nothing], ["empty"], params={"axes": [1]}, **others)
+        # Torch sums and multiplies unsigned integers as i64.
+        without = ["paddle", "jax"] + (["torch"] if dtype.startswith("u") else [])
+        # Powers of two, whose products are exact in any order.
+        lowest = 0 if dtype == "bool" or dtype in INTEGERS else -1
+        exact = 2.0 ** file.random.integers(lowest, 2, 24)
+        base = (exact > 1) if dtype == "bool" else exact.astype(DTYPES[dtype])
+        powers = Tensor(dtype, base.reshape(2, 3, 4))
+        for axes in [[], [0], [1], [2]]:
+            file.add("prod", [powers], ["exact"], params={"axes": axes}, without=without)
+        nothing = Tensor(dtype, np.zeros((0, 3)))
+        file.add("prod", [nothing], ["empty"], params={"axes": [0]}, without=without)
+        scans = ["cumulative_sum", "cumulative_prod"]
+        for op, axis in itertools.product(scans, [0, 1, 2]):
+            file.add(op, [powers], ["exact"], params={"axis": axis}, without=without)
+        scans = [] if is_complex else ["cumulative_max", "cumulative_min"]
+        scans += ["cumulative_xor"] if dtype == "bool" or dtype in INTEGERS else []
+        for op, axis in itertools.product(scans, [0, 1, 2]):
+            file.add(op, [cubes(dtype)[axis % 2]], ["exact"], params={"axis": axis}, **others)
+    for dtype in FLOATS:
+        for op in ["max", "min", "argmax", "argmin"]:
+            # The first of equals, and the first NaN.
+            for values in [[1.0, 3.0, 3.0, 1.0], [2.0, np.nan, np.inf, np.nan], [-np.inf, -np.inf]]:
+                file.add(op, [Tensor(dtype, values)], ["special"], params={"axes": [0]}, **others)
+        for op in ["cumulative_max", "cumulative_min"]:
+            values = [2.0, 1.0, np.inf, np.nan, -np.inf, 3.0]
+            file.add(op, [Tensor(dtype, values)], ["special"], params={"axis": 0}, **others)
+    for dtype in ["f32", "f64"]:
+        x = Tensor(dtype, numbers(file.random, dtype, 60, 1, 9).reshape(3, 20))
+        near = Tensor(dtype, (1 + numbers(file.random, dtype, 60, -0.1, 0.1)).reshape(3, 20))
+        for op, axes, correction in itertools.product(["var", "std"], [[], [0], [1]], [0, 1]):
+            params = {"axes": axes, "correction": correction}
+            file.add(op, [x], ["random"], params=params, **others)
+        for op in ["var", "std"]:
+            params = {"axes": [0], "correction": 2}
+            file.add(op, [Tensor(dtype, [1.0, 3.0])], ["special"], params=params, **others)
+            params = {"axes": [0], "correction": 0}
+            file.add(op, [Tensor(dtype, [])], ["empty"], params=params, **others)
+        for axes in [[], [1]]:
+            file.add("prod", [near], ["random"], params={"axes": axes}, **others)
+        for axis in [0, 1]:
+            file.add("cumulative_sum", [x], ["random"], params={"axis": axis}, **others)
+            file.add("cumulative_prod", [near], ["random"], params={"axis": axis}, **others)
+    for dtype, wide in itertools.product(["u8", "f16", "f32", "i64", "c128"], ["i32", "i64"]):
+        for axis, x in itertools.product([0, 1, 2], cubes(dtype)):
+            size = x.shape[axis]
+            indices = Tensor(wide, file.random.integers(-size, size, (2, 2)))
+            file.add("take", [x, indices], ["index"], params={"axis": axis}, **others)
+            shape = list(x.shape)
+            shape[axis] = 3
+            # Torch takes neither negative indices nor i32.
+            indices = Tensor(wide, file.random.integers(0, size, shape))
+            without = ["torch"] if wide == "i32" else []
+            params = {"axis": axis}
+            file.add("take_along_axis", [x, indices], ["index"], params=params, without=without)
+        x = cubes(dtype)[1]
+        mask = Tensor("bool", file.random.integers(0, 2, x.shape).astype(bool))
+        file.add("compress", [x, mask], ["mask"], **others)
+
+
+FILES = [modular, functions, unary, elementary, select, sums, losses, reductions]
 
 if __name__ == "__main__":
     for fill in FILES:

@@ -171,7 +171,11 @@ fn imagined(request: &Request<'_>) -> Vec<Operand> {
 }
 
 /// Returns the address of the memory of a slot.
-pub(super) fn address(op: &'static str, access: &Access<'_>, slot: usize) -> Result<u64> {
+pub(super) fn address(
+    #[cfg_attr(not(feature = "cpu"), expect(unused_variables))] op: &'static str,
+    access: &Access<'_>,
+    slot: usize,
+) -> Result<u64> {
     match access.memory(slot) {
         Memory::Cuda(memory) => Ok(memory.address()),
         #[cfg(feature = "cpu")]

@@ -32,7 +32,7 @@ pub const TABLES: &[(&str, &[Mutant])] = &[
     ("Core and CPU backend", in_core::MUTANTS),
     ("Operations and sums", in_operations::MUTANTS),
     ("Bits, whole numbers and ternary operations", in_bits::MUTANTS),
-    ("Reductions: `max`, `min`, `any` and `all`", in_extremes::MUTANTS),
+    ("Other reductions, scans and look-ups", in_extremes::MUTANTS),
     ("Expressions", in_expressions::MUTANTS),
 ];
 

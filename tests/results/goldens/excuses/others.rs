@@ -25,6 +25,15 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
+        reason: "section 8: any and all give bools; those of u8 are u8 in Torch",
+        applies: |case| {
+            case.is(Rules::Torch, &["any", "all"])
+                && case.has_dtype(&[DType::U8])
+                && case.their_dtype() == Some(DType::U8)
+                && case.our_dtype() == Some(DType::Bool)
+        },
+    },
+    Excuse {
         reason: "section 7: negative flips the sign bit; Paddle multiplies by −1 and adds 0",
         applies: |case| {
             case.is(Rules::Paddle, &["negative"])
