@@ -17,6 +17,8 @@ mod faults;
 #[cfg(unix)]
 mod generated;
 #[cfg(unix)]
+mod graphs;
+#[cfg(unix)]
 mod missing;
 #[path = "../model/mod.rs"]
 #[allow(unused_imports, reason = "the tests of the model itself are run elsewhere")]
@@ -97,6 +99,13 @@ fn main() {
             the_kernels_that_are_shown_are_those_that_run
             every_driver_call_of_a_first_run_may_fail
             every_compiler_call_of_a_first_run_may_fail
+        }
+        graphs {
+            a_graph_is_replayed
+            what_a_graph_cannot_hold_is_refused
+            every_call_of_a_capture_may_fail
+            drops_and_other_streams_leave_a_capture_alone
+            the_threads_context_is_restored
         }
         missing {
             no_device

@@ -1,6 +1,7 @@
 //! Contexts: the state that all streams of a device share.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -131,6 +132,40 @@ fn capability(major: i32, minor: i32) -> Option<u32> {
     (capability >= OLDEST && minor < 10).then_some(capability)
 }
 
+/// A context that is current until this is dropped. It then makes the one before it current again, which may belong to
+/// another library.
+#[must_use]
+pub(super) struct Bound {
+    /// The context to return to, which may be none; `None` if there is nothing to do.
+    previous: Option<sys::CUcontext>,
+    /// The current context is the thread's, so the value must be dropped on it.
+    _on_this_thread: PhantomData<*const ()>,
+}
+
+impl Bound {
+    const NOTHING: Bound = Bound { previous: None, _on_this_thread: PhantomData };
+
+    #[cold]
+    fn restore(previous: sys::CUcontext) {
+        // SAFETY: the context was current before, and whoever made it so keeps it alive.
+        let set = || unsafe { driver!(cuCtxSetCurrent(previous)) };
+        // It may be a context of this crate, on which the calls that follow depend.
+        if let Err(error) = set().or_else(|_| set()) {
+            trace_warning!(%error, "a thread's context was not restored");
+            let _ = error;
+        }
+    }
+}
+
+impl Drop for Bound {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(previous) = self.previous {
+            Bound::restore(previous);
+        }
+    }
+}
+
 /// The reference that keeps a driver context alive.
 enum Keeper {
     Primary(Primary),
@@ -235,6 +270,8 @@ impl Context {
 
     /// Returns cudarc's view of this context. From then on cudarc synchronises between its own streams.
     pub(super) fn cudarc(&self) -> Result<&Arc<CudaContext>> {
+        // cudarc makes its context the current one.
+        let _bound = self.bind()?;
         let context = self.cudarc.context.get_or_try_init(|| {
             let made = CudaContext::new(self.ordinal);
             made.map_err(|error| failed_in_cudarc("cuDevicePrimaryCtxRetain", &error))
@@ -279,7 +316,7 @@ impl Context {
     pub(super) fn trim(&self, keep: usize) -> Result<()> {
         reclaim::retry();
         let (done, all) = self.drain();
-        self.bind()?;
+        let _bound = self.bind()?;
         self.pool.trim(keep, &done, all)
     }
 
@@ -293,26 +330,35 @@ impl Context {
         // To wait for a context ends the captures of its streams, so it is left for the rare case that needs it.
         let all = done.len() == streams.len() && self.pool.has_stuck() && {
             // SAFETY: takes no pointers; the context is made current before.
-            self.bind().and_then(|()| unsafe { driver!(cuCtxSynchronize()) }).is_ok()
+            self.bind().and_then(|_bound| unsafe { driver!(cuCtxSynchronize()) }).is_ok()
         };
         (done, all)
     }
 
-    /// Makes this the calling thread's current context, as most driver calls require.
+    /// Makes this the calling thread's current context, as most driver calls require, until the returned value is dropped.
+    ///
+    /// A thread that had no context keeps the first device's: without one, programs that use the runtime API would get
+    /// the same, and the next call need not set it.
     #[inline]
-    pub(super) fn bind(&self) -> Result<()> {
+    pub(super) fn bind(&self) -> Result<Bound> {
         let mut current = ptr::null_mut();
-        // SAFETY: the driver writes one handle; the context lives as long as `self`.
-        unsafe {
-            driver!(cuCtxGetCurrent(&mut current))?;
-            if current == self.raw { Ok(()) } else { driver!(cuCtxSetCurrent(self.raw)) }
-        }
+        // SAFETY: the driver writes one handle.
+        unsafe { driver!(cuCtxGetCurrent(&mut current)) }?;
+        if current == self.raw { Ok(Bound::NOTHING) } else { self.replace(current) }
+    }
+
+    #[cold]
+    fn replace(&self, current: sys::CUcontext) -> Result<Bound> {
+        // SAFETY: the context lives as long as `self`.
+        unsafe { driver!(cuCtxSetCurrent(self.raw)) }?;
+        let keeps = current.is_null() && self.ordinal == 0;
+        Ok(if keeps { Bound::NOTHING } else { Bound { previous: Some(current), ..Bound::NOTHING } })
     }
 
     /// Blocks until all work in the context is done, and reports errors of that work.
     pub(super) fn synchronize(&self) -> Result<()> {
         reclaim::retry();
-        self.bind()?;
+        let _bound = self.bind()?;
         // SAFETY: takes no pointers; the context is current.
         unsafe { driver!(cuCtxSynchronize()) }
     }
@@ -321,7 +367,9 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // A module must not be unloaded while one of its kernels is running.
-        if self.synchronize().is_ok() {
+        if let Ok(_bound) = self.bind()
+            && self.synchronize().is_ok()
+        {
             self.kernels.unload();
             self.pool.destroy();
         }

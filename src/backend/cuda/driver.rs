@@ -9,8 +9,8 @@ use std::ptr;
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmemoryPool, CUmodule, CUresult,
-    CUstream,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec, CUmemoryPool,
+    CUmodule, CUresult, CUstream,
 };
 use libloading::Library;
 use once_cell::sync::OnceCell;
@@ -61,6 +61,10 @@ define_api! {
     cuEventRecord: fn(CUevent, CUstream);
     cuGetErrorName: fn(Code, *mut *const c_char);
     cuGetErrorString: fn(Code, *mut *const c_char);
+    cuGraphDestroy: fn(CUgraph);
+    cuGraphExecDestroy: fn(CUgraphExec);
+    cuGraphInstantiateWithFlags: fn(*mut CUgraphExec, CUgraph, u64);
+    cuGraphLaunch: fn(CUgraphExec, CUstream);
     cuInit: fn(c_uint);
     cuLaunchKernel: fn(
         CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
@@ -82,8 +86,10 @@ define_api! {
     cuModuleGetFunction: fn(*mut CUfunction, CUmodule, *const c_char);
     cuModuleLoadDataEx: fn(*mut CUmodule, *const c_void, c_uint, *mut c_uint, *mut *mut c_void);
     cuModuleUnload: fn(CUmodule);
+    cuStreamBeginCapture_v2: fn(CUstream, c_uint);
     cuStreamCreate: fn(*mut CUstream, c_uint);
     cuStreamDestroy_v2: fn(CUstream);
+    cuStreamEndCapture: fn(CUstream, *mut CUgraph);
     cuStreamIsCapturing: fn(CUstream, *mut c_int);
     cuStreamSynchronize: fn(CUstream);
     cuStreamWaitEvent: fn(CUstream, CUevent, c_uint);

@@ -6,6 +6,7 @@
 //! | `driver` | declares the driver functions and converts their error codes |
 //! | `context`, `stream`, `memory` | own the resources of a device |
 //! | `usage`, `capture` | order the work of different streams, and leave the user's captures alone |
+//! | `graph` | captures calls into graphs of this crate |
 //! | `pool` | allocates memory, and keeps what is freed |
 //! | `reclaim` | frees memory, and retries later when the driver refuses |
 //! | `foreign` | transfers memory to and from cudarc |
@@ -23,6 +24,7 @@ mod driver;
 mod force;
 pub(crate) mod foreign;
 mod generate;
+mod graph;
 mod kernels;
 mod launch;
 mod loading;
@@ -51,9 +53,10 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 
 pub(crate) use self::cache::folder as cache_folder;
-use self::context::Context;
+use self::context::{Bound, Context};
 pub use self::force::Force;
 pub(crate) use self::force::set as force;
+pub(crate) use self::graph::{Graph, note};
 pub(crate) use self::kernels::Module;
 pub(crate) use self::loading::Code;
 pub(crate) use self::memory::CudaMemory;
@@ -168,15 +171,15 @@ impl CudaDevice {
         self.stream.context().trim(0)
     }
 
-    /// Makes the device's context the calling thread's current one.
-    fn bind(&self) -> Result<()> {
+    /// Makes the device's context the calling thread's current one until the returned value is dropped.
+    fn bind(&self) -> Result<Bound> {
         self.stream.context().bind()
     }
 
     /// Loads every hand-written kernel.
     pub(crate) fn load_all(&self) -> Result<()> {
         let context = self.stream.context();
-        context.bind()?;
+        let _bound = context.bind()?;
         for module in Module::all() {
             for &shape in KernelShape::ALL {
                 context.kernels().shape(&self.stream, module, shape)?;
