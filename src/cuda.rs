@@ -241,6 +241,21 @@ pub fn device_on(stream: &Arc<CudaStream>) -> Result<Device> {
     CudaDevice::on_stream(stream).map(Device::from_cuda)
 }
 
+/// Returns the device of a stream that neither this crate nor cudarc has created, such as one of the CUDA runtime or of
+/// PyTorch. Otherwise like [`device_on`].
+///
+/// # Errors
+///
+/// Those of [`device_on`], and [`Error::Driver`] if it is not a stream.
+///
+/// # Safety
+///
+/// The stream and its context must live for as long as the device, its clones, the tensors on it and their queued work.
+pub unsafe fn device_on_raw(stream: cudarc::driver::sys::CUstream) -> Result<Device> {
+    // SAFETY: guaranteed by the caller.
+    unsafe { CudaDevice::on_raw_stream(stream) }.map(Device::from_cuda)
+}
+
 /// Returns the stream of a device, or `None` for the CPU.
 ///
 /// The first call for a stream of [`Device::cuda`] or [`Device::with_new_stream`] wraps it for cudarc, and returns

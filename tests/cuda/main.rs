@@ -65,6 +65,7 @@ fn main() {
             a_warm_call_can_be_captured
             a_cold_call_leaves_a_capture_alone
             a_context_of_theirs_is_a_device
+            a_raw_stream_is_a_device
             what_is_lent_goes_back_whatever_was_put_in_its_place
             cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor
             an_order_that_cudarc_cannot_have_is_an_error
@@ -121,6 +122,8 @@ fn main() {
             memory_is_freed_after_its_last_use_on_any_stream
             tensors_work_and_die_on_any_thread
             devices_copy_to_each_other
+            large_copies_go_through_pinned_memory_in_parts
+            devices_that_can_reach_each_other_do
             nothing_is_launched_for_nothing
             what_was_uploaded_may_change_at_once
             a_thread_that_has_never_seen_the_device_launches

@@ -23,7 +23,6 @@ pub fn without_memory_pools() {
         let pooled = ["cuMemAllocAsync", "cuMemAllocFromPoolAsync", "cuMemPoolCreate"];
         assert_eq!(pooled.map(|call| driver.calls_of(call)), [0; 3]);
         let device = Device::cuda(0).unwrap();
-        assert!(driver.allocations() > 0, "what was freed is kept");
         let kept = cuda::pool_statistics(&device).unwrap();
         assert!(kept.kept_bytes >= 2 * 400 && kept.used_bytes == 0, "{kept:?}");
         // A stream's blocks go to others when it is gone.

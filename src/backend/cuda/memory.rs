@@ -16,6 +16,9 @@ use super::usage::Usage;
 use crate::exclusive::Exclusive;
 use crate::{Error, Result};
 
+/// The size from which a copy to the host goes through pinned memory, in parts.
+const STAGED: usize = 1 << 20;
+
 /// A block of a device's memory.
 pub(crate) struct CudaMemory {
     /// The block; its address is 0 if it is empty or its ownership was released.
@@ -191,7 +194,8 @@ impl CudaMemory {
         Err(Error::OutOfBounds { op: "cuda", reason })
     }
 
-    /// Copies bytes from the host to the start of the block, and waits for the copy.
+    /// Copies bytes from the host to the start of the block, in the order of its home stream. The bytes may change when this
+    /// returns.
     pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<()> {
         self.check_range(&(0..bytes.len()))?;
         if bytes.is_empty() {
@@ -202,8 +206,13 @@ impl CudaMemory {
         let _bound = self.home().context().bind()?;
         // A captured copy would read the bytes whenever the graph is launched.
         self.home().check_not_captured()?;
-        // SAFETY: `check_range` has shown that the block has room for the bytes, and `&mut self` excludes every other
-        // user of the block. The source stays borrowed until the wait below has succeeded. If it does not succeed, this
+        let (home, staging) = (self.home(), self.home().context().staging());
+        // SAFETY: `check_range` has shown that the block has room for the bytes, `&mut self` excludes every other user of
+        // the block, and later work on it waits for its home stream, whose context is current.
+        if unsafe { staging.upload(self.address(), bytes, home) }? {
+            return Ok(());
+        }
+        // SAFETY: as above. The source stays borrowed until the wait below has succeeded. If it does not succeed, this
         // returns an error: the driver has staged pageable memory before it returned, and of pinned memory a copy that is
         // still queued reads whatever is there, into a block that nobody can have seen yet and that is freed after it.
         let copied = unsafe {
@@ -249,6 +258,17 @@ impl CudaMemory {
         let _bound = stream.context().bind()?;
         stream.check_not_captured()?;
         let start = self.address() + range.start as CUdeviceptr;
+        if range.len() >= STAGED {
+            let staging = stream.context().staging();
+            let target = copy.as_mut_ptr().cast();
+            // SAFETY: `check_range` has shown that the range lies inside the block, whose last write the stream waits for,
+            // and the vector has capacity for it. The stream's context is current.
+            if unsafe { staging.download(target, start, range.len(), &stream) }? {
+                // SAFETY: the whole range has been written; any bit pattern is a valid `B`.
+                unsafe { copy.set_len(count) };
+                return Ok(copy);
+            }
+        }
         // SAFETY: `check_range` has shown that the range lies inside the block. The vector has capacity for it, and is not
         // freed until a wait for the copy has succeeded. The stream's context is current.
         let copied = unsafe {
@@ -281,6 +301,7 @@ impl CudaMemory {
             return Ok(());
         }
         graph::forbid("a copy between devices")?;
+        source.home().context().share_with(self.home().context());
         source.before_read(self.home())?;
         self.before_write_at_home()?;
         let _bound = self.home().context().bind()?;

@@ -8,6 +8,7 @@
 //! | `usage`, `capture` | order the work of different streams, and leave the user's captures alone |
 //! | `graph` | captures calls into graphs of this crate |
 //! | `pool` | allocates memory, and keeps what is freed |
+//! | `staging` | copies from and to the host through pinned memory |
 //! | `reclaim` | frees memory, and retries later when the driver refuses |
 //! | `foreign` | transfers memory to and from cudarc |
 //! | `run` | turns a request into launches |
@@ -37,6 +38,7 @@ mod probe;
 mod reclaim;
 mod run;
 mod shapes;
+mod staging;
 mod statistics;
 mod stream;
 mod trace;
@@ -51,6 +53,7 @@ mod sync {
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
+use cudarc::driver::sys::CUstream;
 
 pub(crate) use self::cache::folder as cache_folder;
 use self::context::{Bound, Context};
@@ -136,6 +139,16 @@ impl CudaDevice {
     /// Returns the device of a stream that a user of cudarc created.
     pub(crate) fn on_stream(stream: &Arc<CudaStream>) -> Result<CudaDevice> {
         Ok(CudaDevice { stream: Context::of(stream.context())?.stream(stream)? })
+    }
+
+    /// Returns the device of a stream of another library.
+    ///
+    /// # Safety
+    ///
+    /// The stream and its context must live for as long as the device, clones of it, and the memory and work on it.
+    pub(crate) unsafe fn on_raw_stream(raw: CUstream) -> Result<CudaDevice> {
+        // SAFETY: guaranteed by the caller.
+        Ok(CudaDevice { stream: unsafe { Context::of_stream(raw) }?.stream_of(raw, None)? })
     }
 
     /// Returns the same device on a new stream.

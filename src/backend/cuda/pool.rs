@@ -280,6 +280,15 @@ impl Pool {
         })
     }
 
+    /// Lets another device use memory of a pool of the driver's.
+    pub(super) fn share_with(&self, device: CUdevice) -> Result<()> {
+        let Pool::Driver { raw, .. } = self else { return Ok(()) };
+        // `CUmemAccessDesc`: CU_MEM_LOCATION_TYPE_DEVICE, the device, and CU_MEM_ACCESS_FLAGS_PROT_READWRITE.
+        let access: [c_int; 3] = [1, device, 3];
+        // SAFETY: the pool is alive, and the driver reads one description of three ints.
+        unsafe { driver!(cuMemPoolSetAccess(*raw, access.as_ptr().cast(), 1)) }
+    }
+
     /// Destroys the pool. The context must be current, its work done, and nothing from the pool be used again.
     pub(super) fn destroy(&self) {
         let outcome = match self {

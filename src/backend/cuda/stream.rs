@@ -40,10 +40,14 @@ impl Stream {
         Ok(Stream { context, raw, owned: true, cudarc: OnceCell::new() })
     }
 
-    /// Wraps a stream that a user of cudarc created.
-    pub(super) fn of(context: Arc<Context>, stream: &Arc<CudaStream>) -> Stream {
-        let raw = stream.cu_stream();
-        Stream { context, raw, owned: false, cudarc: OnceCell::with_value(Arc::clone(stream)) }
+    /// Wraps a stream that somebody else created, with cudarc's wrapper of it if there is one.
+    pub(super) fn of(
+        context: Arc<Context>,
+        raw: sys::CUstream,
+        cudarc: Option<&Arc<CudaStream>>,
+    ) -> Stream {
+        let cudarc = cudarc.cloned().map_or_else(OnceCell::new, OnceCell::with_value);
+        Stream { context, raw, owned: false, cudarc }
     }
 
     /// Returns cudarc's wrapper of this stream, creating it on the first call.
