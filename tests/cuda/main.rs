@@ -134,6 +134,7 @@ fn main() {
         setup {
             without_memory_pools
             machine_code_for_a_driver_older_than_nvrtc
+            a_driver_for_cuda_12_with_nvrtc_13
             machine_code_comes_first_and_is_refused_once
             both_refusals_are_in_the_error
             memory_that_runs_out_while_kernels_are_loaded
