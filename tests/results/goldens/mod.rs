@@ -23,7 +23,7 @@ use crate::devices::devices;
 use bitlane::Device;
 
 /// The files, and the number of records in each.
-const FILES: [(&str, &str, usize); 12] = [
+const FILES: [(&str, &str, usize); 13] = [
     ("shift", include_str!("../../goldens/shift.jsonl"), 878),
     ("copysign", include_str!("../../goldens/copysign.jsonl"), 398),
     ("copysign_grad", include_str!("../../goldens/copysign_grad.jsonl"), 38),
