@@ -2,7 +2,9 @@
 //! of 16 bits are tested in `tests/math/exhaustive16`.
 
 use crate::devices::devices;
-use bitlane::{BinaryOp, DType, Device, Shift, Tensor, binary, unary};
+use crate::model::element::{Bits, Nan, download, same, upload};
+use crate::model::unary as model;
+use bitlane::{BinaryOp, DType, Device, Shift, Tensor, UnaryOp, binary, unary};
 
 const SHIFTS: [BinaryOp; 6] = [
     BinaryOp::LeftShift(Shift::Arithmetic),
@@ -173,6 +175,35 @@ fn the_bits_of_every_narrow_integer_are_counted_and_moved() {
     }
     for device in devices() {
         check_all!(device: u8 i8 u16 i16);
+    }
+}
+
+/// Every function of one operand whose last bit is defined, of every 16-bit float.
+#[test]
+fn every_16_bit_float_gives_the_nearest_result() {
+    let all: Vec<Bits> = (0..=u16::MAX).map(Bits::from).collect();
+    for device in devices() {
+        for dtype in [DType::F16, DType::BF16] {
+            let x = upload(dtype, &all, &[all.len()], &device);
+            let mut count = 0;
+            for &op in UnaryOp::ALL {
+                let freedom = model::freedom(op);
+                if !model::is_defined(op, dtype) || freedom == Nan::Near {
+                    continue;
+                }
+                let to = model::result_dtype(op, dtype);
+                let result = download(&unary(op, &x).run().unwrap());
+                for (&x, given) in all.iter().zip(result) {
+                    let expected = model::apply(op, dtype, x);
+                    assert!(
+                        same(to, expected, given, freedom),
+                        "{op} of {dtype} {x:#x} on {device}: {given:#x}, not {expected:#x}"
+                    );
+                }
+                count += 1;
+            }
+            assert!(count >= 15, "{count} operations of {dtype}");
+        }
     }
 }
 
