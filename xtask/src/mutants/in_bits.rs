@@ -33,7 +33,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "const u32 a = turn & 32 ? low : high, b = turn & 32 ? high : low;",
         put: "const u32 a = turn & 32 ? high : low, b = turn & 32 ? low : high;",
         breaks: "a rotation of 64 bits by less than 32 exchanges the halves on CUDA",
-        tests: "--test results elements::",
+        tests: "--test results exhaustive::wide_integers",
     },
     Mutant {
         name: "leading-zeros-of-nothing",
@@ -41,7 +41,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "zeros_above((u32(bits_of(x)) << 1 | 1) << (31 - 8 * sizeof(T)))",
         put: "zeros_above(u32(bits_of(x)) << (32 - 8 * sizeof(T)))",
         breaks: "a narrow 0 has 32 leading zeros on CUDA",
-        tests: "--test results operations::unary_operations_see",
+        tests: "--test results exhaustive::the_bits_of",
     },
     Mutant {
         name: "bits-of-the-sign",
@@ -49,7 +49,7 @@ pub const MUTANTS: &[Mutant] = &[
         find: "T(ones_in(wrapping(bits_of(x))))",
         put: "T(ones_in(wrapping(x)))",
         breaks: "copies of the sign are counted with the bits of narrow integers on CUDA",
-        tests: "--test results operations::unary_operations_see",
+        tests: "--test results exhaustive::the_bits_of",
     },
     Mutant {
         name: "ties-away-from-zero",
