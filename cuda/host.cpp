@@ -12,6 +12,8 @@
 #include "exponential.cuh"
 #include "logarithm.cuh"
 #include "hyperbolic.cuh"
+#include "fixed.cuh"
+#include "narrow.cuh"
 #include "functions.cuh"
 #include "vectors.cuh"
 #include "packed.cuh"

@@ -10,6 +10,8 @@
 #include "exponential.cuh"
 #include "logarithm.cuh"
 #include "hyperbolic.cuh"
+#include "fixed.cuh"
+#include "narrow.cuh"
 
 #include <cstddef>
 #include <cstring>

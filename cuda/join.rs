@@ -35,6 +35,8 @@ pub const FUNCTIONS: &[&str] = &[
     "exponential.cuh",
     "logarithm.cuh",
     "hyperbolic.cuh",
+    "fixed.cuh",
+    "narrow.cuh",
     "functions.cuh",
 ];
 

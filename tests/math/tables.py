@@ -99,6 +99,44 @@ def constants():
     ]
 
 
+def word(x):
+    """The low 64 bits of a number rounded to an integer."""
+    return int(mp.nint(x)) % (1 << 64)
+
+
+def exp_fixed():
+    """2^(i/512) with 63 bits after the point."""
+    return [[word(mpf(2) ** (mpf(i) / 512 + 63))] for i in range(512)]
+
+
+def log_fixed():
+    """For s in each of 256 intervals of [1, 2): 1/s with 14 bits after the point, and ln s with 64.
+
+    From 1 + 106/256, about the root of 2, on it is that of s/2. In the first and the last interval it is 0.
+    """
+    rows = []
+    for i in range(256):
+        middle = 1 + (2 * i + 1) / mpf(512)
+        inverse = mpf(1) if i == 0 else mpf(1) / 2 if i == 255 else on_grid(1 / middle, mpf(2) ** -14)
+        log = -mp.log(inverse if i < 106 else 2 * inverse)
+        for end in (1 + i / mpf(256), 1 + (i + 1) / mpf(256)):
+            assert abs(end * inverse - 1) <= mpf(2) ** -8, i
+        rows.append([word(inverse * 2**14), word(log * 2**64)])
+    return rows
+
+
+# Integers, for the functions of cuda/narrow.cuh.
+FIXED_TABLES = [
+    ("EXP_FIXED", exp_fixed, "2^(i/512) in units of 2^-63."),
+    ("LOG_FIXED", log_fixed, "For s in [1 + i/256, 1 + (i + 1)/256): 1/s in units of 2^-14, and ln s or ln s/2 in units of 2^-64."),
+]
+FIXED = [
+    ("LN2_FIXED", mp.ln(2) * 2**64, "ln 2 in units of 2^-64."),
+    ("LOG2_E_FIXED", 2**62 / mp.ln(2), "log2 e in units of 2^-62."),
+    ("LOG10_E_FIXED", 2**65 / mp.ln(10), "log10 e in units of 2^-65."),
+]
+
+
 TABLES = [
     ("LOG", log_rows, "1/c, ln c as a sum of two, log2 c, for c near the middle of each of 128 intervals."),
     ("EXP", exp_rows, "2^(i/128), and its relative error: what one plus it must be multiplied by."),
@@ -125,12 +163,14 @@ def cuda():
     out += ["// The bits at which the first interval of log_row starts.", f"#define BL_LOG_START {LOG_START:#018x}ull"]
     for name, value, doc in constants():
         out += [f"// {doc}", f"#define BL_{name} from_bits<f64>({bits(value):#018x}ull)"]
-    for name, rows, doc in TABLES:
-        rows = rows()
+    for name, value, doc in FIXED:
+        out += [f"// {doc}", f"#define BL_{name} {word(value):#018x}ull"]
+    tables = [(name, [[bits(x) for x in row] for row in rows()], doc) for name, rows, doc in TABLES]
+    for name, rows, doc in tables + [(name, rows(), doc) for name, rows, doc in FIXED_TABLES]:
         # Inside a function, and so in no module that does not call it.
         out += ["", f"// {doc}", f"BL_FN const u64 (&{name.lower()}_row(u32 row))[{len(rows[0])}] {{"]
         out += [f"    alignas(16) static const u64 rows[{len(rows)}][{len(rows[0])}] = {{"]
-        out += ["        {" + ", ".join(f"{bits(x):#018x}ull" for x in row) + "}," for row in rows]
+        out += ["        {" + ", ".join(f"{x:#018x}ull" for x in row) + "}," for row in rows]
         out += ["    };", "    return rows[row];", "}"]
     return "\n".join(out + ["", "}  // namespace math", "}  // namespace bl"]) + "\n"
 
