@@ -26,8 +26,8 @@ template <class T> BL_FN T round_narrow(f32 x) {
 // x shifted to the right by any amount.
 BL_FN u64 down(u64 x, i32 amount) { return amount < 64 ? x >> amount : 0; }
 
-// A positive number, significand * 2^(exponent - 63), whose highest bit is set. If it is not exact, its lowest bit must be
-// 1, as in rounding to odd, so that it is never halfway between two numbers of a narrow format.
+// A positive number, significand * 2^(exponent - 63), whose highest bit is set. If it is not exact, its lowest bit must
+// be 1, as in rounding to odd, so that it is never halfway between two numbers of a narrow format.
 struct Number {
     u64 significand;
     i32 exponent;

@@ -13,6 +13,7 @@
 #include "logarithm.cuh"
 #include "hyperbolic.cuh"
 #include "fixed.cuh"
+#include "pairs.cuh"
 #include "narrow.cuh"
 #include "functions.cuh"
 #include "vectors.cuh"

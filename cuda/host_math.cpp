@@ -11,6 +11,7 @@
 #include "logarithm.cuh"
 #include "hyperbolic.cuh"
 #include "fixed.cuh"
+#include "pairs.cuh"
 #include "narrow.cuh"
 
 #include <cstddef>

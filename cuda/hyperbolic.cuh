@@ -21,7 +21,8 @@ BL_FN f64 sinh(f64 x) {
 }
 BL_FN f64 cosh(f64 x) {
     const f64 size = magnitude(x);
-    const Sum whole = plus(expm1_near(size), 1.0), inverse = over(Sum{1.0, 0.0}, whole), sum = plus(whole, inverse.value);
+    const Sum whole = plus(expm1_near(size), 1.0), inverse = over(Sum{1.0, 0.0}, whole);
+    const Sum sum = plus(whole, inverse.value);
     return size > 40.0 ? half_exp(size) : math::rounded(scaled(Sum{sum.value, sum.rest + inverse.rest}, 0.5));
 }
 BL_FN f64 tanh(f64 x) {

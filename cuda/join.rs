@@ -36,6 +36,7 @@ pub const FUNCTIONS: &[&str] = &[
     "logarithm.cuh",
     "hyperbolic.cuh",
     "fixed.cuh",
+    "pairs.cuh",
     "narrow.cuh",
     "functions.cuh",
 ];

@@ -1,4 +1,5 @@
-// Functions of one f16, bf16 or f32, in integers of 64 bits (fixed.cuh).
+// Functions of one f16, bf16 or f32, in integers of 64 bits (fixed.cuh). The most frequent ones try sums of two f32
+// first (pairs.cuh), which decide nearly always.
 //
 // Every result is the one nearest to the exact value, as it is on the CPU, where src/math/ computes it in f64: so both
 // have the same bits although their arithmetic differs. That it is the nearest has been checked for every one of the
@@ -55,8 +56,8 @@ BL_FN Number bent(Number x, i64 bend) {
     return inexact(normal(bend < 0 ? half - change : half + change, x.exponent + 1));
 }
 
-// x (1 + c1 y + c2 y^2 + ...) with y = x^2, for |x| < 2^-5. The coefficients are in units of 2^-62; those from the third
-// on need 32 bits only.
+// x (1 + c1 y + c2 y^2 + ...) with y = x^2, for |x| < 2^-5. The coefficients are in units of 2^-62; those from the
+// fourth on need 32 bits only.
 template <class T> BL_FN T odd_series(f32 x, i64 c1, i64 c2, i64 c3, i64 c4, i64 c5, i64 c6) {
     const f32 size = magnitude(x);
     if (size == 0.0f) return round_narrow<T>(x);
@@ -84,7 +85,8 @@ BL_FN Split split(Number x) {
     const u64 (&row)[2] = math::log_fixed_row(i);
     // The product with 1/s, less 1, in units of 2^-77.
     const u32 inverse = u32(row[0]);
-    const u64 lower = u64(u32(x.significand)) * inverse, upper = u64(u32(x.significand >> 32)) * inverse + (lower >> 32);
+    const u64 lower = u64(u32(x.significand)) * inverse;
+    const u64 upper = u64(u32(x.significand >> 32)) * inverse + (lower >> 32);
     return Split{x.exponent + (i >= 106), i64(row[1]), i64((upper - (1ull << 45)) << 26 | u32(lower) >> 6)};
 }
 
@@ -150,7 +152,7 @@ BL_FN Signed signed_log(f32 x) {
     const u32 bits = bits_of(subnormal ? x * 16777216.0f : x), i = bits >> 15 & 255;
     const i32 e = i32(bits >> 23) - (subnormal ? 127 + 24 : 127) + (i >= 106);
     const u64 (&row)[2] = math::log_fixed_row(i);
-    const i32 r = i32((bits & 0x7fffff | 0x800000) * u32(row[0]));  // in units of 2^-37: 1 has vanished with 2^32
+    const i32 r = i32(((bits & 0x7fffff) | 0x800000) * u32(row[0]));  // in units of 2^-37: 1 has vanished with 2^32
     if (e == 0 && row[1] == 0) {
         const u32 size = r < 0 ? u32(-r) : u32(r);
         return Signed{log_near_one(normal(size, 63 - 37), i64(r) << 34), u32(r)};
@@ -164,8 +166,9 @@ BL_FN Signed signed_log(f32 x) {
     tail = i32((one >> 31) / 3) - (high(r39, tail) >> 7);
     const u64 series = u64(one / 2 - (i64(r39) * tail >> 8)), square = u64(i64(r) * r) << 6;
     const i64 rest = i64(row[1]) + (i64(r) << 27) - i64(high(square, series << 2) >> 16);
-    // In units of 2^-56. That product of ln 2 is one of 32 bits, and one of the next 32.
-    const i64 result = (i64(e) * i32(BL_LN2_FIXED >> 33) << 25) + (i64(e) * i64(BL_LN2_FIXED >> 1 & 0xffffffffu) >> 7) + (rest >> 8);
+    // In units of 2^-56. The product with ln 2 is one with its first 31 bits, and one with the next 32.
+    const i64 upper = i64(e) * i32(BL_LN2_FIXED >> 33), lower = i64(e) * i64(BL_LN2_FIXED >> 1 & 0xffffffffu);
+    const i64 result = (upper << 25) + (lower >> 7) + (rest >> 8);
     return Signed{inexact(normal(result < 0 ? u64(-result) : u64(result), 63 - 56)), u32(result >> 32)};
 }
 
@@ -179,9 +182,17 @@ template <class T, class F> BL_FN T log_to_base(f32 x, F scaled) {
 // ---- The functions -----------------------------------------------------------------------------------------------
 
 template <class T> BL_FN T exp(f32 x) {
+    if (magnitude(x) < 87.0f) {
+        const pairs::Maybe<T> first = pairs::exp<T>(x);
+        if (first.certain) return first.result;
+    }
     return is_nan(x) ? round_narrow<T>(x) : rounded<T>(exp_number(between(-110.0f, x, 110.0f)), 0);
 }
 template <class T> BL_FN T exp2(f32 x) {
+    if (magnitude(x) < 125.0f) {
+        const pairs::Maybe<T> first = pairs::exp2<T>(x);
+        if (first.certain) return first.result;
+    }
     if (is_nan(x)) return round_narrow<T>(x);
     const i64 t = units(between(-200.0f, x, 200.0f), BL_POWER(55));
     return rounded<T>(power(i32(t >> 55), u32(t >> 46) & 511, u64(t) << 18), 0);
@@ -206,14 +217,29 @@ template <class T> BL_FN T expm1(f32 x) {
 }
 
 template <class T> BL_FN T log(f32 x) {
+    if (pairs::is_plain(x)) {
+        const pairs::Pair log = pairs::log(x);
+        const pairs::Maybe<T> first = pairs::rounded<T>(log, pairs::error_of(log));
+        if (first.certain) return first.result;
+    }
     return log_to_base<T>(x, [](Number size) { return size; });
 }
 template <class T> BL_FN T log2(f32 x) {
+    if (pairs::is_plain(x)) {
+        const pairs::Pair log = pairs::times(pairs::log(x), BL_LOG2_E_F32, BL_LOG2_E_REST_F32);
+        const pairs::Maybe<T> first = pairs::rounded<T>(log, pairs::error_of(log));
+        if (first.certain) return first.result;
+    }
     return log_to_base<T>(x, [](Number size) {
         return inexact(normal(high(size.significand, BL_LOG2_E_FIXED), size.exponent + 2));
     });
 }
 template <class T> BL_FN T log10(f32 x) {
+    if (pairs::is_plain(x)) {
+        const pairs::Pair log = pairs::times(pairs::log(x), BL_LOG10_E_F32, BL_LOG10_E_REST_F32);
+        const pairs::Maybe<T> first = pairs::rounded<T>(log, pairs::error_of(log));
+        if (first.certain) return first.result;
+    }
     return log_to_base<T>(x, [](Number size) {
         return inexact(normal(high(size.significand, BL_LOG10_E_FIXED), size.exponent - 1));
     });
@@ -221,6 +247,8 @@ template <class T> BL_FN T log10(f32 x) {
 template <class T> BL_FN T log1p(f32 x) {
     if (!(x > -1.0f)) return round_narrow<T>(x == -1.0f ? -infinity() : nan());
     if (x == infinity() || x == 0.0f) return round_narrow<T>(x);
+    // The one argument whose result is nearer to halfway between two numbers than 64 bits can tell: 2^-66 of it.
+    if (bits_of(x) == 0xb53ffffdu) return round_narrow<T>(from_bits<f32>(0xb5400001u));
     if (magnitude(x) < 0.00390625f)
         return rounded<T>(log_near_one(number(magnitude(x)), units(x, BL_POWER(71))), bits_of(x));
     // 1 + x is exact up to 2^62; beyond, the 1 is negligible.
