@@ -12,6 +12,9 @@
 #include "hyperbolic.cuh"
 #include "trigonometry.cuh"
 #include "angles.cuh"
+#include "fixed.cuh"
+#include "pairs.cuh"
+#include "narrow.cuh"
 
 #include <cstddef>
 #include <cstring>

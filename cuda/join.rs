@@ -38,6 +38,9 @@ pub const FUNCTIONS: &[&str] = &[
     "hyperbolic.cuh",
     "trigonometry.cuh",
     "angles.cuh",
+    "fixed.cuh",
+    "pairs.cuh",
+    "narrow.cuh",
     "functions.cuh",
 ];
 

@@ -141,6 +141,89 @@ def constants():
     ]
 
 
+def word(x):
+    """The low 64 bits of a number rounded to an integer."""
+    return int(mp.nint(x)) % (1 << 64)
+
+
+def exp_fixed():
+    """2^(i/512) with 63 bits after the point."""
+    return [[word(mpf(2) ** (mpf(i) / 512 + 63))] for i in range(512)]
+
+
+def log_fixed():
+    """For s in each of 256 intervals of [1, 2): 1/s with 14 bits after the point, and ln s with 64.
+
+    From 1 + 106/256, about the root of 2, on it is that of s/2. In the first and the last interval it is 0.
+    """
+    rows = []
+    for i in range(256):
+        middle = 1 + (2 * i + 1) / mpf(512)
+        inverse = mpf(1) if i == 0 else mpf(1) / 2 if i == 255 else on_grid(1 / middle, mpf(2) ** -14)
+        log = -mp.log(inverse if i < 106 else 2 * inverse)
+        for end in (1 + i / mpf(256), 1 + (i + 1) / mpf(256)):
+            assert abs(end * inverse - 1) <= mpf(2) ** -8, i
+        rows.append([word(inverse * 2**14), word(log * 2**64)])
+    return rows
+
+
+def single(x):
+    """The nearest f32."""
+    return mpf(struct.unpack("<f", struct.pack("<f", float(x)))[0])
+
+
+def single_bits(x):
+    return struct.unpack("<I", struct.pack("<f", float(x)))[0]
+
+
+def two(x):
+    """A number as two f32: the bits of the nearest one, and above them those of the rest."""
+    return single_bits(x) | single_bits(x - single(x)) << 32
+
+
+def exp_pair():
+    return [[two(mpf(2) ** (mpf(i) / 64))] for i in range(64)]
+
+
+def log_pair():
+    """For s in each of 128 intervals of [1, 2): 1/s with 8 bits after the point, and ln s as two f32.
+
+    From 1 + 53/128 on, it is that of s/2. In the first and the last interval it is 0.
+    """
+    rows = []
+    for i in range(128):
+        middle = 1 + (2 * i + 1) / mpf(256)
+        inverse = mpf(1) if i == 0 else mpf(1) / 2 if i == 127 else on_grid(1 / middle, mpf(2) ** -8)
+        for end in (1 + i / mpf(128), 1 + (i + 1) / mpf(128)):
+            assert abs(end * inverse - 1) <= mpf(2) ** -7, i
+        rows.append([single_bits(inverse), two(-mp.log(inverse if i < 53 else 2 * inverse))])
+    return rows
+
+
+# Integers, for the functions of cuda/narrow.cuh.
+FIXED_TABLES = [
+    ("EXP_PAIR", exp_pair, "2^(i/64) as a sum of two f32."),
+    ("LOG_PAIR", log_pair, "For s in [1 + i/128, 1 + (i + 1)/128): 1/s as an f32 of 8 bits, and ln s or ln s/2 as a sum of two f32."),
+    ("EXP_FIXED", exp_fixed, "2^(i/512) in units of 2^-63."),
+    ("LOG_FIXED", log_fixed, "For s in [1 + i/256, 1 + (i + 1)/256): 1/s in units of 2^-14, and ln s or ln s/2 in units of 2^-64."),
+]
+SINGLES = [
+    ("STEP_F32", single(mp.ln(2) / 64), "ln 2 / 64 as an f32."),
+    ("STEP_REST_F32", mp.ln(2) / 64 - single(mp.ln(2) / 64), "The rest of ln 2 / 64."),
+    ("LN2_F32", single(mp.ln(2)), "ln 2 as an f32."),
+    ("LN2_REST_F32", mp.ln(2) - single(mp.ln(2)), "The rest of ln 2."),
+    ("LOG2_E_F32", single(1 / mp.ln(2)), "log2 e as an f32."),
+    ("LOG2_E_REST_F32", 1 / mp.ln(2) - single(1 / mp.ln(2)), "The rest of log2 e."),
+    ("LOG10_E_F32", single(1 / mp.ln(10)), "log10 e as an f32."),
+    ("LOG10_E_REST_F32", 1 / mp.ln(10) - single(1 / mp.ln(10)), "The rest of log10 e."),
+]
+FIXED = [
+    ("LN2_FIXED", mp.ln(2) * 2**64, "ln 2 in units of 2^-64."),
+    ("LOG2_E_FIXED", 2**62 / mp.ln(2), "log2 e in units of 2^-62."),
+    ("LOG10_E_FIXED", 2**65 / mp.ln(10), "log10 e in units of 2^-65."),
+]
+
+
 TABLES = [
     ("LOG", log_rows, "1/c, ln c as a sum of two, log2 c, for c near the middle of each of 128 intervals."),
     ("EXP", exp_rows, "2^(i/128), and its relative error: what one plus it must be multiplied by."),
@@ -285,14 +368,17 @@ def cuda():
     out += ["// The bits at which the first interval of log_row starts.", f"#define BL_LOG_START {LOG_START:#018x}ull"]
     for name, value, doc in constants():
         out += [f"// {doc}", f"#define BL_{name} from_bits<f64>({bits(value):#018x}ull)"]
-    for name, rows, doc in TABLES:
-        if name == "TURNS":
-            continue  # only for the f64 arithmetic of narrow formats
-        rows = rows()
+    for name, value, doc in FIXED:
+        out += [f"// {doc}", f"#define BL_{name} {word(value):#018x}ull"]
+    for name, value, doc in SINGLES:
+        out += [f"// {doc}", f"#define BL_{name} from_bits<f32>({single_bits(value):#010x}u)"]
+    tables = [(name, [[bits(x) for x in row] for row in rows()], doc) for name, rows, doc in TABLES
+              if name != "TURNS"]  # which only the f64 arithmetic of narrow formats needs
+    for name, rows, doc in tables + [(name, rows(), doc) for name, rows, doc in FIXED_TABLES]:
         # Inside a function, and so in no module that does not call it.
         out += ["", f"// {doc}", f"BL_FN const u64 (&{name.lower()}_row(u32 row))[{len(rows[0])}] {{"]
         out += [f"    alignas(16) static const u64 rows[{len(rows)}][{len(rows[0])}] = {{"]
-        out += ["        {" + ", ".join(f"{bits(x):#018x}ull" for x in row) + "}," for row in rows]
+        out += ["        {" + ", ".join(f"{x:#018x}ull" for x in row) + "}," for row in rows]
         out += ["    };", "    return rows[row];", "}"]
     for name, value in f32_constants():
         out += [f"#define BL_{name} from_bits<f32>({f32_bits(value):#010x}u)"]

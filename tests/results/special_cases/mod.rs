@@ -8,6 +8,7 @@
 mod arithmetic;
 mod comparison;
 mod division;
+mod exponentials;
 mod functions;
 mod signs;
 mod whole;
@@ -232,6 +233,11 @@ fn quotients_and_remainders() {
 #[test]
 fn powers_angles_logarithms_and_neighbours() {
     check_all(functions::TABLES);
+}
+
+#[test]
+fn exponentials_and_logarithms() {
+    check_all(exponentials::TABLES);
 }
 
 /// Checks what IEEE 754 specifies for powers and the standard leaves open, for any other operand, including NaN.
