@@ -31,14 +31,25 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     #[cfg(feature = "host-kernels")]
-    cc::Build::new()
-        .cpp(true)
-        .std("c++17")
-        .file(folder.join("host.cpp"))
-        .file(folder.join("host_math.cpp"))
-        .opt_level(1) // three hundred instantiations: compile time matters more than run time
-        .flag_if_supported("-ffp-contract=off")
-        .flag_if_supported("-Wno-unknown-pragmas")
-        .try_compile("bitlane_host_kernels")?;
+    {
+        // Three hundred instantiations, whose compile time matters more than their run time; and functions that are run
+        // on 2^32 operands.
+        compile(&folder.join("host.cpp"), "bitlane_host_kernels", 1)?;
+        compile(&folder.join("host_math.cpp"), "bitlane_host_math", 2)?;
+    }
     Ok(())
+}
+
+/// Compiles device functions for the host.
+#[cfg(feature = "host-kernels")]
+fn compile(file: &Path, library: &str, opt_level: u32) -> Result<(), Box<dyn Error>> {
+    let mut build = cc::Build::new();
+    build.cpp(true).std("c++17").file(file).opt_level(opt_level);
+    build.flag_if_supported("-ffp-contract=off").flag_if_supported("-Wno-unknown-pragmas");
+    // The tests run where they are built, so that a fused multiply-add need not be a call of the C library.
+    #[cfg(target_arch = "x86_64")]
+    if env::var("TARGET")? == env::var("HOST")? && std::is_x86_feature_detected!("fma") {
+        build.flag_if_supported("-mfma");
+    }
+    Ok(build.try_compile(library)?)
 }
