@@ -20,7 +20,7 @@ struct ScanParams {
 };
 
 template <class S, class T> struct Scan {
-    enum { EACH = 8, CHUNK = BL_THREADS * EACH, LEVELS = log2_of(BL_THREADS) };
+    enum { EACH = 8, CHUNK = BL_THREADS * EACH };
     typedef decltype(S::identity().packed()) Packed;
 
     u64 row, chunk;

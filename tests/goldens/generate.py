@@ -505,7 +505,6 @@ def losses(file):
 def reductions(file):
     """The other reductions, scans and look-ups by index. Only NumPy and Torch are asked."""
     others = {"without": ["paddle", "jax"]}
-    every = [[], [0], [1], [2], [0, 2]]
 
     def cubes(dtype):
         """Small numbers of which none is twice the largest or the smallest, and a view of them."""
@@ -522,10 +521,13 @@ def reductions(file):
         ops = ["any", "all", "count_nonzero"]
         ops += [] if is_complex else ["max", "min", "argmax", "argmin"]
         ops += BITWISE if dtype == "bool" or dtype in INTEGERS else []
-        for cube, op in itertools.product(cubes(dtype), ops):
-            for axes in [[1]] if cube.view else every:
-                if len(axes) < 2 or op not in ("argmax", "argmin"):
-                    file.add(op, [cube], ["exact"], params={"axes": axes}, **others)
+        cube, view = cubes(dtype)
+        for op in ops:
+            file.add(op, [cube], ["exact"], params={"axes": []}, **others)
+            file.add(op, [cube], ["exact"], params={"axes": [1]}, **others)
+            if dtype in ["i32", "f32"]:
+                for axes in [[0], [2], [1]]:
+                    file.add(op, [view], ["exact", "view"], params={"axes": axes}, **others)
         if dtype == "bool" or dtype in INTEGERS:
             for op in BITWISE:
                 nothing = Tensor(dtype, np.zeros((3, 0)))
@@ -537,16 +539,16 @@ def reductions(file):
         exact = 2.0 ** file.random.integers(lowest, 2, 24)
         base = (exact > 1) if dtype == "bool" else exact.astype(DTYPES[dtype])
         powers = Tensor(dtype, base.reshape(2, 3, 4))
-        for axes in [[], [0], [1], [2]]:
+        for axes in [[], [1]]:
             file.add("prod", [powers], ["exact"], params={"axes": axes}, without=without)
         nothing = Tensor(dtype, np.zeros((0, 3)))
         file.add("prod", [nothing], ["empty"], params={"axes": [0]}, without=without)
         scans = ["cumulative_sum", "cumulative_prod"]
-        for op, axis in itertools.product(scans, [0, 1, 2]):
+        for op, axis in itertools.product(scans, [1, 2]):
             file.add(op, [powers], ["exact"], params={"axis": axis}, without=without)
         scans = [] if is_complex else ["cumulative_max", "cumulative_min"]
         scans += ["cumulative_xor"] if dtype == "bool" or dtype in INTEGERS else []
-        for op, axis in itertools.product(scans, [0, 1, 2]):
+        for op, axis in itertools.product(scans, [1, 2]):
             file.add(op, [cubes(dtype)[axis % 2]], ["exact"], params={"axis": axis}, **others)
     for dtype in FLOATS:
         for op in ["max", "min", "argmax", "argmin"]:

@@ -35,7 +35,7 @@ const FILES: [(&str, &str, usize); 13] = [
     ("elementary", include_str!("../../goldens/elementary.jsonl"), 780),
     ("select", include_str!("../../goldens/select.jsonl"), 218),
     ("sums", include_str!("../../goldens/sums.jsonl"), 415),
-    ("reductions", include_str!("../../goldens/reductions.jsonl"), 1245),
+    ("reductions", include_str!("../../goldens/reductions.jsonl"), 731),
     ("losses", include_str!("../../goldens/losses.jsonl"), 396),
 ];
 

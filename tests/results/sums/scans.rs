@@ -166,6 +166,29 @@ fn scans_are_rounded_once_per_element_and_wrap() {
         let zeros = Tensor::full([3], -0.0, DType::F64, &device).unwrap();
         let sums = zeros.cumulative_sum(0).unwrap().to_vec::<f64>().unwrap();
         assert!(sums.iter().all(|sum| *sum == 0.0 && sum.is_sign_negative()));
+        let extremes = |x: &Tensor| {
+            let bits = |x: Tensor| x.to_vec::<f64>().unwrap().into_iter().map(f64::to_bits);
+            let [max, min] = [x.cumulative_max(0).unwrap(), x.cumulative_min(0).unwrap()]
+                .map(|x| bits(x.cast(DType::F64).unwrap()).collect::<Vec<_>>());
+            (max, min)
+        };
+        for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+            let values = [-1.0, -0.0, 0.0, -0.0, -2.0, 7.0, f64::NEG_INFINITY, f64::INFINITY];
+            let x = Tensor::from_slice(&values, [8], &device).unwrap().cast(dtype).unwrap();
+            let expected = [-1.0, -0.0, 0.0, 0.0, 0.0, 7.0, 7.0, f64::INFINITY].map(f64::to_bits);
+            let (max, min) = extremes(&x);
+            assert_eq!(max, expected, "{dtype}");
+            let last = f64::NEG_INFINITY;
+            let expected = [-1.0, -1.0, -1.0, -1.0, -2.0, -2.0, last, last].map(f64::to_bits);
+            assert_eq!(min, expected, "{dtype}");
+            // From the first NaN on, of either sign.
+            let values = [1.0, -f64::NAN, 2.0];
+            let x = Tensor::from_slice(&values, [3], &device).unwrap().cast(dtype).unwrap();
+            for scanned in [x.cumulative_max(0).unwrap(), x.cumulative_min(0).unwrap()] {
+                let values = scanned.cast(DType::F64).unwrap().to_vec::<f64>().unwrap();
+                assert!(values[0] == 1.0 && values[1].is_nan() && values[2].is_nan(), "{dtype}");
+            }
+        }
         // Gray code is decoded by the exclusive or of all higher bits.
         let gray = Tensor::from_slice(&[true, true, false, true], [4], &device).unwrap();
         let decoded = gray.cumulative_xor(0).unwrap().to_vec::<bool>().unwrap();

@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 
 use super::super::element;
 use super::super::kernels::{Recipe, recipe};
-use super::super::loops::{Kernel, Kernels, Versions};
-use super::super::settings::Settings;
+use super::super::loops::{Kernel, Kernels, Versions, read, write};
+use super::super::settings::{Level, Settings};
 use super::super::sharing::Team;
 use super::totals::Totals;
 use super::tree::{self, Forest, Room, Tree, run as run_len};
@@ -120,6 +120,21 @@ macro_rules! running {
 /// Returns the loops of an operation that gives the same in every order.
 fn running(combine: ElementOp, dtype: DType) -> Option<Versions> {
     use half::{bf16, f16};
+    match (combine, dtype) {
+        (ElementOp::Maximum, DType::F32) => {
+            return Some([running_extreme::<f32, true>; Level::COUNT]);
+        }
+        (ElementOp::Maximum, DType::F64) => {
+            return Some([running_extreme::<f64, true>; Level::COUNT]);
+        }
+        (ElementOp::Minimum, DType::F32) => {
+            return Some([running_extreme::<f32, false>; Level::COUNT]);
+        }
+        (ElementOp::Minimum, DType::F64) => {
+            return Some([running_extreme::<f64, false>; Level::COUNT]);
+        }
+        _ => {}
+    }
     // The larger and the smaller of two bools, which are bytes of 0 and 1, are those of the bytes.
     running!(combine dtype:
         Add { U64 => u64 }
@@ -127,13 +142,69 @@ fn running(combine: ElementOp, dtype: DType) -> Option<Versions> {
         BitwiseXor { Bool | U8 | I8 => u8, U16 | I16 => u16, U32 | I32 => u32, U64 | I64 => u64 }
         Maximum {
             Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64, I8 => i8, I16 => i16, I32 => i32, I64 => i64,
-            F16 => f16, BF16 => bf16, F32 => f32, F64 => f64
+            F16 => f16, BF16 => bf16
         }
         Minimum {
             Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64, I8 => i8, I16 => i16, I32 => i32, I64 => i64,
-            F16 => f16, BF16 => bf16, F32 => f32, F64 => f64
+            F16 => f16, BF16 => bf16
         }
     )
+}
+
+/// Floats as integers of the same order, so that the next extreme waits for one instruction and not for three comparisons.
+trait Keyed: Copy {
+    type Key: Copy + Ord;
+    /// Returns the place of a number in the order, or the last one that wins over all numbers for NaN.
+    fn key(self, largest: bool) -> Self::Key;
+    /// Returns the number with a key, or a NaN.
+    fn of(key: Self::Key) -> Self;
+}
+
+macro_rules! keyed {
+    ($($float:ident $key:ident;)*) => {$(
+        impl Keyed for $float {
+            type Key = $key;
+
+            #[inline(always)]
+            fn key(self, largest: bool) -> $key {
+                let nan = if largest { $key::MAX } else { $key::MIN };
+                let bits = self.to_bits() as $key;
+                // The bits of negative numbers run the other way.
+                if self.is_nan() { nan } else { bits ^ (bits >> ($key::BITS - 1) & $key::MAX) }
+            }
+
+            #[inline(always)]
+            fn of(key: $key) -> $float {
+                $float::from_bits((key ^ (key >> ($key::BITS - 1) & $key::MAX)) as _)
+            }
+        }
+    )*};
+}
+
+keyed! { f32 i32; f64 i64; }
+
+/// Finds the largest or the smallest of all elements up to each one, as [`Kernels::running`] does.
+///
+/// # Safety
+///
+/// See [`Kernel`]; the second argument is one element or null.
+unsafe fn running_extreme<T: Keyed, const LARGEST: bool>(
+    args: &[*const u8; 3],
+    out: *mut u8,
+    len: usize,
+) {
+    // SAFETY: the caller vouches for the elements, and that `out` does not overlap them.
+    let (x, out) = unsafe { (read::<T>(args[0], len), write::<T>(out, len)) };
+    let before = args[1].cast::<T>();
+    // SAFETY: the caller vouches for the element. Without one, the first counts twice.
+    let before = if before.is_null() { x.first().copied() } else { Some(unsafe { before.read() }) };
+    let Some(before) = before else { return };
+    let mut total = before.key(LARGEST);
+    for (out, &x) in out.iter_mut().zip(x) {
+        let key = x.key(LARGEST);
+        total = if LARGEST { total.max(key) } else { total.min(key) };
+        out.write(T::of(total));
+    }
 }
 
 impl<'a, A: Copy + Send + Sync> Scans<'a, A> {
