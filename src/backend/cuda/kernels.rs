@@ -59,6 +59,7 @@ impl fmt::Display for Module {
 
 /// A loaded kernel, with its module if it is the module's only one.
 struct Loaded {
+    name: Box<str>,
     function: Function,
     image: Option<Image>,
 }
@@ -131,7 +132,8 @@ impl Kernels {
                     let (name, text) = (&*module.to_string(), nvrtc::SOURCE);
                     let source = Source { name, text, defines: &defines };
                     let whole = shapes.whole.get_or_try_init(|| source.load(context, code))?;
-                    Ok(Loaded { function: whole.function(&kernel)?, image: None })
+                    let function = whole.function(&kernel)?;
+                    Ok(Loaded { name: kernel.as_str().into(), function, image: None })
                 }
             })
         })?;
@@ -178,6 +180,15 @@ impl Kernels {
         Ok(loaded.function)
     }
 
+    /// Returns the names and handles of the kernels that are loaded.
+    pub(super) fn loaded(&self) -> Vec<(Box<str>, Function)> {
+        let written = self.modules.iter().filter_map(|shapes| shapes.kernels.get()).flatten();
+        let generated = self.generated.read().unwrap_or_else(PoisonError::into_inner);
+        let all = written.filter_map(OnceCell::get);
+        let all = all.chain(generated.values().filter_map(|cell| cell.get()));
+        all.map(|loaded| (loaded.name.clone(), loaded.function)).collect()
+    }
+
     /// Unloads all modules. The context must be current, and none of their kernels may be running.
     pub(super) fn unload(&mut self) {
         let generated = self.generated.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -198,7 +209,7 @@ impl Kernels {
 fn load(context: &Context, source: &Source<'_>, code: Code) -> Result<Loaded> {
     let image = source.load(context, code)?;
     match image.function(source.name) {
-        Ok(function) => Ok(Loaded { function, image: Some(image) }),
+        Ok(function) => Ok(Loaded { name: source.name.into(), function, image: Some(image) }),
         Err(error) => {
             image.unload();
             Err(error)
