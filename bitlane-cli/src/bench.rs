@@ -1,4 +1,4 @@
-//! `bitlane bench`: measures the speed of this machine in a few seconds.
+//! `bitlane bench`: measures the speed of the CPU in a few seconds.
 
 use std::time::{Duration, Instant};
 
@@ -16,8 +16,8 @@ const WIDTH: usize = 40;
 /// The arguments of `bench`.
 #[derive(Args)]
 pub struct Options {
-    /// What to measure: best, cpu, cuda or cuda:NUMBER
-    #[arg(long, default_value = "best")]
+    /// What to measure: cpu
+    #[arg(long, default_value = "cpu")]
     device: String,
     /// How long to measure each operation, in milliseconds
     #[arg(long, default_value_t = 200, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
@@ -44,12 +44,15 @@ struct Subject {
 /// Runs the command.
 pub fn run(options: &Options) -> Outcome {
     let device = device(&options.device)?;
+    if device != Device::cpu() {
+        return Err("bench measures the CPU; `bitlane verdict` measures a CUDA device".into());
+    }
     let subjects = subjects(&device, options.elements)?;
     let bar = ProgressBar::new(subjects.len() as u64);
     let mut measured = Vec::new();
     for subject in &subjects {
         bar.inc(1);
-        let time = median(&device, Duration::from_millis(options.time), &subject.run)?;
+        let time = median(Duration::from_millis(options.time), &subject.run)?;
         let gigabytes = (subject.bytes * options.elements) as f64 / time.as_secs_f64() / 1e9;
         measured.push((subject.name, time, gigabytes));
     }
@@ -94,21 +97,15 @@ fn subjects(device: &Device, elements: usize) -> Result<Vec<Subject>, Error> {
     ])
 }
 
-/// Measures the median time of a call, including the wait for the device.
-fn median(
-    device: &Device,
-    budget: Duration,
-    run: &dyn Fn() -> Result<Tensor, Error>,
-) -> Result<Duration, Error> {
-    // A warm-up call, which compiles kernels and allocates memory.
+/// Measures the median time of a call.
+fn median(budget: Duration, run: &dyn Fn() -> Result<Tensor, Error>) -> Result<Duration, Error> {
+    // A warm-up call, which allocates memory.
     run()?;
-    device.synchronize()?;
     let mut times = Vec::new();
     let start = Instant::now();
     while start.elapsed() < budget || times.len() < 3 {
         let before = Instant::now();
         let result = run()?;
-        device.synchronize()?;
         times.push(before.elapsed());
         drop(result);
     }

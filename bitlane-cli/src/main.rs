@@ -10,9 +10,9 @@ mod evaluate;
 mod expression;
 mod kernels;
 mod operands;
-mod parity;
 mod promotion;
 mod run;
+mod verdict;
 
 use std::process::ExitCode;
 
@@ -53,9 +53,9 @@ enum Command {
     Promote(promotion::Options),
     /// List the CUDA kernels of this build
     Kernels(kernels::Options),
-    /// Compare a device with the CPU, bit for bit, on this machine
-    Parity(parity::Options),
-    /// Measure this machine for a few seconds
+    /// Judge a GPU: what it is, whether it computes the same bits as the CPU, and how fast it is
+    Verdict(verdict::Options),
+    /// Measure the CPU for a few seconds
     Bench(bench::Options),
 }
 
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         Command::Eval(options) => evaluate::run(options),
         Command::Promote(options) => promotion::run(options),
         Command::Kernels(options) => kernels::run(options),
-        Command::Parity(options) => parity::run(options),
+        Command::Verdict(options) => verdict::run(options),
         Command::Bench(options) => bench::run(options),
     };
     let answer = outcome.unwrap_or_else(|failure: Failure| {

@@ -169,18 +169,57 @@ fn the_machine() {
     failure(&folder, 2, &["bench", "--time", "0"]);
 }
 
+/// The virtual driver and NVRTC, as the workspace's other tests build and fetch them.
+#[cfg(all(feature = "cuda", target_os = "linux"))]
 #[test]
-fn parity_of_the_cpu_with_itself() {
+fn the_verdict_of_a_virtual_device() {
+    let program = Path::new(env!("CARGO_BIN_EXE_bitlane"));
+    let target = program.parent().and_then(Path::parent).unwrap();
+    let driver = program.with_file_name("libvcuda.so");
+    let wheels = target.join("cuda-wheels").read_dir().into_iter().flatten().flatten();
+    let mut nvrtc = wheels.map(|wheel| wheel.path().join("nvidia/cu13/lib/libnvrtc.so.13"));
+    let (true, Some(nvrtc)) = (driver.exists(), nvrtc.find(|file| file.exists())) else {
+        return eprintln!("there is no virtual driver or no NVRTC to judge");
+    };
     let folder = folder();
-    let report = json(&folder, &on_cpu(&["parity"]));
-    assert_eq!(report["differences"], Value::Array(Vec::new()));
-    assert!(report["same"].as_u64().unwrap() > 1000, "{report}");
+    std::os::unix::fs::symlink(&driver, folder.path().join("libcuda.so")).unwrap();
+    let output = Command::new(program)
+        .current_dir(folder.path())
+        .args(["verdict", "--quick", "--json"])
+        .env("LD_LIBRARY_PATH", folder.path())
+        .env("BITLANE_NVRTC", nvrtc)
+        .env("BITLANE_CACHE", target.join("tmp/verdict-kernels"))
+        .env("VCUDA_QUIET", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["verdict"], &report["virtual"]), (&"same bits".into(), &true.into()));
+    assert!(report["environment"]["device"].as_str().unwrap().contains("VIRTUAL"));
+    let compared = &report["comparisons"];
+    assert_eq!(compared["shapes"].as_array().unwrap().len(), 13, "{compared}");
+    assert!(compared["same"].as_u64().unwrap() > 40, "{compared}");
+    assert_eq!(report["scenes"].as_object().unwrap().len(), 6);
+    assert!(report["speed"].as_array().unwrap().is_empty(), "a virtual device has no speed");
+    let written = std::fs::read(folder.path().join("bitlane-verdict.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), report);
+}
+
+/// Nothing is compared with itself.
+#[test]
+fn a_verdict_needs_a_cuda_device() {
+    let folder = folder();
+    let refused = failure(&folder, 1, &on_cpu(&["verdict"]));
+    let words = if cfg!(feature = "cuda") { "a CUDA device" } else { "this build has no CUDA" };
+    assert!(refused.contains(words), "{refused}");
+    assert!(!folder.path().join("bitlane-verdict.json").exists());
+    assert!(failure(&folder, 1, &["bench", "--device", "cuda"]).contains("cuda"));
 }
 
 #[test]
 fn help_for_everyone() {
     let folder = folder();
-    for command in ["doctor", "run", "eval", "promote", "kernels", "parity", "bench"] {
+    for command in ["doctor", "run", "eval", "promote", "kernels", "verdict", "bench"] {
         assert!(answer(&folder, &["--help"]).contains(command));
         assert!(answer(&folder, &[command, "--help"]).contains("Usage: bitlane "));
     }

@@ -156,6 +156,46 @@ pub fn code(device: &crate::Device) -> Result<&'static str> {
     }
 }
 
+/// A loaded kernel, and what it needs of a multiprocessor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadedKernel {
+    /// The name of the kernel.
+    pub name: Box<str>,
+    /// Registers per thread.
+    pub registers: i32,
+    /// Bytes of local memory per thread: 0 unless registers are spilled.
+    pub local_bytes: i32,
+    /// How many blocks fit on a multiprocessor.
+    pub blocks: i32,
+}
+
+/// Returns the kernels that are loaded on a device; none for the CPU.
+///
+/// # Errors
+///
+/// [`Error::Driver`](crate::Error::Driver) if the driver does not tell.
+pub fn loaded_kernels(device: &crate::Device) -> Result<Vec<LoadedKernel>> {
+    let loaded = match device.kind() {
+        crate::device::DeviceKind::Cuda(device) => device.loaded_kernels()?,
+        #[cfg(feature = "cpu")]
+        crate::device::DeviceKind::Cpu => Vec::new(),
+    };
+    let kernel = |(name, needs): (Box<str>, cuda::Needs)| {
+        let cuda::Needs { registers, local_bytes, blocks } = needs;
+        LoadedKernel { name, registers, local_bytes, blocks }
+    };
+    Ok(loaded.into_iter().map(kernel).collect())
+}
+
+/// Returns the version of CUDA that the driver is for, such as 12090 for 12.9. A device must have been opened.
+///
+/// # Errors
+///
+/// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) if the driver is not loaded.
+pub fn driver_version() -> Result<i32> {
+    cuda::driver_version()
+}
+
 /// Returns whether the CUDA driver in use is the virtual one.
 pub fn is_virtual() -> bool {
     cuda::is_virtual()

@@ -64,6 +64,7 @@ define_api! {
     cuEventQuery: fn(CUevent);
     cuEventRecord: fn(CUevent, CUstream);
     cuEventSynchronize: fn(CUevent);
+    cuFuncGetAttribute: fn(*mut c_int, c_uint, CUfunction);
     cuGetErrorName: fn(Code, *mut *const c_char);
     cuGetErrorString: fn(Code, *mut *const c_char);
     cuGraphDestroy: fn(CUgraph);
@@ -94,6 +95,7 @@ define_api! {
     cuModuleGetFunction: fn(*mut CUfunction, CUmodule, *const c_char);
     cuModuleLoadDataEx: fn(*mut CUmodule, *const c_void, c_uint, *mut c_uint, *mut *mut c_void);
     cuModuleUnload: fn(CUmodule);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor: fn(*mut c_int, CUfunction, c_int, usize);
     cuStreamBeginCapture_v2: fn(CUstream, c_uint);
     cuStreamCreate: fn(*mut CUstream, c_uint);
     cuStreamDestroy_v2: fn(CUstream);

@@ -60,6 +60,8 @@ impl fmt::Display for Module {
 
 /// Loaded kernels, with their module if they are all of its kernels.
 struct Loaded {
+    /// The name of the source.
+    name: Box<str>,
     functions: Functions,
     image: Option<Image>,
 }
@@ -145,7 +147,7 @@ impl Kernels {
                     let source = Source { name, text, defines: &defines };
                     let whole = shapes.whole.get_or_try_init(|| source.load(context, code))?;
                     let functions = [whole.function(&kernel)?].into_iter().collect();
-                    Ok(Loaded { functions, image: None })
+                    Ok(Loaded { name: kernel.as_str().into(), functions, image: None })
                 }
             })
         })?;
@@ -207,6 +209,22 @@ impl Kernels {
         Ok(loaded.functions.iter().copied().collect())
     }
 
+    /// Returns the names and handles of the kernels that are loaded.
+    pub(super) fn loaded(&self) -> Vec<(Box<str>, Function)> {
+        let written = self.modules.iter().filter_map(|shapes| shapes.kernels.get()).flatten();
+        let generated = self.generated.read().unwrap_or_else(PoisonError::into_inner);
+        let all = written.filter_map(OnceCell::get);
+        let all = all.chain(generated.values().filter_map(|cell| cell.get()));
+        let named = |loaded: &Loaded| {
+            let functions = loaded.functions.clone();
+            functions
+                .into_iter()
+                .map(|function| (loaded.name.clone(), function))
+                .collect::<Vec<_>>()
+        };
+        all.flat_map(named).collect()
+    }
+
     /// Unloads all modules. The context must be current, and none of their kernels may be running.
     pub(super) fn unload(&mut self) {
         let generated = self.generated.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -227,7 +245,7 @@ impl Kernels {
 fn load(context: &Context, source: &Source<'_>, kernels: &[String], code: Code) -> Result<Loaded> {
     let image = source.load(context, code)?;
     match kernels.iter().map(|kernel| image.function(kernel)).collect() {
-        Ok(functions) => Ok(Loaded { functions, image: Some(image) }),
+        Ok(functions) => Ok(Loaded { name: source.name.into(), functions, image: Some(image) }),
         Err(error) => {
             image.unload();
             Err(error)

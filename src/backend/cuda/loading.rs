@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use cudarc::driver::sys::{self, CUjit_option, CUresult};
+use cudarc::driver::sys::{self, CUfunction_attribute, CUjit_option, CUresult};
 
 use super::cache;
 use super::context::Context;
@@ -126,7 +126,38 @@ unsafe impl Send for Function {}
 // SAFETY: as above; driver calls are thread-safe.
 unsafe impl Sync for Function {}
 
+/// What a kernel needs of a multiprocessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Needs {
+    pub(crate) registers: i32,
+    /// Bytes of local memory per thread: 0 unless registers are spilled.
+    pub(crate) local_bytes: i32,
+    /// How many blocks of `threads` threads fit on a multiprocessor.
+    pub(crate) blocks: i32,
+}
+
 impl Function {
+    /// Returns what the kernel needs, in blocks of this many threads. Its context must be current.
+    pub(super) fn needs(self, threads: u32) -> Result<Needs> {
+        let read = |attribute: CUfunction_attribute| {
+            let mut value = 0;
+            // SAFETY: the function is loaded, and the driver writes one int.
+            unsafe { driver!(cuFuncGetAttribute(&mut value, attribute as c_uint, self.0)) }?;
+            Ok(value)
+        };
+        let (mut blocks, threads) = (0, threads as i32);
+        // SAFETY: as above.
+        unsafe {
+            let blocks = &mut blocks;
+            driver!(cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, self.0, threads, 0))
+        }?;
+        Ok(Needs {
+            registers: read(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            local_bytes: read(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+            blocks,
+        })
+    }
+
     pub(super) fn raw(self) -> sys::CUfunction {
         self.0
     }

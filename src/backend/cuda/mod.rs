@@ -63,11 +63,11 @@ pub use self::force::Force;
 pub(crate) use self::force::set as force;
 pub(crate) use self::graph::{Graph, note};
 pub(crate) use self::kernels::Module;
-pub(crate) use self::loading::Code;
+pub(crate) use self::loading::{Code, Needs};
 pub(crate) use self::memory::CudaMemory;
 pub(crate) use self::nvrtc::{Compiler, SOURCE, Target, library as nvrtc_library, options};
 pub(crate) use self::pool::Statistics as PoolStatistics;
-pub(crate) use self::probe::is_virtual;
+pub(crate) use self::probe::{driver_version, is_virtual};
 pub(crate) use self::run::{generate_for, kernels_for, record, recorded};
 pub(crate) use self::shapes::KernelShape;
 pub use self::statistics::CacheStatistics;
@@ -201,6 +201,14 @@ impl CudaDevice {
             }
         }
         Ok(())
+    }
+
+    /// Returns the names of the kernels that are loaded, with what they need of a multiprocessor.
+    pub(crate) fn loaded_kernels(&self) -> Result<Vec<(Box<str>, Needs)>> {
+        let context = self.stream.context();
+        let _bound = context.bind()?;
+        let loaded = context.kernels().loaded().into_iter();
+        loaded.map(|(name, kernel)| Ok((name, kernel.needs(params::BL_THREADS)?))).collect()
     }
 
     /// Returns what the device's next kernel is compiled to.

@@ -116,10 +116,15 @@ pub(super) fn driver_major() -> Result<Option<u32>> {
     if driver_ready().is_err() && API.get().is_none() {
         return Ok(None);
     }
+    Ok(u32::try_from(driver_version()? / 1000).ok())
+}
+
+/// Returns the version of CUDA that the driver is for, such as 12090 for 12.9.
+pub(crate) fn driver_version() -> Result<i32> {
     let mut version = 0;
     // SAFETY: the driver writes one int; the function may be called before the driver is initialised.
     unsafe { driver!(cuDriverGetVersion(&mut version)) }?;
-    Ok(u32::try_from(version / 1000).ok())
+    Ok(version)
 }
 
 /// Opens the driver library and looks up its functions.
