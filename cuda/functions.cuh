@@ -1,5 +1,5 @@
-// The large operations: floor division, remainder, powers, logarithms and atan2. Only kernels that call one of them are
-// compiled with this file and math.cuh.
+// The large operations: floor division, remainder, powers, logarithms and angles. Only kernels that call one of them are
+// compiled with this file, math.cuh and trigonometry.cuh.
 
 namespace bl {
 
@@ -69,6 +69,10 @@ struct atan2 {
     template <class T> static BL_FN T apply(T y, T x) { return math::atan2(y, x); }
 };
 
+struct hypot {
+    template <class T> static BL_FN T apply(T x, T y) { return math::hypot(x, y); }
+};
+
 #define BL_FUNCTION(name) \
     struct name { \
         template <class T> static BL_FN T apply(T x) { return math::name(x); } \
@@ -86,6 +90,12 @@ BL_FUNCTION(tanh)
 BL_FUNCTION(asinh)
 BL_FUNCTION(acosh)
 BL_FUNCTION(atanh)
+BL_FUNCTION(sin)
+BL_FUNCTION(cos)
+BL_FUNCTION(tan)
+BL_FUNCTION(asin)
+BL_FUNCTION(acos)
+BL_FUNCTION(atan)
 
 }  // namespace op
 }  // namespace bl

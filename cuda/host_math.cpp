@@ -3,8 +3,8 @@
 #include "params.h"
 
 #include "prelude.cuh"
-
 #include "convert.cuh"
+#include "f32_pairs.cuh"
 #include "tables.cuh"
 #include "math.cuh"
 #include "exponential.cuh"
@@ -13,6 +13,8 @@
 #include "fixed.cuh"
 #include "pairs.cuh"
 #include "narrow.cuh"
+#include "trigonometry.cuh"
+#include "angles.cuh"
 
 #include <cstddef>
 #include <cstring>
@@ -40,7 +42,9 @@ struct Row {
 #define FLOATS(name) M(name, f16) M(name, bf16) M(name, f32) M(name, f64)
 const Row rows[] = {
     FLOATS(exp) FLOATS(exp2) FLOATS(expm1) FLOATS(log) FLOATS(log2) FLOATS(log10) FLOATS(log1p)
-    FLOATS(sinh) FLOATS(cosh) FLOATS(tanh) FLOATS(asinh) FLOATS(acosh) FLOATS(atanh) FLOATS(pow) FLOATS(atan2) FLOATS(logaddexp) M(fmod, f32) M(fmod, f64)
+    FLOATS(sinh) FLOATS(cosh) FLOATS(tanh) FLOATS(asinh) FLOATS(acosh) FLOATS(atanh)
+    FLOATS(sin) FLOATS(cos) FLOATS(tan) FLOATS(asin) FLOATS(acos) FLOATS(atan)
+    FLOATS(pow) FLOATS(atan2) FLOATS(logaddexp) FLOATS(hypot) M(fmod, f32) M(fmod, f64)
     M(ipow, u8) M(ipow, u16) M(ipow, u32) M(ipow, u64) M(ipow, i8) M(ipow, i16) M(ipow, i32) M(ipow, i64)
 };
 

@@ -30,6 +30,7 @@ pub const GENERATED: &[&str] = &[
 
 /// Further parts of the generated kernels that call one of the large functions.
 pub const FUNCTIONS: &[&str] = &[
+    "f32_pairs.cuh",
     "tables.cuh",
     "math.cuh",
     "exponential.cuh",
@@ -38,6 +39,8 @@ pub const FUNCTIONS: &[&str] = &[
     "fixed.cuh",
     "pairs.cuh",
     "narrow.cuh",
+    "trigonometry.cuh",
+    "angles.cuh",
     "functions.cuh",
 ];
 
@@ -45,6 +48,10 @@ pub const FUNCTIONS: &[&str] = &[
 pub const MAP: &[&str] = &["map.cuh"];
 /// The skeletons of generated reductions.
 pub const REDUCE: &[&str] = &["reduce.cuh"];
+/// The kernels of look-ups by index.
+pub const GATHER: &[&str] = &["gather.cuh"];
+/// The kernels of scans, after the parts of reductions.
+pub const SCAN: &[&str] = &["scan.cuh"];
 
 /// Concatenates the parts in `folder`, with `#line` directives so that compiler messages name the part and its line.
 pub fn join(folder: &Path, parts: &[&str]) -> io::Result<String> {

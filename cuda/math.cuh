@@ -132,17 +132,23 @@ BL_FN f64 logaddexp(f64 x, f64 y) {
     const f64 log = log2(sum) * BL_LN2 + (ratio - (sum - 1.0));
     return logaddexp_cases(x, y, large + log);
 }
-BL_FN f64 atan2(f64 y, f64 x) {
-    const Triangle sides = triangle(y, x);
-    const f64 shorter = sides.shorter, longer = sides.longer == BL_INFINITY ? 1e300 : sides.longer;
+// The angle whose tangent is shorter / longer as a sum of three.
+struct Near { f64 near, rest, small; };
+BL_FN Near atan_parts(f64 shorter, f64 longer) {
+    longer = longer == BL_INFINITY ? 1e300 : longer;
     const f64 shifted = f64(f32(shorter) / f32(longer)) * 64.0 + BL_ROUND;
     const f64 near = (shifted - BL_ROUND) * (1.0 / 64.0);
-    const u32 row = u32(bits_of(shifted)) & 127;
+    const u32 masked = u32(bits_of(shifted)) & 127;
+    const u64 (&row)[2] = atan_row(masked < 64 ? masked : 64);
     const f64 t = (shorter - near * longer) / (longer + near * shorter);
     const f64 t2 = t * t;
     const f64 series = -1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (-1.0 / 7.0));
-    const f64 angle = from_bits<f64>(atan_row(row < 64 ? row : 64)[0]) + (t + t * (t2 * series));
-    return flip(axis(sides, BL_HALF_PI_HI, BL_PI_HI) + turn(sides, angle), y);
+    return Near{from_bits<f64>(row[0]), from_bits<f64>(row[1]), t + t * (t2 * series)};
+}
+BL_FN f64 atan2(f64 y, f64 x) {
+    const Triangle sides = triangle(y, x);
+    const Near parts = atan_parts(sides.shorter, sides.longer);
+    return flip(axis(sides, BL_HALF_PI_HI, BL_PI_HI) + turn(sides, parts.near + parts.small), y);
 }
 
 }  // namespace narrow
@@ -240,7 +246,8 @@ BL_FN Sum log_sum(f64 x) {
 }
 
 // The angle whose tangent is shorter / longer, which is about `quotient`, as a sum of two.
-BL_FN Sum atan_sum(f64 shorter, f64 longer, f64 quotient) {
+BL_FN Sum atan_sum(Sum shorter_leg, Sum longer_leg, f64 quotient) {
+    f64 shorter = shorter_leg.value, longer = longer_leg.value;
     f64 scale = longer > 1e150 ? from_bits<f64>(u64(1023 - 600) << 52) : 1.0;
     scale = longer < 1e-150 ? from_bits<f64>(u64(1023 + 600) << 52) : scale;
     shorter *= scale;
@@ -252,9 +259,10 @@ BL_FN Sum atan_sum(f64 shorter, f64 longer, f64 quotient) {
     const f64 short_lower = shorter - short_upper, long_lower = longer - long_upper;
     const f64 across_upper = shorter - near * long_upper;  // exact
     const f64 across = across_upper - near * long_lower;
-    const f64 across_rest = (across_upper - across) - near * long_lower;
+    const f64 across_rest =
+        ((across_upper - across) - near * long_lower) + (shorter_leg.rest - near * longer_leg.rest);
     const f64 along = longer + near * short_upper;
-    const f64 along_rest = ((longer - along) + near * short_upper) + near * short_lower;
+    const f64 along_rest = (((longer - along) + near * short_upper) + near * short_lower) + longer_leg.rest;
     const f64 inverse = 1.0 / along;
     const f64 t_upper = upper(across * inverse);
     const f64 along_upper = upper(along);
@@ -294,7 +302,7 @@ BL_FN f64 logaddexp(f64 x, f64 y) {
 BL_FN f64 atan2(f64 y, f64 x) {
     const Triangle sides = triangle(y, x);
     const f64 quotient = sides.shorter / sides.longer;
-    const Sum exact = atan_sum(sides.shorter, sides.longer, quotient);
+    const Sum exact = atan_sum(Sum{sides.shorter, 0.0}, Sum{sides.longer, 0.0}, quotient);
     const bool tiny = quotient < 5e-20;
     const f64 angle = turn(sides, tiny ? quotient : exact.value), rest = turn(sides, tiny ? 0.0 : exact.rest);
     const f64 from = axis(sides, BL_HALF_PI_HI, BL_PI_HI);

@@ -402,6 +402,93 @@ BL_FN const u64 (&atan_row(u32 row))[2] {
     return rows[row];
 }
 
+// 2/pi as a fraction, 64 bits per row, after 128 bits that are 0.
+BL_FN const u64 (&quarter_turns_row(u32 row))[1] {
+    alignas(16) static const u64 rows[21][1] = {
+        {0x0000000000000000ull},
+        {0x0000000000000000ull},
+        {0xa2f9836e4e441529ull},
+        {0xfc2757d1f534ddc0ull},
+        {0xdb6295993c439041ull},
+        {0xfe5163abdebbc561ull},
+        {0xb7246e3a424dd2e0ull},
+        {0x06492eea09d1921cull},
+        {0xfe1deb1cb129a73eull},
+        {0xe88235f52ebb4484ull},
+        {0xe99c7026b45f7e41ull},
+        {0x3991d639835339f4ull},
+        {0x9c845f8bbdf9283bull},
+        {0x1ff897ffde05980full},
+        {0xef2f118b5a0a6d1full},
+        {0x6d367ecf27cb09b7ull},
+        {0x4f463f669e5fea2dull},
+        {0x7527bac7ebe5f17bull},
+        {0x3d0739f78a5292eaull},
+        {0x6bfb5fb11f8d5d08ull},
+        {0x56033046fc7b6babull},
+    };
+    return rows[row];
+}
+
+// sin(i/64) and cos(i/64), each as a sum of two.
+BL_FN const u64 (&sin_cos_row(u32 row))[4] {
+    alignas(16) static const u64 rows[52][4] = {
+        {0x0000000000000000ull, 0x0000000000000000ull, 0x3ff0000000000000ull, 0x0000000000000000ull},
+        {0x3f8fffaaaaeeeed5ull, 0xbc02ab639a9f0776ull, 0x3fefff000155549full, 0x3c828a28a03a5ef3ull},
+        {0x3f9ffeaaaeeee86full, 0xbc3cd406fb224ae2ull, 0x3feffc00155527d3ull, 0xbc83b54492d89b5bull},
+        {0x3fa7fdc01032fba9ull, 0xbc4599bdf46e997aull, 0x3feff7006bfdf99full, 0xbc78b3b560648d5full},
+        {0x3faffaaaeeed4edbull, 0xbc42d16d32684b69ull, 0x3feff0015549f4d3ull, 0x3c8328387b99426full},
+        {0x3fb3facb12d1755bull, 0xbc5921915299468bull, 0x3fefe7034129ef6full, 0xbc6cbf4337c96f97ull},
+        {0x3fb7f701032550e4ull, 0x3c3afc2d1800501aull, 0x3fefdc06bf7e6b9bull, 0x3c831902b535f8dbull},
+        {0x3fbbf1b78568391dull, 0x3c5e91841dea4cc8ull, 0x3fefcf0c800e99b1ull, 0x3c6ea3d786d186acull},
+        {0x3fbfeaaeee86ee36ull, 0xbc4afcb2bcc6f03bull, 0x3fefc015527d5bd3ull, 0x3c8b68f35094efb8ull},
+        {0x3fc1f0d3d7afceafull, 0xbc66ef95099769a5ull, 0x3fefaf22263c4bd3ull, 0xbc552ace133a2769ull},
+        {0x3fc3eb312c5d66cbull, 0x3c647d666b66cb91ull, 0x3fef9c340a7cc428ull, 0x3c8c5b6b063b7462ull},
+        {0x3fc5e44fcfa126f3ull, 0xbc66f443063f89b6ull, 0x3fef874c2e1eecf6ull, 0xbc8c6514e1332b16ull},
+        {0x3fc7dc102fbaf2b5ull, 0x3c45ab50e23c97c3ull, 0x3fef706bdf9ece1cull, 0xbc8698c80c36dcb4ull},
+        {0x3fc9d252d0cec312ull, 0x3c59c43d80b1137dull, 0x3fef57948cff6797ull, 0x3c6e3a0d3e03b1d4ull},
+        {0x3fcbc6f84edc6199ull, 0x3c69c1a56a7b0cabull, 0x3fef3cc7c3b3d16eull, 0xbc621a3ad28a3494ull},
+        {0x3fcdb9e15fb5a5d0ull, 0xbc632e20d6cc6fc2ull, 0x3fef20073086649full, 0x3c7b940416c1984bull},
+        {0x3fcfaaeed4f31577ull, 0xbc615d88508e32b8ull, 0x3fef01549f7deea1ull, 0x3c8d3c1e99e5cafdull},
+        {0x3fd0cd00cef36436ull, 0xbc79fb0a0c93e2b4ull, 0x3feee0b1fbc0f11cull, 0xbc4bfd2380bbc3b1ull},
+        {0x3fd1c37d64c6b876ull, 0x3c746076fe0dcff4ull, 0x3feebe214f76efa8ull, 0xbc802f9f12ba543eull},
+        {0x3fd2b8ddc43eb49full, 0x3c61553899f2d807ull, 0x3fee99a4c3a7cd83ull, 0xbc82264b1bc53ce8ull},
+        {0x3fd3ad129769d3d8ull, 0x3c003d550487839aull, 0x3fee733ea0193d40ull, 0xbc86428b3546ce13ull},
+        {0x3fd4a00c9b0f3d20ull, 0x3c7823ba6bb08eadull, 0x3fee4af14b2a449cull, 0xbc868ca02e8a6833ull},
+        {0x3fd591bc9fa2f597ull, 0x3c67c74bac3fe0cbull, 0x3fee20bf49acd6c1ull, 0xbc5660aec7ef636bull},
+        {0x3fd682138a38d7f7ull, 0xbc7d889202444aadull, 0x3fedf4ab3ebd875eull, 0xbc8e2d8a7e6736c4ull},
+        {0x3fd7710255764214ull, 0xbc66ead7314bb6ceull, 0x3fedc6b7eb995912ull, 0x3c54b364776dcd35ull},
+        {0x3fd85e7a12826949ull, 0x3c78a40e9b5face0ull, 0x3fed96e82f71a9dcull, 0x3c8ff61bd5d2039dull},
+        {0x3fd94a6be9f546c5ull, 0xbc769ce13e683f58ull, 0x3fed653f073e4040ull, 0xbc876236434bec37ull},
+        {0x3fda34c91cc50ccaull, 0xbc5a310e3b50cecdull, 0x3fed31bf8d8d7c06ull, 0x3c7e60dd3089cbddull},
+        {0x3fdb1d8305321617ull, 0xbc7ae242cb99f519ull, 0x3fecfc6cfa52ad9full, 0x3c88b5b5508f2a0dull},
+        {0x3fdc048b17b140a3ull, 0x3c619fe6757e9fa7ull, 0x3fecc54aa2b2972eull, 0x3c64ee162ba83a98ull},
+        {0x3fdce9d2e3d4a51full, 0xbc62fc8a12dae298ull, 0x3fec8c5bf8ce1a84ull, 0x3c7ab3d1a1590123ull},
+        {0x3fddcd4c15329c9aull, 0x3c70d4c6e171fd9aull, 0x3fec51a48b8b175eull, 0xbc61bbb43b9aa880ull},
+        {0x3fdeaee8744b05f0ull, 0xbc5789b43c9b027dull, 0x3fec1528065b7d50ull, 0xbc8892111312e828ull},
+        {0x3fdf8e99e76abc97ull, 0x3c59d950af2d00a3ull, 0x3febd6ea310294f5ull, 0x3c731bbcc88c109dull},
+        {0x3fe0362939c69955ull, 0xbc82d8cd78397b01ull, 0x3feb96eeef58840eull, 0x3c545a3cc78fade0ull},
+        {0x3fe0a4021e9e1001ull, 0xbc86f643a13914f6ull, 0x3feb553a410c104eull, 0x3c58ff7947027a15ull},
+        {0x3fe110d0c4b69c3bull, 0x3c8d918998809981ull, 0x3feb11d04162a4c6ull, 0x3c71dd561efbc0c2ull},
+        {0x3fe17c8e5f2eedb0ull, 0x3c635e57102e2488ull, 0x3feaccb526f69de5ull, 0x3c88fb6a8dd6b6ccull},
+        {0x3fe1e7343236574cull, 0x3c722a3fa4f41d5aull, 0x3fea85ed4373e02dull, 0x3c69be06385ec792ull},
+        {0x3fe250bb93788bbbull, 0x3c7ea3d02457bcceull, 0x3fea3d7d0352bdcfull, 0xbc868dbaeca19669ull},
+        {0x3fe2b91dea88421eull, 0xbc8fa371db216ab0ull, 0x3fe9f368ed912f85ull, 0xbc81d200c5791606ull},
+        {0x3fe32054b148bc4full, 0x3c8f6b42095a135bull, 0x3fe9a7b5a36a6514ull, 0x3c8722cfcc9fa7a9ull},
+        {0x3fe386597456282bull, 0xbc710fada93b07a8ull, 0x3fe95a67e00cb1fdull, 0xbc80befda21f862dull},
+        {0x3fe3eb25d36cd53aull, 0xbc5be570e1570fc0ull, 0x3fe90b84784ddaf7ull, 0xbc70feb10ab93b87ull},
+        {0x3fe44eb381cf386bull, 0xbc83ed6c1e6a5505ull, 0x3fe8bb105a5dc900ull, 0x3c8863e03e9474c1ull},
+        {0x3fe4b0fc46aab761ull, 0x3c20da05738cc59cull, 0x3fe869108d77a6c6ull, 0x3c7338ffe2bfe9ddull},
+        {0x3fe511f9fd7b351cull, 0xbc85c0e861c48831ull, 0x3fe8158a31916d5dull, 0xbc6de8b90b8228deull},
+        {0x3fe571a6966d59b3ull, 0x3c5c843b4d0fb197ull, 0x3fe7c0827f09e54full, 0xbc6c73d6d72aee68ull},
+        {0x3fe5cffc16bf8f0dull, 0x3c896cb370eb578aull, 0x3fe769fec655211full, 0xbc6827d5cf8c68c5ull},
+        {0x3fe62cf49921ac79ull, 0xbc8edd9855b6241aull, 0x3fe712046fa77678ull, 0x3c8425b0a5029c81ull},
+        {0x3fe6888a4e134b2full, 0xbc86b7d37644d5e6ull, 0x3fe6b898fa9efb5dull, 0x3c715ac786ccf4b2ull},
+        {0x3fe6e2b77c40bde1ull, 0xbc70e729857fad53ull, 0x3fe65dc1fdeb8cbaull, 0xbc597c1b47337c77ull},
+    };
+    return rows[row];
+}
+
 // 2^(i/64) as a sum of two f32.
 BL_FN const u64 (&exp_pair_row(u32 row))[1] {
     alignas(16) static const u64 rows[64][1] = {
@@ -1388,6 +1475,213 @@ BL_FN const u64 (&log_fixed_row(u32 row))[2] {
         {0x0000000000002000ull, 0x0000000000000000ull},
     };
     return rows[row];
+}
+#define BL_HALF_PI_F32 from_bits<f32>(0x3fc90fdbu)
+#define BL_HALF_PI_F32_REST from_bits<f32>(0xb33bbd2eu)
+
+// (sin(r) / r - 1) / u for u = r^2 up to (pi/4)^2.
+BL_FN Pair sin_pairs(Pair u) {
+    f32 tail = from_bits<f32>(0xab5589b3u);
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x2f3090bcu));
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0xb2d7322au));
+    Pair s = angles::plus(Pair{from_bits<f32>(0x3638ef1du), from_bits<f32>(0x2928b629u)}, angles::times(u, tail));
+    s = angles::plus(Pair{from_bits<f32>(0xb9500d01u), from_bits<f32>(0x2c3fccdfu)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3c088889u), from_bits<f32>(0xafeeeeefu)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0xbe2aaaabu), from_bits<f32>(0x31aaaaabu)}, angles::times(u, s));
+    return s;
+}
+
+// (cos(r) - 1) / u for u = r^2 up to (pi/4)^2.
+BL_FN Pair cos_pairs(Pair u) {
+    f32 tail = from_bits<f32>(0xad47fa90u);
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x310f753cu));
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0xb493f27cu));
+    Pair s = angles::plus(Pair{from_bits<f32>(0x37d00d01u), from_bits<f32>(0xaac454fcu)}, angles::times(u, tail));
+    s = angles::plus(Pair{from_bits<f32>(0xbab60b61u), from_bits<f32>(0x2e13ea2eu)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3d2aaaabu), from_bits<f32>(0xb0aaaaabu)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0xbf000000u), from_bits<f32>(0x2070da5au)}, angles::times(u, s));
+    return s;
+}
+
+// (asin(v) / v - 1) / u for u = v^2 up to 1/4.
+BL_FN Pair asin_pairs(Pair u) {
+    f32 tail = from_bits<f32>(0x3ce6c322u);
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0xbc301cc9u));
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x3c835ce9u));
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x3bffafe2u));
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x3c42916fu));
+    Pair s = angles::plus(Pair{from_bits<f32>(0x3c643933u), from_bits<f32>(0xaeae042eu)}, angles::times(u, tail));
+    s = angles::plus(Pair{from_bits<f32>(0x3c8e2c9eu), from_bits<f32>(0x2ff63b2bu)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3cb74596u), from_bits<f32>(0xb044ef42u)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3cf8e390u), from_bits<f32>(0xafd5b2cau)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3d36db6eu), from_bits<f32>(0xb097b496u)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3d99999au), from_bits<f32>(0xb14cc926u)}, angles::times(u, s));
+    s = angles::plus(Pair{from_bits<f32>(0x3e2aaaabu), from_bits<f32>(0xb1aaaaabu)}, angles::times(u, s));
+    return s;
+}
+
+// (atan(t) / t - 1) / u for u = t^2 up to 2^-14.
+BL_FN Pair atan_pairs(Pair u) {
+    f32 tail = from_bits<f32>(0xbe1243cfu);
+    tail = angles::fused(u.hi, tail, from_bits<f32>(0x3e4ccccdu));
+    Pair s = angles::plus(Pair{from_bits<f32>(0xbeaaaaabu), from_bits<f32>(0x322aaab2u)}, angles::times(u, tail));
+    return s;
+}
+
+// 2/pi as a fraction, 32 bits per word, after 32 bits that are 0.
+BL_FN u32 quarter_turns_word(u32 index) {
+    static const u32 words[8] = {
+        0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu
+    };
+    return words[index];
+}
+
+// atan(i/64).
+BL_FN Pair atan_pair(u32 index) {
+    alignas(8) static const u32 rows[65][2] = {
+        {0x00000000u, 0x00000000u},
+        {0x3c7ffaabu, 0xaf0891adu},
+        {0x3cffeaaeu, 0xaf8ad13bu},
+        {0x3d3fdc0cu, 0x30061b45u},
+        {0x3d7faadeu, 0xb08d3021u},
+        {0x3d9facf8u, 0x3167c55au},
+        {0x3dbf70c1u, 0x30c05e22u},
+        {0x3ddf1cf6u, 0xafc87c1eu},
+        {0x3dfeadd5u, 0xb0aa7a12u},
+        {0x3e0f0fd8u, 0xb11f791bu},
+        {0x3e1eb777u, 0x318c6627u},
+        {0x3e2e4c09u, 0xb0609ecbu},
+        {0x3e3dcbdau, 0x31bce5b0u},
+        {0x3e4d3547u, 0x3196c862u},
+        {0x3e5c86bbu, 0xb1d6d9f6u},
+        {0x3e6bbeafu, 0xafdfa8cau},
+        {0x3e7adbb0u, 0xb15a6fe4u},
+        {0x3e84ee2du, 0xb20279cau},
+        {0x3e8c5fadu, 0x3142fc5eu},
+        {0x3e93c1b9u, 0x2fafde8bu},
+        {0x3e9b13bau, 0xb20f8143u},
+        {0x3ea25522u, 0xb213d50fu},
+        {0x3ea9856du, 0xb1d5c657u},
+        {0x3eb0a420u, 0x314273f8u},
+        {0x3eb7b0cau, 0x30f26f78u},
+        {0x3ebeab02u, 0x32363b3fu},
+        {0x3ec5926au, 0xb1d6bc9bu},
+        {0x3ecc66aau, 0x31a9ad63u},
+        {0x3ed32776u, 0x317308ffu},
+        {0x3ed9d489u, 0xb11668e5u},
+        {0x3ee06da6u, 0x3214ec9fu},
+        {0x3ee6f29au, 0x314b04d4u},
+        {0x3eed6338u, 0x31ac376au},
+        {0x3ef3bf5cu, 0xb068a5ccu},
+        {0x3efa06e8u, 0x32354141u},
+        {0x3f001ce4u, 0xb2c3e5bfu},
+        {0x3f032bf5u, 0xb2b24cf3u},
+        {0x3f0630a3u, 0xb2149785u},
+        {0x3f092aedu, 0xb20085abu},
+        {0x3f0c1ad4u, 0x328be7c1u},
+        {0x3f0f005du, 0x32bdefebu},
+        {0x3f11db8fu, 0x31b3279bu},
+        {0x3f14ac73u, 0xb259ee3au},
+        {0x3f177314u, 0x3200d979u},
+        {0x3f1a2f81u, 0xb1cc7211u},
+        {0x3f1ce1c9u, 0xb1cafa3au},
+        {0x3f1f89feu, 0xb26c2d21u},
+        {0x3f222833u, 0xb210d495u},
+        {0x3f24bc7du, 0x31c9a7b8u},
+        {0x3f2746f3u, 0xb209227fu},
+        {0x3f29c7acu, 0xb20edf3cu},
+        {0x3f2c3ec1u, 0xb08cd045u},
+        {0x3f2eac4cu, 0x3262d363u},
+        {0x3f311069u, 0xb2ea2847u},
+        {0x3f336b32u, 0xb25b83efu},
+        {0x3f35bcc5u, 0xb2df4c26u},
+        {0x3f38053eu, 0x322f08c6u},
+        {0x3f3a44bcu, 0x32fba8e1u},
+        {0x3f3c7b5eu, 0xb1a8b3a8u},
+        {0x3f3ea941u, 0x3289fa09u},
+        {0x3f40ce86u, 0xb28ea75bu},
+        {0x3f42eb4bu, 0xb28933d4u},
+        {0x3f44ffb0u, 0xb0a80e08u},
+        {0x3f470bd5u, 0x3299cc06u},
+        {0x3f490fdbu, 0xb2bbbd2eu},
+    };
+    return Pair{from_bits<f32>(rows[index][0]), from_bits<f32>(rows[index][1])};
+}
+
+// Whether the pair for sin of this operand is on the wrong side of a tie.
+BL_FN bool sin_is_missed(f32 x) {
+    static const u32 inputs[50] = {
+        0x3a1285ffu, 0x3a852018u, 0x3dcf5597u, 0x3ef3830fu, 0x42d44528u, 0x45e38b6eu, 0x4605b1c7u, 0x46199998u, 0x4967cb9bu,
+        0x497d25c7u, 0x4a987933u, 0x4cf3e70eu, 0x4db9313eu, 0x4df947f3u, 0x4f45dcabu, 0x4fb56937u, 0x509b1e93u, 0x55cafb2au,
+        0x55da572eu, 0x59c871dau, 0x5ad34a5au, 0x5af484beu, 0x5cdaa4f7u, 0x5e060ccau, 0x616d8730u, 0x61dfc847u, 0x636fe56au,
+        0x6446cec0u, 0x64e5a461u, 0x653cee8fu, 0x656a98a6u, 0x6652a0dcu, 0x67051b8du, 0x67a9242bu, 0x6a3f60ffu, 0x6d734599u,
+        0x6dcea82eu, 0x726fd58eu, 0x7400c9ecu, 0x744e6a54u, 0x7608c65eu, 0x76ecd5e5u, 0x7814e20eu, 0x7970a79du, 0x7a175df8u,
+        0x7a5aacdbu, 0x7bcebcddu, 0x7d6b2398u, 0x7f2a2ca7u, 0x7f58cad9u,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 50; ++i) found |= inputs[i] == (bits_of(x) & 0x7fffffffu);
+    return found;
+}
+
+// Whether the pair for cos of this operand is on the wrong side of a tie.
+BL_FN bool cos_is_missed(f32 x) {
+    static const u32 inputs[43] = {
+        0x3a0f1bbdu, 0x3a544395u, 0x3b434e12u, 0x3dac4fc0u, 0x3faa2672u, 0x3fdb3c0eu, 0x42378db8u, 0x424790ceu, 0x4544de31u,
+        0x46f85a22u, 0x47999291u, 0x47a0e238u, 0x4e5b65ffu, 0x4eb4d529u, 0x5027962cu, 0x52d9d3feu, 0x52f88494u, 0x58aae0fbu,
+        0x5922aa80u, 0x5a1a3626u, 0x5a8c921bu, 0x5d173a7du, 0x5da7ab87u, 0x5f18b878u, 0x6115cb11u, 0x62fe22bdu, 0x6978e912u,
+        0x699f1bf1u, 0x69b7b0b9u, 0x6aa2e13au, 0x71874a79u, 0x731b0e98u, 0x75da4c95u, 0x76545e3cu, 0x768bd236u, 0x7908cd73u,
+        0x7a38ab34u, 0x7a879c44u, 0x7bf7c207u, 0x7c06dc1bu, 0x7c352f65u, 0x7d378aefu, 0x7e82fea4u,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 43; ++i) found |= inputs[i] == (bits_of(x) & 0x7fffffffu);
+    return found;
+}
+
+// Whether the pair for tan of this operand is on the wrong side of a tie.
+BL_FN bool tan_is_missed(f32 x) {
+    static const u32 inputs[58] = {
+        0x3e19205eu, 0x4017205bu, 0x408174ddu, 0x43204c3cu, 0x4389d852u, 0x451e0885u, 0x4872b9fau, 0x4c0a82a3u, 0x4e2ac003u,
+        0x4e9bc28bu, 0x4ecbeb44u, 0x4ece8446u, 0x505b24ecu, 0x50ea207bu, 0x51065d81u, 0x51519391u, 0x516ac773u, 0x5349d1b3u,
+        0x5586a33au, 0x565e7efbu, 0x56807d7fu, 0x56947c41u, 0x575852f8u, 0x577b61e6u, 0x59dd40f4u, 0x59e8f681u, 0x5a848ab9u,
+        0x5be68bcdu, 0x5c1785a1u, 0x5d5873aeu, 0x5d608c2du, 0x5d92978fu, 0x5e51ff1eu, 0x5ef23c3fu, 0x5f285f74u, 0x5ffd33a4u,
+        0x611bc894u, 0x613d28d9u, 0x61fe289fu, 0x624684efu, 0x6419641du, 0x64e8e6f3u, 0x6694993eu, 0x68058f5du, 0x690843d2u,
+        0x6c045516u, 0x6eac88a4u, 0x72e99894u, 0x750820fcu, 0x7602e9dau, 0x77b68a9fu, 0x7945a734u, 0x7967a335u, 0x7a1605ecu,
+        0x7a98d2c2u, 0x7d043c5fu, 0x7dae7426u, 0x7e4f5c9cu,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 58; ++i) found |= inputs[i] == (bits_of(x) & 0x7fffffffu);
+    return found;
+}
+
+// Whether the pair for asin of this operand is on the wrong side of a tie.
+BL_FN bool asin_is_missed(f32 x) {
+    static const u32 inputs[4] = {
+        0x39e89768u, 0x3d07959cu, 0x3d09bf86u, 0x3d17817cu,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 4; ++i) found |= inputs[i] == (bits_of(x) & 0x7fffffffu);
+    return found;
+}
+
+// Whether the pair for acos of this operand is on the wrong side of a tie.
+BL_FN bool acos_is_missed(f32 x) {
+    static const u32 inputs[9] = {
+        0x328885a3u, 0x39826222u, 0x39827222u, 0x3a3b4910u, 0x3db6ec75u, 0x3e0b7255u, 0xb3ddde97u, 0xbd56bd25u, 0xbe6dff37u,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 9; ++i) found |= inputs[i] == (bits_of(x));
+    return found;
+}
+
+// Whether the pair for atan of this operand is on the wrong side of a tie.
+BL_FN bool atan_is_missed(f32 x) {
+    static const u32 inputs[10] = {
+        0x3d8d6b23u, 0x3e242361u, 0x3ee06db1u, 0x40357f1du, 0x40f91ad2u, 0x4309084eu, 0x43d8ed1au, 0x4a2367a3u, 0x4ae1e272u,
+        0x4c700518u,
+    };
+    bool found = false;
+    for (u32 i = 0; i < 10; ++i) found |= inputs[i] == (bits_of(x) & 0x7fffffffu);
+    return found;
 }
 
 }  // namespace math

@@ -167,7 +167,11 @@ fn write_node(
         write_argument(f, graph, argument, names, false)?;
     }
     match (node.operation, reduction) {
-        (Operation::Cast(dtype), _) => write!(f, ", {dtype})"),
+        (Operation::Cast(dtype) | Operation::Bitcast(dtype), _) => write!(f, ", {dtype})"),
+        (Operation::View(_, view), _) => {
+            let arguments = graph.view(view).map_or("", |view| &view.arguments);
+            write!(f, ", {arguments})")
+        }
         (_, Some(reduction)) if !reduction.axes.is_all() => write!(f, ", {})", reduction.axes),
         _ => f.write_str(")"),
     }

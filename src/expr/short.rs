@@ -156,7 +156,10 @@ impl Known {
                 Operation::Unary(op) => chain.unary(op.element(), value(0)?),
                 Operation::Cast(dtype) => chain.cast(value(0)?, dtype),
                 Operation::Select => chain.select(value(0)?, value(1)?, value(2)?),
-                Operation::Reduce(..) => None,
+                Operation::Bitcast(_)
+                | Operation::Fma
+                | Operation::Reduce(..)
+                | Operation::View(..) => None,
             };
             results.push(result?);
         }

@@ -1,8 +1,9 @@
-//! The crate's own exponentials, logarithms, hyperbolic functions, pow, atan2, logaddexp and fmod, and integer powers.
+//! The crate's own exponentials, logarithms, hyperbolic functions, angles, pow, logaddexp, hypot and fmod, and integer
+//! powers.
 //!
 //! Here they consist of IEEE operations in a fixed order, without fused multiply-add or library functions, and so have
-//! the same bits on every processor. There are no branches except in the slow path of fmod, so that loops over these
-//! functions are vectorised.
+//! the same bits on every processor. There are no branches except in the slow path of fmod and for large angles in f64,
+//! so that loops over these functions are vectorised.
 //!
 //! - `*_f32` and `*_f64` take and return numbers of that dtype.
 //! - [`narrow`] is for results that are rounded once to f16, bf16 or f32. Its functions take numbers that an f32 can
@@ -15,7 +16,7 @@
 //! - f64, and the functions of two arguments: `cuda/` performs the same operations in the same order.
 //! - f16, bf16 and f32, functions of one argument: the results here and there are both the nearest ones for every
 //!   argument, and there is only one nearest number. The arithmetic differs, since most cards
-//!   compute f64 at 1/32 or 1/64 of the rate of f32: `cuda/pairs.cuh` computes in sums of two f32, and
+//!   compute f64 at 1/32 or 1/64 of the rate of f32: `cuda/pairs.cuh` and `cuda/angles.cuh` compute in pairs of f32, and
 //!   `cuda/narrow.cuh` in integers of 64 bits.
 //!
 //! # Errors
@@ -46,6 +47,11 @@
 //! | pow | 0.5 | 0.5 | 0.500001 | 0.5047 |
 //! | atan2 | 0.5 | 0.5 | 0.5 | 0.5059 |
 //! | logaddexp | 0.5 | 0.5 | 0.5 | 0.5014 |
+//! | sin, cos, tan | 0.5 | 0.5 | 0.5 | 0.50006 |
+//! | asin | 0.5 | 0.5 | 0.5 | 0.5057 |
+//! | acos | 0.5 | 0.5 | 0.5 | 0.5062 |
+//! | atan | 0.5 | 0.5 | 0.5 | 0.5055 |
+//! | hypot | 0.5 | 0.5 | 0.5 | 0.5 |
 //!
 //! They were measured by `cargo xtask exhaustive`, which runs `tests/math/`, on these arguments:
 //!
@@ -53,9 +59,11 @@
 //! - pow, atan2 and logaddexp of all 2^32 pairs of f16, and pow and atan2 of all pairs of bf16, through the operations
 //!   on tensors (`tests/math/exhaustive16`). Every result is the nearest number, or the even one if the exact result is a
 //!   tie or less than 2^-76 ulp from one.
-//! - f32: 10^8 random arguments, 10^5 hard ones (near 1, subnormal, huge, with results that are exact or
+//! - sin, cos, tan, asin, acos and atan of every f16, bf16 and f32, compared with `core-math`, and of 10^7 f64; hypot of
+//!   10^9 pairs (`tests/math/of_one.rs` and `docs/proof.md`).
+//! - Other functions of f32: 10^8 random arguments, 10^5 hard ones (near 1, subnormal, huge, with results that are exact or
 //!   halfway between two numbers), and 10^5 whose results are within 2^-11 of halfway.
-//! - f64: 10^7 random arguments and 10^5 hard ones.
+//! - Other functions of f64: 10^7 random arguments and 10^5 hard ones.
 //!
 //! The reference for the errors is an independent double-double implementation. It was compared with values of mpmath,
 //! and its error is at most 2^-94; the test includes 4800 of these values. fmod and integer powers are exact.
@@ -104,6 +112,7 @@ pub(crate) mod narrow;
 mod parts;
 mod sums;
 mod tables;
+pub(crate) mod trigonometry;
 mod wide;
 
 pub(crate) use exponential::{exp as exp_f64, exp2 as exp2_f64, expm1 as expm1_f64};
@@ -116,6 +125,7 @@ pub(crate) use ipow::Power;
 pub(crate) use logarithm::{
     log as log_f64, log1p as log1p_f64, log2 as log2_f64, log10 as log10_f64,
 };
+pub(crate) use trigonometry::wide::hypot as hypot_f64;
 pub(crate) use wide::{atan2 as atan2_f64, logaddexp as logaddexp_f64, pow as pow_f64};
 
 /// x^y.
@@ -134,4 +144,10 @@ pub(crate) fn atan2_f32(y: f32, x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn logaddexp_f32(x: f32, y: f32) -> f32 {
     narrow::logaddexp(x.into(), y.into()) as f32
+}
+
+/// sqrt(x^2 + y^2).
+#[inline(always)]
+pub(crate) fn hypot_f32(x: f32, y: f32) -> f32 {
+    trigonometry::narrow::hypot(x.into(), y.into()) as f32
 }

@@ -56,9 +56,15 @@ pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
 #[inline(always)]
 pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     let triangle = Triangle::of(y, x);
-    let short = triangle.short;
+    let (near, _, small) = atan_parts(triangle.short, triangle.long);
+    flip(triangle.axis(HALF_PI_HI, PI_HI) + triangle.turn(near + small), y)
+}
+
+/// The angle whose tangent is `short` / `long` as a sum of three, of which the first two are in the table.
+#[inline(always)]
+pub(super) fn atan_parts(short: f64, long: f64) -> (f64, f64, f64) {
     // Relative to this number every narrow number is negligible, as relative to infinity, but 0 times it is 0.
-    let long = select(triangle.long == f64::INFINITY, 1e300, triangle.long);
+    let long = select(long == f64::INFINITY, 1e300, long);
     // The nearest angle of the table, plus the rest, from the formula for the tangent of a difference.
     let shifted = f64::from(short as f32 / long as f32) * 64.0 + ROUND;
     let near = (shifted - ROUND) * (1.0 / 64.0);
@@ -66,8 +72,7 @@ pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     let t = (short - near * long) / (long + near * short);
     let t2 = t * t;
     let series = -1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (-1.0 / 7.0));
-    let angle = f64::from_bits(row[0]) + (t + t * (t2 * series));
-    flip(triangle.axis(HALF_PI_HI, PI_HI) + triangle.turn(angle), y)
+    (f64::from_bits(row[0]), f64::from_bits(row[1]), t + t * (t2 * series))
 }
 
 /// 2^t, with t clamped to ±[`LIMIT`], so that a result out of range is still out of range of the narrow formats. NaN

@@ -53,7 +53,7 @@ pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
 pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     let triangle = Triangle::of(y, x);
     let quotient = triangle.short / triangle.long;
-    let (angle, rest) = atan_sum(triangle.short, triangle.long, quotient);
+    let (angle, rest) = atan_sum((triangle.short, 0.0), (triangle.long, 0.0), quotient);
     // A tiny angle equals its tangent. The quotient is used directly, because parts of the sum might underflow.
     let tiny = quotient < 5e-20;
     let angle = triangle.turn(select(tiny, quotient, angle));
@@ -64,9 +64,10 @@ pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     flip(sum + (sum_rest + (triangle.axis(HALF_PI_LO, PI_LO) + rest)), y)
 }
 
-/// The angle whose tangent is `short` / `long`, about `quotient`, as a sum of two.
+/// The angle whose tangent is `short` / `long`, about `quotient`, as a sum of two. Both legs are sums of two as well.
 #[inline(always)]
-fn atan_sum(short: f64, long: f64, quotient: f64) -> (f64, f64) {
+pub(super) fn atan_sum(short: (f64, f64), long: (f64, f64), quotient: f64) -> (f64, f64) {
+    let ((short, short_rest), (long, long_rest)) = (short, long);
     const SMALL: f64 = f64::from_bits((1023 - 600) << 52); // 2^-600
     const LARGE: f64 = f64::from_bits((1023 + 600) << 52); // 2^600
     // Scaling avoids overflow and underflow. If it loses the short leg, the quotient is tiny.
@@ -81,9 +82,10 @@ fn atan_sum(short: f64, long: f64, quotient: f64) -> (f64, f64) {
     let (short_lower, long_lower) = (short - short_upper, long - long_upper);
     let across_upper = short - near * long_upper; // exact
     let across = across_upper - near * long_lower;
-    let across_rest = (across_upper - across) - near * long_lower;
+    let across_rest =
+        ((across_upper - across) - near * long_lower) + (short_rest - near * long_rest);
     let along = long + near * short_upper;
-    let along_rest = ((long - along) + near * short_upper) + near * short_lower;
+    let along_rest = (((long - along) + near * short_upper) + near * short_lower) + long_rest;
     // across / along as the sum of its first 26 bits, whose products are exact, and the rest.
     let inverse = 1.0 / along;
     let t_upper = upper(across * inverse);

@@ -13,7 +13,9 @@ pub fn slices_become_tensors_and_slices_again() {
         let context = CudaContext::new(0).unwrap();
         let stream = context.new_stream().unwrap();
         let slice = stream.clone_htod(&[1u32, 2, 3, 4, 5, 6]).unwrap();
-        let copies = driver.calls_of("cuMemAllocAsync");
+        let allocations =
+            || driver.calls_of("cuMemAllocAsync") + driver.calls_of("cuMemAllocFromPoolAsync");
+        let copies = allocations();
         let x = cuda::tensor_from_slice(slice, [2, 3]).unwrap();
         assert_eq!(x.device(), &Device::cuda(0).unwrap(), "the primary context is the device's");
         assert_eq!(cuda::stream(x.device()).unwrap(), &stream);
@@ -25,7 +27,7 @@ pub fn slices_become_tensors_and_slices_again() {
         assert!(cuda::slice_from_tensor::<i32>(x.clone()).is_err());
         assert!(cuda::slice_from_tensor::<u32>(view).is_err());
         let slice = cuda::slice_from_tensor::<u32>(x).unwrap();
-        assert_eq!(driver.calls_of("cuMemAllocAsync"), copies, "nothing was allocated");
+        assert_eq!(allocations(), copies, "nothing was allocated");
         let values = stream.clone_dtoh(&slice).unwrap();
         stream.synchronize().unwrap();
         assert_eq!(values, [16, 32, 48, 64, 80, 96]);
@@ -123,6 +125,35 @@ pub fn a_warm_call_can_be_captured() {
     });
 }
 
+pub fn a_cold_call_leaves_a_capture_alone() {
+    isolated(module_path!(), "a_cold_call_leaves_a_capture_alone", &[], |_| {
+        let context = CudaContext::new(0).unwrap();
+        let [stream, other] = [(); 2].map(|()| context.new_stream().unwrap());
+        let device = cuda::device_on(&stream).unwrap();
+        let x = Tensor::from_slice(&[1i32, 2, 3], [3], &device).unwrap();
+        let mut out = Tensor::from_slice(&[0i32, 0, 0], [3], &device).unwrap();
+        let y = Tensor::from_slice(&[5u8, 6], [2], &cuda::device_on(&other).unwrap()).unwrap();
+        binary(BinaryOp::Add, out.clone(), &x).out(&mut out).run().unwrap();
+        stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL).unwrap();
+        binary(BinaryOp::Add, out.clone(), &x).out(&mut out).run().unwrap();
+        // Neither a hand-written kernel nor a generated one is loaded.
+        for cold in [
+            binary(BinaryOp::Maximum, out.clone(), &x).out(&mut out).run(),
+            (x.expr() * 3 - 1).out(&mut out).run(),
+        ] {
+            let error = cold.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains("before the capture"), "{error}");
+        }
+        // On another stream one can be loaded.
+        assert_eq!((&y - 1).unwrap().to_vec::<u8>().unwrap(), [4, 5]);
+        let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        let graph = stream.end_capture(flags).unwrap().expect("something was captured");
+        graph.launch().unwrap();
+        assert_eq!(out.to_vec::<i32>().unwrap(), [2, 4, 6]);
+    });
+}
+
 pub fn a_context_of_theirs_is_a_device() {
     isolated(module_path!(), "a_context_of_theirs_is_a_device", &[], |_| {
         let context = CudaContext::new(0).unwrap();
@@ -136,6 +167,29 @@ pub fn a_context_of_theirs_is_a_device() {
         );
         let per_thread = cuda::device_on(&context.per_thread_stream()).unwrap_err();
         assert_eq!(per_thread.kind(), ErrorKind::InvalidArgument);
+    });
+}
+
+pub fn a_raw_stream_is_a_device() {
+    let two = &[("VCUDA_DEVICES", "2")];
+    isolated(module_path!(), "a_raw_stream_is_a_device", two, |_| {
+        for ordinal in [0, 1] {
+            let context = CudaContext::new(ordinal).unwrap();
+            let stream = context.new_stream().unwrap();
+            // SAFETY: the stream outlives everything on it.
+            let device = unsafe { cuda::device_on_raw(stream.cu_stream()) }.unwrap();
+            assert_eq!(device, Device::cuda(ordinal).unwrap());
+            assert_eq!(device.to_string(), format!("cuda:{ordinal}"));
+            assert_eq!(cuda::stream(&device).unwrap().cu_stream(), stream.cu_stream());
+            let x = Tensor::ones([10], DType::F32, &device).unwrap();
+            stream.synchronize().unwrap();
+            assert_eq!((&x + 1).unwrap().to_vec::<f32>().unwrap(), [2.0; 10]);
+            // The same stream under either name.
+            assert_eq!(cuda::device_on(&stream).unwrap(), device);
+        }
+        // SAFETY: the handle denotes the per-thread stream, which is refused.
+        let refused = unsafe { cuda::device_on_raw(std::ptr::without_provenance_mut(2)) };
+        assert!(refused.is_err());
     });
 }
 

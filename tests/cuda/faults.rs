@@ -152,7 +152,7 @@ pub fn a_destination_survives_a_failed_call() {
             "cuLaunchKernel failed with CUDA_ERROR_INVALID_VALUE (1): invalid argument"
         );
         assert_eq!(out.to_vec::<f32>().unwrap(), [7.0; 10]);
-        driver.set("fail", "cuModuleLoadData:1:200");
+        driver.set("fail", "cuModuleLoadDataEx:1:301");
         let fresh = binary(BinaryOp::Subtract, &x, &x).out(&mut out).run();
         assert!(matches!(fresh, Ok(_) | Err(Error::Driver { .. })));
         driver.set("fail", "");

@@ -4,7 +4,7 @@ use std::thread;
 
 use bitlane::{BinaryOp, DType, Device, Tensor, binary};
 
-use crate::virtual_driver::isolated;
+use crate::virtual_driver::{Driver, isolated};
 
 /// The driver calls that a warm operation must not make.
 const COSTLY: [&str; 6] = [
@@ -13,20 +13,22 @@ const COSTLY: [&str; 6] = [
     "cuStreamWaitEvent",
     "cuStreamSynchronize",
     "cuCtxSynchronize",
-    "cuModuleLoadData",
+    "cuModuleLoadDataEx",
 ];
 
 pub fn one_stream_needs_no_events_and_no_waiting() {
-    // Without memory pools, freeing synchronises.
-    let pools = &[("VCUDA_NO_POOLS", "0")];
-    isolated(module_path!(), "one_stream_needs_no_events_and_no_waiting", pools, |driver| {
+    let name = "one_stream_needs_no_events_and_no_waiting";
+    let run = |driver: &Driver| {
         let device = Device::cuda(0).unwrap();
         let x = Tensor::arange(1000, DType::I32, &device).unwrap();
         let mut out = Tensor::zeros([1000], DType::I32, &device).unwrap();
         let run = |out: &mut Tensor| binary(BinaryOp::Add, &x, &x).out(out).run().unwrap();
         run(&mut out);
         let count = || COSTLY.map(|call| driver.calls_of(call));
-        let allocations = || driver.calls_of("cuMemAllocAsync");
+        let has_pools = driver.calls_of("cuMemPoolCreate") > 0;
+        let call = if has_pools { "cuMemAllocFromPoolAsync" } else { "cuMemAlloc_v2" };
+        let allocations = || driver.calls_of(call);
+        drop((&x + &x).unwrap());
         let (before, allocated) = (count(), allocations());
         for _ in 0..10 {
             run(&mut out);
@@ -35,10 +37,14 @@ pub fn one_stream_needs_no_events_and_no_waiting() {
         for _ in 0..10 {
             (&x + &x).unwrap();
         }
-        assert_eq!(allocations(), allocated + 10);
+        // Without pools, the freed memory is used again.
+        assert_eq!(allocations(), allocated + if has_pools { 10 } else { 0 });
         assert_eq!(count(), before);
         assert_eq!(out.to_vec::<i32>().unwrap()[999], 1998);
-    });
+    };
+    for no_pools in ["0", "1"] {
+        isolated(module_path!(), name, &[("VCUDA_NO_POOLS", no_pools)], run);
+    }
 }
 
 pub fn streams_that_meet_are_put_in_order() {
@@ -126,6 +132,51 @@ pub fn devices_copy_to_each_other() {
         assert_eq!(back.to_vec::<i16>().unwrap(), expected);
         let mixed = (&back + &there).unwrap_err();
         assert_eq!(mixed.kind(), bitlane::ErrorKind::DeviceMismatch);
+    });
+}
+
+pub fn large_copies_go_through_pinned_memory_in_parts() {
+    let name = "large_copies_go_through_pinned_memory_in_parts";
+    for (when, refused) in [("lazy", ""), ("seed:3", ""), ("lazy", "cuMemHostAlloc:*:2")] {
+        isolated(
+            module_path!(),
+            name,
+            &[("VCUDA_ASYNC", when), ("VCUDA_FAIL", refused)],
+            |driver| {
+                let device = Device::cuda(0).unwrap();
+                let is_staged = std::env::var("VCUDA_FAIL").unwrap().is_empty();
+                // One byte less than two parts, many parts, and a few bytes.
+                for len in [(8 << 20) - 1, (21 << 20) + 5, 3] {
+                    let bytes: Vec<u8> = (0..len).map(|k: usize| (k * 7 + k / 251) as u8).collect();
+                    let waits = driver.calls_of("cuStreamSynchronize");
+                    let x = Tensor::from_slice(&bytes, [len], &device).unwrap();
+                    if is_staged {
+                        assert_eq!(driver.calls_of("cuStreamSynchronize"), waits, "nothing waits");
+                    }
+                    assert!(x.to_vec::<u8>().unwrap() == bytes, "{len}");
+                }
+                let buffers = driver.calls_of("cuMemHostAlloc");
+                assert!(!is_staged || (2..=4).contains(&buffers), "{buffers} buffers");
+                assert_eq!(driver.allocations(), 0, "pinned memory is returned");
+            },
+        );
+        if crate::virtual_driver::is_isolated() {
+            return;
+        }
+    }
+}
+
+pub fn devices_that_can_reach_each_other_do() {
+    let two = &[("VCUDA_DEVICES", "2")];
+    isolated(module_path!(), "devices_that_can_reach_each_other_do", two, |driver| {
+        let [a, b] = [0, 1].map(|ordinal| Device::cuda(ordinal).unwrap());
+        let x = Tensor::ones([1000], DType::I32, &a).unwrap();
+        for _ in 0..3 {
+            assert_eq!(x.to_device(&b).unwrap().to_vec::<i32>().unwrap(), [1; 1000]);
+        }
+        // Asked for once.
+        assert_eq!(driver.calls_of("cuMemPoolSetAccess"), 1);
+        assert_eq!(driver.calls_of("cuCtxEnablePeerAccess"), 1);
     });
 }
 

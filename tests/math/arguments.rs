@@ -27,23 +27,23 @@ impl Random {
         low + (high - low) * (self.bits() >> 11) as f64 * 2f64.powi(-53)
     }
 
-    fn exponent(&mut self, low: i32, high: i32) -> i32 {
+    pub fn exponent(&mut self, low: i32, high: i32) -> i32 {
         low + self.below((high - low + 1) as u64) as i32
     }
 
-    fn sign(&mut self) -> f64 {
+    pub fn sign(&mut self) -> f64 {
         if self.bits() >> 63 == 1 { -1.0 } else { 1.0 }
     }
 
     /// Returns a positive number, with all exponents of the format equally likely, including those of subnormals.
-    fn positive(&mut self, format: Format) -> f64 {
+    pub fn positive(&mut self, format: Format) -> f64 {
         let exponent = self.exponent(format.smallest - format.bits + 1, format.largest);
         let x = format.round(power_of_two(self.between(1.0, 2.0), exponent));
         if x.is_finite() && x > 0.0 { x } else { 1.5 }
     }
 
     /// Returns a number near 1, possibly adjacent to it.
-    fn near_one(&mut self, format: Format) -> f64 {
+    pub fn near_one(&mut self, format: Format) -> f64 {
         let exponent = self.exponent(-format.bits, -3);
         format.round(1.0 + self.sign() * power_of_two(self.between(1.0, 2.0), exponent))
     }

@@ -5,6 +5,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 // The functions of `cuda/` are linked into the crate.
 use crate::exhaustive;
 use crate::function::Function;
+use crate::math::trigonometry::{narrow as narrow_angles, wide as angles};
 use crate::math::{self, Power, narrow};
 use bitlane as _;
 use half::{bf16, f16};
@@ -24,7 +25,7 @@ unsafe extern "C" {
 const COUNT: usize = 400_000;
 
 /// Applies a function of `cuda/`, given by its name, to arrays.
-fn on_host<T: Copy + Default>(name: &str, dtype: &str, x: &[T], y: &[T]) -> Vec<T> {
+pub fn on_host<T: Copy + Default>(name: &str, dtype: &str, x: &[T], y: &[T]) -> Vec<T> {
     let (name_text, dtype_text) = (CString::new(name).unwrap(), CString::new(dtype).unwrap());
     let mut out = vec![T::default(); x.len()];
     // SAFETY: all three arrays have as many elements of the dtype as the call says.
@@ -247,6 +248,26 @@ fn atan2_has_the_same_bits() {
     compare_f32("atan2", math::atan2_f32);
     compare_f64("atan2", math::atan2_f64);
     compare_16_bits("atan2", narrow::atan2);
+}
+
+#[test]
+fn angles_have_the_same_bits() {
+    macro_rules! compare_functions {
+        ($($name:ident)*) => {$(
+            let name = stringify!($name);
+            compare_f32(name, |x, _| narrow_angles::$name(x.into()) as f32);
+            compare_f64(name, |x, _| angles::$name(x));
+            compare_16_bits(name, |x, _| narrow_angles::$name(x));
+        )*};
+    }
+    compare_functions! { sin cos tan asin acos atan }
+}
+
+#[test]
+fn hypot_has_the_same_bits() {
+    compare_f32("hypot", math::hypot_f32);
+    compare_f64("hypot", math::hypot_f64);
+    compare_16_bits("hypot", narrow_angles::hypot);
 }
 
 #[test]

@@ -282,6 +282,114 @@ fn atan2() {
 }
 
 #[test]
+fn angles() {
+    use crate::math::trigonometry::{narrow, wide};
+    type One = fn(f64) -> f64;
+    type Case = (&'static str, One, One, &'static [(f64, f64)]);
+    let cases: [Case; 6] = [
+        (
+            "sin",
+            narrow::sin,
+            wide::sin,
+            &[(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
+        ),
+        (
+            "cos",
+            narrow::cos,
+            wide::cos,
+            &[(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
+        ),
+        (
+            "tan",
+            narrow::tan,
+            wide::tan,
+            &[(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
+        ),
+        (
+            "asin",
+            narrow::asin,
+            wide::asin,
+            &[
+                (0.0, 0.0),
+                (-0.0, -0.0),
+                (1.0, FRAC_PI_2),
+                (-1.0, -FRAC_PI_2),
+                (1.5, NAN),
+                (-INF, NAN),
+                (NAN, NAN),
+            ],
+        ),
+        (
+            "acos",
+            narrow::acos,
+            wide::acos,
+            &[
+                (1.0, 0.0),
+                (-1.0, PI),
+                (0.0, FRAC_PI_2),
+                (-0.0, FRAC_PI_2),
+                (-1.5, NAN),
+                (INF, NAN),
+                (NAN, NAN),
+            ],
+        ),
+        (
+            "atan",
+            narrow::atan,
+            wide::atan,
+            &[
+                (0.0, 0.0),
+                (-0.0, -0.0),
+                (INF, FRAC_PI_2),
+                (-INF, -FRAC_PI_2),
+                (1.0, FRAC_PI_4),
+                (NAN, NAN),
+            ],
+        ),
+    ];
+    for (name, narrow, wide, rows) in cases {
+        for &(x, expected) in rows {
+            for (given, expected) in
+                [(F32.round(narrow(x)), F32.round(expected)), (wide(x), expected)]
+            {
+                let same = given.to_bits() == expected.to_bits();
+                assert!(
+                    same || (given.is_nan() && expected.is_nan()),
+                    "{name}({x}) = {given}, not {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn hypot() {
+    use crate::math::trigonometry::{narrow, wide};
+    let both = |x: f64, y: f64, expected: f64| {
+        for (x, y) in [(x, y), (y, x), (-x, y), (-y, -x)] {
+            for given in [narrow::hypot(x, y), wide::hypot(x, y)] {
+                let same = given.to_bits() == expected.to_bits();
+                assert!(
+                    same || (given.is_nan() && expected.is_nan()),
+                    "hypot({x}, {y}) = {given}, not {expected}"
+                );
+            }
+        }
+    };
+    both(3.0, 4.0, 5.0);
+    both(0.0, 0.0, 0.0);
+    both(0.0, SMALL, SMALL);
+    both(INF, 1.0, INF);
+    both(INF, INF, INF);
+    both(INF, NAN, INF);
+    both(NAN, 1.0, NAN);
+    both(NAN, NAN, NAN);
+    assert_eq!(wide::hypot(3e300, 4e300), 5e300);
+    assert_eq!(wide::hypot(5e-324, 0.0), 5e-324);
+    assert_eq!(wide::hypot(1.7e308, 1.7e308), INF);
+}
+
+#[test]
 fn logaddexp() {
     let both = |x, y, expected| {
         expect(Function::Logaddexp, x, y, expected);

@@ -170,6 +170,7 @@ impl Chain {
             }
             let result = match step.action {
                 Action::Cast => self.cast(arguments[0], step.dtype, step.result)?,
+                Action::Bitcast => arguments[0],
                 Action::Apply(op) => self.apply(op, step.dtype, arguments)?,
             };
             links.push(result);

@@ -24,6 +24,7 @@ pub(super) fn single(step: &Step) -> Option<(&'static Kernels, bool)> {
             Hop::Loop(kernels) => Some((kernels, false)),
             _ => None,
         },
+        Action::Bitcast => None,
         Action::Apply(op) => recipe(op, step.dtype)?.single(),
     }
 }

@@ -252,8 +252,10 @@ impl<'a, 'p> Builder<'a, 'p> {
 
     /// Adds the instructions of a step, and returns the place of its result.
     fn step(&mut self, step: &Step, arguments: &[usize]) -> Option<usize> {
-        let Action::Apply(op) = step.action else {
-            return Some(self.cast(arguments[0], step.dtype, step.result));
+        let op = match step.action {
+            Action::Cast => return Some(self.cast(arguments[0], step.dtype, step.result)),
+            Action::Bitcast => return Some(arguments[0]),
+            Action::Apply(op) => op,
         };
         let size = step.result.size();
         Some(match recipe(op, step.dtype)? {

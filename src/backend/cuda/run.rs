@@ -8,8 +8,9 @@ use smallvec::SmallVec;
 use super::CudaDevice;
 use super::force::{self, Force};
 use super::generate::{self, Job, Operand};
-use super::kernels::Function;
+use super::graph::{self, Way};
 use super::launch::{Parameters, count, launch};
+use super::loading::Function;
 use super::memory::CudaMemory;
 use super::shapes::{KernelShape, Pair};
 use super::trace::trace_launch;
@@ -24,29 +25,38 @@ use crate::{DType, Result};
 type Loaded = SmallVec<[(Function, [u32; 2]); 2]>;
 
 impl CudaDevice {
-    /// Queues the launches of a request.
+    /// Queues the launches of a request or, on a thread that captures a graph, adds them to the graph.
+    pub(crate) fn run(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
+        match graph::way(&self.stream)? {
+            None => self.queue(request, access),
+            Some(Way::Prepare(stream)) => CudaDevice { stream }.prepare(request, access),
+            Some(Way::Launch(stream)) => CudaDevice { stream }.queue(request, access),
+        }
+    }
+
+    /// Queues the launches of a request on this stream.
     ///
     /// An error leaves the destination unchanged: every other call that can fail comes before the first launch, and
     /// only a reduction has more than one launch, of which only the last writes the destination.
-    pub(crate) fn run(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
+    fn queue(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         let operands = operands(request, access)?;
         let context = self.stream.context();
         let force = force::current();
         if let Some((pair, shape)) = hand_written(request, &operands, force) {
             let (parameters, grid) = Parameters::of(shape, &pair)?;
             let grid = [count(grid[0])?, count(grid[1])?];
-            context.bind()?;
+            let _bound = context.bind()?;
             // Looked up first: a compilation takes long, and can fail.
-            let function = context.kernels().shape(context, pair.module, shape)?;
+            let function = context.kernels().shape(&self.stream, pair.module, shape)?;
             self.order(access)?;
             note(|| written_by_hand(&pair, shape));
             trace_launch!(kernel = %pair.module.kernel(shape), ?grid, plan = ?request.plan, "launch");
             // SAFETY: the parameters were made for this shape from the plan, all of whose elements lie inside the
-            // memory of the access. That memory is locked and alive until the launch is queued, and `order` has made
-            // the stream wait for earlier work on it and its context current.
+            // memory of the access. That memory is locked and alive until the launch is queued, `order` has made
+            // the stream wait for earlier work on it, and its context is current.
             return unsafe { launch(&self.stream, function, grid, parameters.address()) };
         }
-        context.bind()?;
+        let _bound = context.bind()?;
         let mut workspace = Vec::new();
         let jobs = self.jobs(request, &operands, force, &mut workspace)?;
         let ready = self.ready(&jobs)?;
@@ -57,7 +67,7 @@ impl CudaDevice {
             // SAFETY: the words are the parameters of this form, in the order of its `Params`, made from the plan, all
             // of whose elements lie inside the memory of the access or of the workspace. The former is locked, and
             // `order` has made the stream wait for earlier work on it; the latter was allocated by this call on this
-            // stream. Both are alive until the launch is queued, and `order` has made the context current.
+            // stream. Both are alive until the launch is queued, and the context is current.
             unsafe { launch(&self.stream, function, grid, job.words.as_ptr().cast()) }?;
         }
         Ok(())
@@ -67,11 +77,11 @@ impl CudaDevice {
     pub(crate) fn prepare(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         let operands = operands(request, access)?;
         let context = self.stream.context();
-        context.bind()?;
+        let _bound = context.bind()?;
         let force = force::current();
         if let Some((pair, shape)) = hand_written(request, &operands, force) {
             note(|| written_by_hand(&pair, shape));
-            return context.kernels().shape(context, pair.module, shape).map(drop);
+            return context.kernels().shape(&self.stream, pair.module, shape).map(drop);
         }
         let jobs = self.jobs(request, &operands, force, &mut Vec::new())?;
         for job in &jobs {
@@ -102,13 +112,13 @@ impl CudaDevice {
         let context = self.stream.context();
         let ready = |job: &Job<'_>| {
             let grid = [count(job.grid[0])?, count(job.grid[1])?];
-            Ok((context.kernels().generated(context, &job.form)?, grid))
+            Ok((context.kernels().generated(&self.stream, &job.form)?, grid))
         };
         jobs.iter().map(ready).collect()
     }
 
-    /// Makes this stream wait for earlier work on the memory of every slot, and makes its context current.
-    fn order(&self, access: &Access<'_>) -> Result<()> {
+    /// Makes this stream wait for earlier work on the memory of every slot.
+    pub(super) fn order(&self, access: &Access<'_>) -> Result<()> {
         let out = access.destination().and_then(|out| out.try_part(Memory::as_cuda));
         let out = out.ok_or_else(|| crate::Error::InvalidArgument {
             op: "cuda",
@@ -123,7 +133,7 @@ impl CudaDevice {
                 _ => {}
             }
         }
-        self.stream.context().bind()
+        Ok(())
     }
 }
 
@@ -170,6 +180,21 @@ fn imagined(request: &Request<'_>) -> Vec<Operand> {
     dtypes.map(|dtype| Operand { address: IMAGINED, size: dtype.size() }).collect()
 }
 
+/// Returns the address of the memory of a slot.
+pub(super) fn address(
+    #[cfg_attr(not(feature = "cpu"), expect(unused_variables))] op: &'static str,
+    access: &Access<'_>,
+    slot: usize,
+) -> Result<u64> {
+    match access.memory(slot) {
+        Memory::Cuda(memory) => Ok(memory.address()),
+        #[cfg(feature = "cpu")]
+        Memory::Cpu(_) => {
+            Err(crate::Error::DeviceMismatch { op, lhs: "cuda".into(), rhs: "cpu".into() })
+        }
+    }
+}
+
 /// Returns the address of the first element and the element size of each slot.
 #[inline]
 fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Operand; 8]>> {
@@ -177,18 +202,9 @@ fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Oper
     let mut push = |slot: usize, dtype: DType| {
         let size = dtype.size();
         let offset = request.plan.slots[slot].offset * size;
-        match access.memory(slot) {
-            Memory::Cuda(memory) => {
-                operands.push(Operand { address: memory.address() + offset as u64, size });
-                Ok(())
-            }
-            #[cfg(feature = "cpu")]
-            Memory::Cpu(_) => Err(crate::Error::DeviceMismatch {
-                op: request.op,
-                lhs: "cuda".into(),
-                rhs: "cpu".into(),
-            }),
-        }
+        let address = address(request.op, access, slot)? + offset as u64;
+        operands.push(Operand { address, size });
+        Ok::<_, crate::Error>(())
     };
     push(OUT, request.out)?;
     for input in request.program.inputs() {
@@ -237,7 +253,7 @@ pub(crate) fn recorded() -> Vec<Kernel> {
 
 /// Records a kernel if this thread is recording.
 #[inline]
-fn note(kernel: impl FnOnce() -> Kernel) {
+pub(super) fn note(kernel: impl FnOnce() -> Kernel) {
     if RECORDING.load(Ordering::Relaxed) != 0 {
         RECORD.with_borrow_mut(|record| {
             if let Some(record) = record {

@@ -11,6 +11,7 @@ mod division;
 mod exponentials;
 mod functions;
 mod signs;
+mod whole;
 
 use crate::devices::devices;
 use bitlane::{
@@ -282,6 +283,11 @@ fn powers_that_are_ties_go_to_the_even_number() {
 #[test]
 fn signs() {
     check_all(signs::TABLES);
+}
+
+#[test]
+fn whole_numbers_roots_and_finite_numbers() {
+    check_all(whole::TABLES);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! to be rounded once, the others for `f64` itself.
 
 use super::{Apply, Map};
+use crate::math::trigonometry::{narrow as narrow_angles, wide as angles};
 use crate::math::{self, narrow};
 
 macro_rules! functions {
@@ -50,6 +51,18 @@ functions! {
         Asinh: math::asinh_f64;
         Acosh: math::acosh_f64;
         Atanh: math::atanh_f64;
+        Sin: angles::sin;
+        Cos: angles::cos;
+        Tan: angles::tan;
+        Asin: angles::asin;
+        Acos: angles::acos;
+        Atan: angles::atan;
+        NarrowSin: narrow_angles::sin;
+        NarrowCos: narrow_angles::cos;
+        NarrowTan: narrow_angles::tan;
+        NarrowAsin: narrow_angles::asin;
+        NarrowAcos: narrow_angles::acos;
+        NarrowAtan: narrow_angles::atan;
         NarrowExp: narrow::exp;
         NarrowExp2: narrow::exp2;
         NarrowExpm1: narrow::expm1;
@@ -68,6 +81,8 @@ functions! {
         FloatPow: math::pow_f64;
         Atan2: math::atan2_f64;
         LogAddExp: math::logaddexp_f64;
+        Hypot: angles::hypot;
+        NarrowHypot: narrow_angles::hypot;
         NarrowPow: narrow::pow;
         NarrowAtan2: narrow::atan2;
         NarrowLogAddExp: narrow::logaddexp;
