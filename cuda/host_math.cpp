@@ -10,11 +10,11 @@
 #include "exponential.cuh"
 #include "logarithm.cuh"
 #include "hyperbolic.cuh"
-#include "trigonometry.cuh"
-#include "angles.cuh"
 #include "fixed.cuh"
 #include "pairs.cuh"
 #include "narrow.cuh"
+#include "trigonometry.cuh"
+#include "angles.cuh"
 
 #include <cstddef>
 #include <cstring>

@@ -36,11 +36,11 @@ pub const FUNCTIONS: &[&str] = &[
     "exponential.cuh",
     "logarithm.cuh",
     "hyperbolic.cuh",
-    "trigonometry.cuh",
-    "angles.cuh",
     "fixed.cuh",
     "pairs.cuh",
     "narrow.cuh",
+    "trigonometry.cuh",
+    "angles.cuh",
     "functions.cuh",
 ];
 

@@ -218,7 +218,7 @@ template <class T> BL_FN T expm1(f32 x) {
 
 template <class T> BL_FN T log(f32 x) {
     if (pairs::is_plain(x)) {
-        const pairs::Pair log = pairs::log(x);
+        const math::Pair log = pairs::log(x);
         const pairs::Maybe<T> first = pairs::rounded<T>(log, pairs::error_of(log));
         if (first.certain) return first.result;
     }
@@ -226,7 +226,7 @@ template <class T> BL_FN T log(f32 x) {
 }
 template <class T> BL_FN T log2(f32 x) {
     if (pairs::is_plain(x)) {
-        const pairs::Pair log = pairs::times(pairs::log(x), BL_LOG2_E_F32, BL_LOG2_E_REST_F32);
+        const math::Pair log = math::angles::times(pairs::log(x), math::Pair{BL_LOG2_E_F32, BL_LOG2_E_REST_F32});
         const pairs::Maybe<T> first = pairs::rounded<T>(log, pairs::error_of(log));
         if (first.certain) return first.result;
     }
@@ -236,7 +236,7 @@ template <class T> BL_FN T log2(f32 x) {
 }
 template <class T> BL_FN T log10(f32 x) {
     if (pairs::is_plain(x)) {
-        const pairs::Pair log = pairs::times(pairs::log(x), BL_LOG10_E_F32, BL_LOG10_E_REST_F32);
+        const math::Pair log = math::angles::times(pairs::log(x), math::Pair{BL_LOG10_E_F32, BL_LOG10_E_REST_F32});
         const pairs::Maybe<T> first = pairs::rounded<T>(log, pairs::error_of(log));
         if (first.certain) return first.result;
     }

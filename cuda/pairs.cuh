@@ -8,23 +8,11 @@
 namespace bl {
 namespace pairs {
 
-#if BL_DEVICE
-BL_FN f32 fused(f32 x, f32 y, f32 z) {
-    f32 r;
-    BL_PTX("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(x), "f"(y), "f"(z));
-    return r;
-}
-#else
-BL_FN f32 fused(f32 x, f32 y, f32 z) { return __builtin_fmaf(x, y, z); }
-#endif
-
-struct Pair { f32 value, rest; };
+using math::Pair;
+using math::angles::fused;
 
 // An exact sum, for numbers of which the first is 0 or has the larger exponent.
-BL_FN Pair quick(f32 x, f32 y) {
-    const f32 value = x + y;
-    return Pair{value, (x - value) + y};
-}
+BL_FN Pair quick(f32 x, f32 y) { return math::angles::rounded(Pair{x, y}); }
 
 // A result if it is certain.
 template <class T> struct Maybe {
@@ -35,33 +23,33 @@ template <class T> struct Maybe {
 // Rounds a sum whose rest has an error below `error`.
 template <class T> BL_FN Maybe<T> rounded(Pair x, f32 error) {
     if constexpr (same<T, f32>()) {
-        const f32 up = x.value + (x.rest + error), down = x.value + (x.rest - error);
+        const f32 up = x.hi + (x.lo + error), down = x.hi + (x.lo - error);
         return Maybe<T>{up, up == down};
     } else {
         // Rounding to f32 first must not matter either: that is within 2^-24.
-        const f32 margin = fused(from_bits<f32>(bits_of(x.value) & 0x7fffffffu), 1.1920929e-7f, error);
-        const T up = round_to<T>(x.value + (x.rest + margin)), down = round_to<T>(x.value + (x.rest - margin));
+        const f32 margin = fused(from_bits<f32>(bits_of(x.hi) & 0x7fffffffu), 1.1920929e-7f, error);
+        const T up = round_to<T>(x.hi + (x.lo + margin)), down = round_to<T>(x.hi + (x.lo - margin));
         return Maybe<T>{up, up.bits == down.bits};
     }
 }
 
-// e^(r.value + r.rest) * 2^(count / 64) for |r| up to 2^-7.5, with an error below 2^-36 of the power of two in it. The
+// e^(r.hi + r.lo) * 2^(count / 64) for |r| up to 2^-7.5, with an error below 2^-36 of the power of two in it. The
 // result must be a normal f32.
 template <class T> BL_FN Maybe<T> exp(Pair r, i32 count) {
     const u64 row = math::exp_pair_row(u32(count) & 63)[0];
     const f32 table = from_bits<f32>(u32(row)), table_rest = from_bits<f32>(u32(row >> 32));
-    const f32 series = fused(r.value, fused(r.value, 1.0f / 24.0f, 1.0f / 6.0f), 0.5f);
-    const f32 bend = fused(r.value * r.value, series, r.rest);
+    const f32 series = fused(r.hi, fused(r.hi, 1.0f / 24.0f, 1.0f / 6.0f), 0.5f);
+    const f32 bend = fused(r.hi * r.hi, series, r.lo);
     // table * (1 + r + bend) + table_rest
-    const f32 product = table * r.value, product_rest = fused(table, r.value, -product);
+    const f32 product = table * r.hi, product_rest = fused(table, r.hi, -product);
     const Pair sum = quick(table, product);
-    const f32 rest = sum.rest + (product_rest + fused(table, bend, fused(table_rest, r.value, table_rest)));
+    const f32 rest = sum.lo + (product_rest + fused(table, bend, fused(table_rest, r.hi, table_rest)));
     // Adding to the exponents scales both by the power of two exactly. The rest is far from subnormal unless it is 0.
     const f32 power = from_bits<f32>(u32((count >> 6) + 127) << 23);
     if constexpr (same<T, f32>()) {
-        const Maybe<f32> result = rounded<f32>(Pair{sum.value, rest}, 1.4551915e-11f);
+        const Maybe<f32> result = rounded<f32>(Pair{sum.hi, rest}, 1.4551915e-11f);
         return Maybe<f32>{result.result * power, result.certain};
-    } else return rounded<T>(Pair{sum.value * power, rest * power}, 1.4551915e-11f * power);
+    } else return rounded<T>(Pair{sum.hi * power, rest * power}, 1.4551915e-11f * power);
 }
 
 // Adding this to a number below 2^22 rounds it to an integer, which is then in the lowest bits.
@@ -93,25 +81,19 @@ BL_FN Pair log(f32 x) {
     const f32 table = from_bits<f32>(u32(row[1])), table_rest = from_bits<f32>(u32(row[1] >> 32));
     const f32 r = fused(from_bits<f32>((bits & 0x7fffff) | 0x3f800000), from_bits<f32>(u32(row[0])), -1.0f);  // exact
     const f32 whole = exponent * BL_LN2_F32, whole_rest = fused(exponent, BL_LN2_F32, -whole);
-    const Pair start = quick(whole, table), linear = quick(start.value, r);
+    const Pair start = quick(whole, table), linear = quick(start.hi, r);
     const f32 square = r * r, square_rest = fused(r, r, -square);
-    const Pair sum = quick(linear.value, -0.5f * square);
+    const Pair sum = quick(linear.hi, -0.5f * square);
     const f32 series = fused(r, fused(r, fused(r, -1.0f / 6.0f, 0.2f), -0.25f), 1.0f / 3.0f);
     const f32 bend = fused(square * r, series, -0.5f * square_rest);
     const f32 small = fused(exponent, BL_LN2_REST_F32, table_rest) + whole_rest;
-    return quick(sum.value, (linear.rest + sum.rest) + ((start.rest + small) + bend));
+    return quick(sum.hi, (linear.lo + sum.lo) + ((start.lo + small) + bend));
 }
 
 // A number in [2^-126, 2^128) other than 1.
 BL_FN bool is_plain(f32 x) { return bits_of(x) - 0x800000u < 0x7f000000u && x != 1.0f; }
 
-BL_FN f32 error_of(Pair x) { return from_bits<f32>(bits_of(x.value) & 0x7fffffffu) * 7.2759576e-12f; }
-
-// x times the sum of two f32.
-BL_FN Pair times(Pair x, f32 factor, f32 factor_rest) {
-    const f32 value = x.value * factor;
-    return Pair{value, fused(x.value, factor, -value) + fused(x.rest, factor, x.value * factor_rest)};
-}
+BL_FN f32 error_of(Pair x) { return from_bits<f32>(bits_of(x.hi) & 0x7fffffffu) * 7.2759576e-12f; }
 
 }  // namespace pairs
 }  // namespace bl

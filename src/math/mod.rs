@@ -16,7 +16,7 @@
 //! - f64, and the functions of two arguments: `cuda/` performs the same operations in the same order.
 //! - f16, bf16 and f32, functions of one argument: the results here and there are both the nearest ones for every
 //!   argument, and there is only one nearest number. The arithmetic differs, since most cards
-//!   compute f64 at 1/32 or 1/64 of the rate of f32: `cuda/pairs.cuh` computes in sums of two f32, and
+//!   compute f64 at 1/32 or 1/64 of the rate of f32: `cuda/pairs.cuh` and `cuda/angles.cuh` compute in pairs of f32, and
 //!   `cuda/narrow.cuh` in integers of 64 bits.
 //!
 //! # Errors

@@ -37,6 +37,15 @@ def pair(x):
     return hi, mpf(float(x - hi))
 
 
+def f32_bits(x):
+    """The bits of the nearest f32. Through a float, whose rounding does not matter for these numbers."""
+    return struct.unpack("<I", struct.pack("<f", float(x)))[0]
+
+
+def f32_number(x):
+    return mpf(struct.unpack("<f", struct.pack("<f", float(x)))[0])
+
+
 def log_rows():
     """For each interval: a reciprocal of its middle c with 12 bits after the point, ln c in two parts, log2 c."""
     rows, widest = [], mpf(0)
@@ -167,18 +176,9 @@ def log_fixed():
     return rows
 
 
-def single(x):
-    """The nearest f32."""
-    return mpf(struct.unpack("<f", struct.pack("<f", float(x)))[0])
-
-
-def single_bits(x):
-    return struct.unpack("<I", struct.pack("<f", float(x)))[0]
-
-
 def two(x):
     """A number as two f32: the bits of the nearest one, and above them those of the rest."""
-    return single_bits(x) | single_bits(x - single(x)) << 32
+    return f32_bits(x) | f32_bits(x - f32_number(x)) << 32
 
 
 def exp_pair():
@@ -196,7 +196,7 @@ def log_pair():
         inverse = mpf(1) if i == 0 else mpf(1) / 2 if i == 127 else on_grid(1 / middle, mpf(2) ** -8)
         for end in (1 + i / mpf(128), 1 + (i + 1) / mpf(128)):
             assert abs(end * inverse - 1) <= mpf(2) ** -7, i
-        rows.append([single_bits(inverse), two(-mp.log(inverse if i < 53 else 2 * inverse))])
+        rows.append([f32_bits(inverse), two(-mp.log(inverse if i < 53 else 2 * inverse))])
     return rows
 
 
@@ -208,14 +208,14 @@ FIXED_TABLES = [
     ("LOG_FIXED", log_fixed, "For s in [1 + i/256, 1 + (i + 1)/256): 1/s in units of 2^-14, and ln s or ln s/2 in units of 2^-64."),
 ]
 SINGLES = [
-    ("STEP_F32", single(mp.ln(2) / 64), "ln 2 / 64 as an f32."),
-    ("STEP_REST_F32", mp.ln(2) / 64 - single(mp.ln(2) / 64), "The rest of ln 2 / 64."),
-    ("LN2_F32", single(mp.ln(2)), "ln 2 as an f32."),
-    ("LN2_REST_F32", mp.ln(2) - single(mp.ln(2)), "The rest of ln 2."),
-    ("LOG2_E_F32", single(1 / mp.ln(2)), "log2 e as an f32."),
-    ("LOG2_E_REST_F32", 1 / mp.ln(2) - single(1 / mp.ln(2)), "The rest of log2 e."),
-    ("LOG10_E_F32", single(1 / mp.ln(10)), "log10 e as an f32."),
-    ("LOG10_E_REST_F32", 1 / mp.ln(10) - single(1 / mp.ln(10)), "The rest of log10 e."),
+    ("STEP_F32", f32_number(mp.ln(2) / 64), "ln 2 / 64 as an f32."),
+    ("STEP_REST_F32", mp.ln(2) / 64 - f32_number(mp.ln(2) / 64), "The rest of ln 2 / 64."),
+    ("LN2_F32", f32_number(mp.ln(2)), "ln 2 as an f32."),
+    ("LN2_REST_F32", mp.ln(2) - f32_number(mp.ln(2)), "The rest of ln 2."),
+    ("LOG2_E_F32", f32_number(1 / mp.ln(2)), "log2 e as an f32."),
+    ("LOG2_E_REST_F32", 1 / mp.ln(2) - f32_number(1 / mp.ln(2)), "The rest of log2 e."),
+    ("LOG10_E_F32", f32_number(1 / mp.ln(10)), "log10 e as an f32."),
+    ("LOG10_E_REST_F32", 1 / mp.ln(10) - f32_number(1 / mp.ln(10)), "The rest of log10 e."),
 ]
 FIXED = [
     ("LN2_FIXED", mp.ln(2) * 2**64, "ln 2 in units of 2^-64."),
@@ -266,15 +266,6 @@ def beside_ties(function, inputs):
 
 
 # ---- Pairs of f32, for CUDA ----
-
-
-def f32_bits(x):
-    """The bits of the nearest f32. Through a float, whose rounding does not matter for these numbers."""
-    return struct.unpack("<I", struct.pack("<f", float(x)))[0]
-
-
-def f32_number(x):
-    return mpf(struct.unpack("<f", struct.pack("<f", float(x)))[0])
 
 
 def f32_pair(x):
@@ -371,9 +362,9 @@ def cuda():
     for name, value, doc in FIXED:
         out += [f"// {doc}", f"#define BL_{name} {word(value):#018x}ull"]
     for name, value, doc in SINGLES:
-        out += [f"// {doc}", f"#define BL_{name} from_bits<f32>({single_bits(value):#010x}u)"]
-    tables = [(name, [[bits(x) for x in row] for row in rows()], doc) for name, rows, doc in TABLES
-              if name != "TURNS"]  # which only the f64 arithmetic of narrow formats needs
+        out += [f"// {doc}", f"#define BL_{name} from_bits<f32>({f32_bits(value):#010x}u)"]
+    # That one is only for the f64 arithmetic of narrow formats.
+    tables = [(name, [[bits(x) for x in row] for row in rows()], doc) for name, rows, doc in TABLES if name != "TURNS"]
     for name, rows, doc in tables + [(name, rows(), doc) for name, rows, doc in FIXED_TABLES]:
         # Inside a function, and so in no module that does not call it.
         out += ["", f"// {doc}", f"BL_FN const u64 (&{name.lower()}_row(u32 row))[{len(rows[0])}] {{"]
