@@ -188,6 +188,7 @@ mod overlap;
 mod plan;
 mod program;
 pub mod promote;
+mod request;
 mod scalar;
 mod slice;
 mod storage;

@@ -15,7 +15,7 @@ use bytemuck::AnyBitPattern;
 
 use crate::device::DeviceKind;
 use crate::op::ElementOp;
-use crate::program::Request;
+use crate::request::Request;
 use crate::storage::Access;
 use crate::{DType, Device, Element, Result};
 

@@ -17,7 +17,8 @@ use crate::DType;
 use crate::backend::Memory;
 use crate::op::ElementOp;
 use crate::plan::OUT;
-use crate::program::{Action, Input, Request, Value};
+use crate::program::{Action, Input, Value};
+use crate::request::Request;
 use crate::scalar::ElementBytes;
 use crate::storage::Access;
 

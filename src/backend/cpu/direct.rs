@@ -13,7 +13,8 @@ use crate::DType;
 use crate::backend::Memory;
 use crate::op::ElementOp;
 use crate::plan::OUT;
-use crate::program::{Action, Input, Request, Step, Value};
+use crate::program::{Action, Input, Step, Value};
+use crate::request::Request;
 use crate::scalar::ElementBytes;
 use crate::storage::Access;
 

@@ -56,7 +56,8 @@ use smallvec::SmallVec;
 use self::nest::Slots;
 use self::settings::Settings;
 use super::Memory;
-use crate::program::{Input, Request};
+use crate::program::Input;
+use crate::request::Request;
 use crate::storage::Access;
 use crate::{Error, Result};
 

@@ -29,7 +29,8 @@ use super::transfer::{Extent, Steps, scatter};
 use crate::DType;
 use crate::op::Finish;
 use crate::plan::{OUT, Plan};
-use crate::program::{Reduction, total_dtype};
+use crate::program::total_dtype;
+use crate::request::Reduction;
 
 /// Terms that are halved together.
 const RUN: usize = 1024;

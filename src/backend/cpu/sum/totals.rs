@@ -10,7 +10,7 @@ use super::super::{Call, settings::Settings};
 use super::run_as;
 use crate::DType;
 use crate::op::ElementOp;
-use crate::program::Reduction;
+use crate::request::Reduction;
 
 /// What terms are folded into, and how.
 pub(in super::super) trait Total: Copy + Send + Sync {

@@ -13,7 +13,8 @@ use crate::backend::cuda::params::{BL_SUM_CHUNKS_LOG2, BL_SUM_LEVELS, BL_WARP};
 use crate::layout::MAX_RANK;
 use crate::op::ElementOp;
 use crate::plan::{OUT, Plan, Slot};
-use crate::program::{Program, Reduction, Request, total_dtype};
+use crate::program::{Program, total_dtype};
+use crate::request::{Reduction, Request};
 use crate::{DType, Error, Result};
 
 /// The register budget for the operands of a group, and for its terms converted to the accumulator's dtype, in bytes.
