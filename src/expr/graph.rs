@@ -51,7 +51,7 @@ struct Rest<'a> {
 
 /// What a node does with its operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     Unary(UnaryOp),
     Cast(DType),
     Binary(BinaryOp),
@@ -61,7 +61,7 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    pub(super) const fn arity(self) -> usize {
+    pub(crate) const fn arity(self) -> usize {
         match self {
             Operation::Unary(_) | Operation::Cast(_) | Operation::Reduce(..) => 1,
             Operation::Binary(_) => 2,
@@ -70,7 +70,7 @@ impl Operation {
     }
 
     /// The name, as errors and the printed expression have it.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Operation::Unary(op) => op.name(),
             Operation::Cast(_) => "cast",
@@ -83,8 +83,8 @@ impl Operation {
 
 /// One operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Node {
-    pub(super) operation: Operation,
+pub(crate) struct Node {
+    pub(crate) operation: Operation,
     /// Three places of 16 bits in one word, which is compared at once. Those beyond the arity repeat the last.
     places: u64,
 }
@@ -96,9 +96,17 @@ impl Node {
         Node { operation, places: word(x) | word(y) << 16 | word(z) << 32 }
     }
 
+    /// An operation on the first inputs.
+    #[cfg(feature = "cpu")]
+    #[inline]
+    pub(crate) fn on_inputs(operation: Operation) -> Node {
+        let last = operation.arity() - 1;
+        Node::new(operation, [0, 1.min(last), 2.min(last)].map(Place::input))
+    }
+
     /// Where an operand is.
     #[inline]
-    pub(super) fn place(&self, index: usize) -> Place {
+    pub(crate) fn place(&self, index: usize) -> Place {
         Place((self.places >> (16 * index)) as u16)
     }
 
@@ -115,10 +123,10 @@ impl Node {
 
 /// Where an operand is: the index of an input, a node or a part, with its kind in the lowest two bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(u16);
+pub(crate) struct Place(u16);
 
 /// A [`Place`], unpacked.
-pub(super) enum Located {
+pub(crate) enum Located {
     Input(usize),
     Node(usize),
     Part(usize),
@@ -142,7 +150,7 @@ impl Place {
     }
 
     #[inline]
-    pub(super) fn located(self) -> Located {
+    pub(crate) fn located(self) -> Located {
         let index = usize::from(self.0 >> Place::BITS);
         match self.0 & 3 {
             0 => Located::Input(index),

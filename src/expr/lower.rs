@@ -57,7 +57,7 @@ impl Expr<'_> {
         let (root, op) = match &self.root {
             Root::Input(operand) => {
                 let op = "expression";
-                (elements(op, lowering.call.operand(operand))?, op)
+                (lowering.call.operand(operand).elements(op)?, op)
             }
             Root::Graph(graph) => {
                 let op = graph.nodes.last().map_or("expression", |node| node.operation.name());
@@ -67,19 +67,6 @@ impl Expr<'_> {
         let Lowering { mut call, over, .. } = lowering;
         call.program.finish(root.value);
         Ok(Lowered { call, root, over, op })
-    }
-}
-
-/// Refuses a number where there must be elements.
-fn elements<'a>(op: &'static str, term: Term<'a>) -> Result<Elements<'a>> {
-    match term {
-        Term::Elements(elements) => Ok(elements),
-        Term::Number(scalar) => {
-            let reason = format!(
-                "the operand is the number {scalar}; at least one operand must be a tensor"
-            );
-            Err(Error::InvalidArgument { op, reason })
-        }
     }
 }
 
@@ -116,37 +103,28 @@ impl<'b> Lowering<'b> {
         let refused = |reason: String| Error::InvalidArgument { op: op(), reason };
         self.nodes += 1;
         let x = self.term(visit, 0)?;
-        let result = match node.operation {
+        match node.operation {
             Operation::Reduce(reduce, arguments) if visit.is_root => {
-                let terms = elements(op(), x)?;
                 let arguments = visit.graph.reduce_arguments(arguments);
                 let arguments = arguments.ok_or_else(|| refused("the axes are missing".into()))?;
+                let terms = x.elements(op())?;
                 let (terms, over) = self.call.reduce(reduce, terms, arguments, self.rules)?;
                 self.over = Some(over);
                 return Ok(terms);
             }
-            Operation::Reduce(..) => {
-                return Err(refused(format!(
-                    "a {} must be the last step of an expression; run it first",
-                    op()
-                )));
-            }
+            Operation::Reduce(..) => {}
             _ if self.nodes > MAX_NODES => {
                 return Err(refused(format!(
                     "an expression has at most {MAX_NODES} operations; run a part of it first"
                 )));
             }
-            Operation::Unary(unary) => self.call.unary(unary, elements(op(), x)?, self.rules)?,
-            Operation::Cast(dtype) => self.call.cast(elements(op(), x)?, dtype),
-            Operation::Binary(binary) => {
-                let y = self.term(visit, 1)?;
-                self.call.binary(binary, x, y, self.rules)?
-            }
-            Operation::Select => {
-                let (y, z) = (self.term(visit, 1)?, self.term(visit, 2)?);
-                self.call.select(x, y, z, self.rules)?
-            }
-        };
+            _ => {}
+        }
+        let mut terms = [x; 3];
+        for (index, term) in terms.iter_mut().enumerate().take(node.operation.arity()).skip(1) {
+            *term = self.term(visit, index)?;
+        }
+        let result = self.call.operation(node.operation, terms, self.rules)?;
         self.check_inputs()?;
         Ok(result)
     }

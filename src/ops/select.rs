@@ -1,7 +1,7 @@
 //! Element-wise selection between two operands.
 
-use crate::call::{Call, Target};
-use crate::op::ElementOp;
+use crate::call::{Target, run_operation};
+use crate::expr::graph::Operation;
 use crate::promote::Rules;
 use crate::{Operand, Result, Tensor};
 
@@ -31,10 +31,6 @@ pub fn select<'a>(
     x: impl Into<Operand<'a>>,
     y: impl Into<Operand<'a>>,
 ) -> Result<Tensor> {
-    let (x, y) = (x.into(), y.into());
-    let mut call = Call::new();
-    let condition = call.tensor(condition);
-    let (x, y) = (call.operand(&x), call.operand(&y));
-    let result = call.select(condition.into(), x, y, Rules::default())?;
-    call.run(ElementOp::Select.name(), result, None, Target::default())
+    let operands = [&condition.into(), &x.into(), &y.into()];
+    run_operation(Operation::Select, operands, Rules::default(), Target::default())
 }

@@ -17,11 +17,10 @@
 
 mod blocks;
 mod bytes;
-mod chain;
 mod convert;
 mod crew;
-mod direct;
 mod element;
+mod executable;
 mod halves;
 mod kernels;
 mod loops;
@@ -42,8 +41,7 @@ mod vectors;
 mod walk;
 mod words;
 
-pub(crate) use chain::{Chain, Link};
-pub(crate) use direct::Dense;
+pub(crate) use executable::Executable;
 pub(crate) use memory::CpuMemory;
 
 /// Returns the settings in force, as a list like that of `BITLANE_CPU`.
@@ -56,7 +54,6 @@ use smallvec::SmallVec;
 use self::nest::Slots;
 use self::settings::Settings;
 use super::Memory;
-use crate::program::Input;
 use crate::request::Request;
 use crate::storage::Access;
 use crate::{Error, Result};
@@ -72,9 +69,6 @@ pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         return Err(Error::InvalidArgument { op: request.op, reason });
     }
     let settings = Settings::get();
-    if direct::run(request, access, settings) || chain::run(request, access) {
-        return Ok(());
-    }
     let call = Call::new(request, access);
     let ready = match &request.reduction {
         None => walk::run(&call, settings),
@@ -100,12 +94,8 @@ unsafe impl Sync for Call<'_> {}
 
 impl<'a> Call<'a> {
     fn new(request: &'a Request<'a>, access: &Access<'_>) -> Call<'a> {
-        let inputs = request.program.inputs().iter().filter_map(|input| match input {
-            Input::Memory(dtype, _) => Some(dtype.size()),
-            Input::Number(..) => None,
-        });
         let sizes: SmallVec<[usize; 4]> = std::iter::once(request.out.size())
-            .chain(inputs)
+            .chain(request.program.input_sizes())
             .chain(request.masked.then_some(1))
             .collect();
         let base = |(slot, size): (usize, &usize)| {
@@ -127,6 +117,7 @@ fn address(access: &Access<'_>, slot: usize, offset: usize) -> *mut u8 {
 }
 
 /// Returns the address of a block of memory.
+#[inline]
 fn start(memory: &Memory) -> *mut u8 {
     match memory {
         Memory::Cpu(memory) => memory.as_ptr(),

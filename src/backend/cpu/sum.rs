@@ -18,15 +18,14 @@ use self::totals::Total;
 use self::tree::{Forest, Tree, Vector};
 use super::Call;
 use super::blocks::{Frame, Place, Scratch};
-use super::convert::{Hop, hop};
+use super::convert::route;
 use super::kernels::{Recipe, recipe};
-use super::loops::{Kernel, Kernels};
+use super::loops::Kernel;
 use super::nest::Nest;
-use super::script::{Lie, Memory, Phase, Script};
+use super::script::{Memory, Pattern, Phase, Script};
 use super::settings::Settings;
 use super::sharing::Team;
 use super::transfer::{Extent, Steps, scatter};
-use crate::DType;
 use crate::op::Finish;
 use crate::plan::{OUT, Plan};
 use crate::program::total_dtype;
@@ -74,7 +73,7 @@ struct Sums<'a, A> {
     way: Way,
     /// Whether blocks may span rows of terms.
     has_short_rows: bool,
-    script: Script<'a>,
+    script: Script,
     halve: Kernel,
     add: Kernel,
     /// The loops that convert a total to the dtype of the destination.
@@ -88,20 +87,20 @@ impl<'a, A: Total> Sums<'a, A> {
         let way = way(kept, terms);
         let inner = if way == Way::Along { terms } else { kept };
         let has_short_rows = way == Way::Along && terms.rank > 1 && terms.sizes[0] < FEW_TERMS;
-        let lie = |slot: usize| {
+        let pattern = |slot: usize| {
             let strides = &inner.slots[slot].strides;
             if strides[0] == 0 && !(has_short_rows && strides[1] != 0) {
-                Lie::Still
+                Pattern::Still
             } else if strides[0] == 1 && !has_short_rows {
-                Lie::Dense
+                Pattern::Dense
             } else {
-                Lie::Strided
+                Pattern::Strided
             }
         };
         let never_written: SmallVec<[bool; 4]> = SmallVec::from_elem(false, call.sizes.len());
-        let lies: SmallVec<[Lie; 4]> = (0..call.sizes.len()).map(lie).collect();
+        let patterns: SmallVec<[Pattern; 4]> = (0..call.sizes.len()).map(pattern).collect();
         let memory = Memory {
-            lies: &lies,
+            patterns: &patterns,
             // The destination is written when all terms have been read.
             is_written: &never_written,
             mask: None,
@@ -122,7 +121,7 @@ impl<'a, A: Total> Sums<'a, A> {
             add: add.all[level as usize],
             rounding: route(A::DTYPE, call.request.out)
                 .iter()
-                .map(|loops| loops.all[level as usize])
+                .map(|(loops, _)| loops.all[level as usize])
                 .collect(),
             total: PhantomData,
         })
@@ -145,12 +144,18 @@ impl<'a, A: Total> Sums<'a, A> {
         }
     }
 
+    /// Lays out the registers of a thread.
+    fn frame<'f>(&'f self, scratch: &'f mut Scratch) -> Frame<'f> {
+        let inputs = self.call.request.program.inputs();
+        Frame::new(&self.script, inputs, scratch, self.settings.block_bytes, usize::MAX)
+    }
+
     /// Sums one after another, each along its terms.
     fn along(&self, team: Team) {
         let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
         self.share(nest.units, team, &|range| {
             let mut scratch: Scratch = Scratch::new();
-            let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
+            let frame = self.frame(&mut scratch);
             // SAFETY: this phase reads numbers only.
             unsafe { frame.begin(Phase::Once, &self.call.bases) };
             nest.walk(&self.call.bases, range, |slots, _| {
@@ -173,7 +178,7 @@ impl<'a, A: Total> Sums<'a, A> {
             team.share(count, &|part| {
                 let slots = slots.get();
                 let mut scratch: Scratch = Scratch::new();
-                let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
+                let frame = self.frame(&mut scratch);
                 let start = part * share;
                 // SAFETY: as in `along`, for a run of the terms.
                 let total = unsafe {
@@ -209,13 +214,7 @@ impl<'a, A: Total> Sums<'a, A> {
     /// # Safety
     ///
     /// From the slots the terms must reach only valid memory, aligned and of the program's dtypes.
-    unsafe fn sum_of(
-        &self,
-        frame: &Frame<'_, '_>,
-        slots: &[*mut u8],
-        start: usize,
-        len: usize,
-    ) -> A {
+    unsafe fn sum_of(&self, frame: &Frame<'_>, slots: &[*mut u8], start: usize, len: usize) -> A {
         let mut room = Vector::<A, RUN>::new();
         let mut spare = Vector::<A, { RUN / 2 }>::new();
         let mut tree = Tree::new();
@@ -243,7 +242,7 @@ impl<'a, A: Total> Sums<'a, A> {
         let steps = nest.steps();
         self.share(nest.units, team, &|range| {
             let mut scratch: Scratch = Scratch::new();
-            let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
+            let frame = self.frame(&mut scratch);
             let mut forest = Forest::<A>::new(self.add, self.terms.len, width);
             // SAFETY: this phase looks at numbers alone.
             unsafe { frame.begin(Phase::Once, &self.call.bases) };
@@ -334,17 +333,4 @@ fn way(kept: &Plan, terms: &Plan) -> Way {
     };
     let closer = stride(kept) < stride(terms) && sums >= 32;
     if closer || (terms.len < FEW_TERMS && sums >= 8) { Way::Across } else { Way::Along }
-}
-
-/// The loops from one dtype to another.
-fn route(from: DType, to: DType) -> SmallVec<[&'static Kernels; 2]> {
-    match hop(from, to) {
-        Hop::Same => SmallVec::new(),
-        Hop::Loop(kernels) => SmallVec::from_slice(&[kernels]),
-        Hop::Through(middle) => {
-            let mut kernels = route(from, middle);
-            kernels.extend(route(middle, to));
-            kernels
-        }
-    }
 }
