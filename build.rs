@@ -19,6 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("functions.cuh", join::FUNCTIONS),
         ("map.cuh", join::MAP),
         ("reduce.cuh", join::REDUCE),
+        ("scan.cuh", join::SCAN),
+        ("gather.cuh", join::GATHER),
     ] {
         fs::write(Path::new(&out).join(name), join::join(folder, parts)?)?;
     }

@@ -1,5 +1,5 @@
-// The large operations: floor division, remainder, powers, logarithms and atan2. Only kernels that call one of them are
-// compiled with this file and math.cuh.
+// The large operations: floor division, remainder, powers, logarithms and angles. Only kernels that call one of them are
+// compiled with this file, math.cuh and trigonometry.cuh.
 
 namespace bl {
 
@@ -38,12 +38,6 @@ template <class T> BL_FN T integer_remainder(T x, T y) {
     } else return T(x % y);
 }
 
-// A unary function of a float: `half` computes f16 and bf16 in f64, rounded once; `whole` computes f32 and f64.
-template <class T, class F, class G> BL_FN T of_one_float(T x, F half, G whole) {
-    if constexpr (is_half<T>()) return round_to<T>(round_to_odd(half(f64(widen(x)))));
-    else return whole(x);
-}
-
 namespace op {
 
 struct floor_divide {
@@ -75,17 +69,33 @@ struct atan2 {
     template <class T> static BL_FN T apply(T y, T x) { return math::atan2(y, x); }
 };
 
-struct exp {
-    template <class T> static BL_FN T apply(T x) {
-        return of_one_float(x, [](f64 a) { return math::narrow::exp(a); }, [](auto a) { return math::exp(a); });
-    }
+struct hypot {
+    template <class T> static BL_FN T apply(T x, T y) { return math::hypot(x, y); }
 };
 
-struct log {
-    template <class T> static BL_FN T apply(T x) {
-        return of_one_float(x, [](f64 a) { return math::narrow::log(a); }, [](auto a) { return math::log(a); });
-    }
-};
+#define BL_FUNCTION(name) \
+    struct name { \
+        template <class T> static BL_FN T apply(T x) { return math::name(x); } \
+    };
+BL_FUNCTION(exp)
+BL_FUNCTION(exp2)
+BL_FUNCTION(expm1)
+BL_FUNCTION(log)
+BL_FUNCTION(log2)
+BL_FUNCTION(log10)
+BL_FUNCTION(log1p)
+BL_FUNCTION(sinh)
+BL_FUNCTION(cosh)
+BL_FUNCTION(tanh)
+BL_FUNCTION(asinh)
+BL_FUNCTION(acosh)
+BL_FUNCTION(atanh)
+BL_FUNCTION(sin)
+BL_FUNCTION(cos)
+BL_FUNCTION(tan)
+BL_FUNCTION(asin)
+BL_FUNCTION(acos)
+BL_FUNCTION(atan)
 
 }  // namespace op
 }  // namespace bl

@@ -9,6 +9,10 @@
 #include "ops.cuh"
 #include "tables.cuh"
 #include "math.cuh"
+#include "exponential.cuh"
+#include "logarithm.cuh"
+#include "hyperbolic.cuh"
+#include "trigonometry.cuh"
 #include "functions.cuh"
 #include "vectors.cuh"
 #include "packed.cuh"
@@ -63,6 +67,7 @@ struct Functions {
 
 const Functions functions[] = {
     INTEGERS(F, bitwise_left_shift) INTEGERS(F, bitwise_right_shift) INTEGERS(F, bitwise_right_shift_logical)
+    INTEGERS(F, rotate_left) INTEGERS(F, rotate_right)
     REAL(F, copysign)
     ALL(F, add) INTEGERS(F, subtract) FLOATS(F, subtract) COMPLEX(F, subtract) ALL(F, multiply) FLOATS(F, divide) COMPLEX(F, divide)
     ALL(F, equal) ALL(F, not_equal) REAL(F, less_than) REAL(F, less_equal) REAL(F, greater_than) REAL(F, greater_equal)
@@ -70,7 +75,7 @@ const Functions functions[] = {
     ALL(F, logical_and) ALL(F, logical_or) ALL(F, logical_xor)
     REAL(F, maximum) REAL(F, minimum) REAL(F, fmax) REAL(F, fmin)
     INTEGERS(F, floor_divide) FLOATS(F, floor_divide) INTEGERS(F, remainder) FLOATS(F, remainder) INTEGERS(F, pow) FLOATS(F, pow)
-    FLOATS(F, logaddexp) FLOATS(F, nextafter) FLOATS(F, atan2)
+    FLOATS(F, logaddexp) FLOATS(F, nextafter) FLOATS(F, atan2) FLOATS(F, hypot)
 };
 
 const Functions* find(const char* op, const char* dtype) {

@@ -7,6 +7,10 @@
 #include "convert.cuh"
 #include "tables.cuh"
 #include "math.cuh"
+#include "exponential.cuh"
+#include "logarithm.cuh"
+#include "hyperbolic.cuh"
+#include "trigonometry.cuh"
 
 #include <cstddef>
 #include <cstring>
@@ -16,12 +20,13 @@ using namespace bl;
 
 typedef void Function(const void* x, const void* y, void* out, size_t n);
 
-// Unary functions ignore the second operand.
 template <class T, T (*F)(T, T)> void each(const void* x, const void* y, void* out, size_t n) {
     for (size_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = F(static_cast<const T*>(x)[i], static_cast<const T*>(y)[i]);
 }
-template <class T> T exp(T x, T) { return math::exp(x); }
-template <class T> T log(T x, T) { return math::log(x); }
+// Functions of one operand ignore the second.
+template <class T, T (*F)(T)> void each(const void* x, const void*, void* out, size_t n) {
+    for (size_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = F(static_cast<const T*>(x)[i]);
+}
 
 struct Row {
     const char* name;
@@ -29,11 +34,13 @@ struct Row {
     Function* function;
 };
 
-#define R(name, dtype) {#name, #dtype, each<dtype_##dtype, name<dtype_##dtype>>},
 #define M(name, dtype) {#name, #dtype, each<dtype_##dtype, math::name<dtype_##dtype>>},
 #define FLOATS(name) M(name, f16) M(name, bf16) M(name, f32) M(name, f64)
 const Row rows[] = {
-    R(exp, f32) R(exp, f64) R(log, f32) R(log, f64) FLOATS(pow) FLOATS(atan2) FLOATS(logaddexp) M(fmod, f32) M(fmod, f64)
+    FLOATS(exp) FLOATS(exp2) FLOATS(expm1) FLOATS(log) FLOATS(log2) FLOATS(log10) FLOATS(log1p)
+    FLOATS(sinh) FLOATS(cosh) FLOATS(tanh) FLOATS(asinh) FLOATS(acosh) FLOATS(atanh)
+    FLOATS(sin) FLOATS(cos) FLOATS(tan) FLOATS(asin) FLOATS(acos) FLOATS(atan)
+    FLOATS(pow) FLOATS(atan2) FLOATS(logaddexp) FLOATS(hypot) M(fmod, f32) M(fmod, f64)
     M(ipow, u8) M(ipow, u16) M(ipow, u32) M(ipow, u64) M(ipow, i8) M(ipow, i16) M(ipow, i32) M(ipow, i64)
 };
 

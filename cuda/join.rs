@@ -29,12 +29,24 @@ pub const GENERATED: &[&str] = &[
 ];
 
 /// Further parts of the generated kernels that call one of the large functions.
-pub const FUNCTIONS: &[&str] = &["tables.cuh", "math.cuh", "functions.cuh"];
+pub const FUNCTIONS: &[&str] = &[
+    "tables.cuh",
+    "math.cuh",
+    "exponential.cuh",
+    "logarithm.cuh",
+    "hyperbolic.cuh",
+    "trigonometry.cuh",
+    "functions.cuh",
+];
 
 /// The skeleton of generated elementwise kernels.
 pub const MAP: &[&str] = &["map.cuh"];
 /// The skeletons of generated reductions.
 pub const REDUCE: &[&str] = &["reduce.cuh"];
+/// The kernels of look-ups by index.
+pub const GATHER: &[&str] = &["gather.cuh"];
+/// The kernels of scans, after the parts of reductions.
+pub const SCAN: &[&str] = &["scan.cuh"];
 
 /// Concatenates the parts in `folder`, with `#line` directives so that compiler messages name the part and its line.
 pub fn join(folder: &Path, parts: &[&str]) -> io::Result<String> {

@@ -1,4 +1,4 @@
-// The crate's own exp, log, pow, atan2, logaddexp and fmod, and powers of integers: a port of src/math/. Both perform
+// The crate's own pow, atan2, logaddexp and fmod, and powers of integers: a port of src/math/. Both perform
 // the same IEEE operations in the same order, and so give the same bits. The names are the same; the derivations are
 // there.
 //
@@ -115,8 +115,6 @@ BL_FN f64 settle(f64 power) {
     return (raised & below) <= 2 * near ? from_bits<f64>(raised & ~below) : power;
 }
 
-BL_FN f64 exp(f64 x) { return exp2(x * BL_LOG2_E); }
-BL_FN f64 log(f64 x) { return log_cases(x, log2(x) * BL_LN2); }
 // For numbers up to 2^40. In [2^52, 2^53), the last bit of a number has the value 1.
 BL_FN Parity parity(f64 x) {
     const f64 rounded = magnitude(x) + 4503599627370496.0;
@@ -134,17 +132,23 @@ BL_FN f64 logaddexp(f64 x, f64 y) {
     const f64 log = log2(sum) * BL_LN2 + (ratio - (sum - 1.0));
     return logaddexp_cases(x, y, large + log);
 }
-BL_FN f64 atan2(f64 y, f64 x) {
-    const Triangle sides = triangle(y, x);
-    const f64 shorter = sides.shorter, longer = sides.longer == BL_INFINITY ? 1e300 : sides.longer;
+// The angle whose tangent is shorter / longer as a sum of three.
+struct Near { f64 near, rest, small; };
+BL_FN Near atan_parts(f64 shorter, f64 longer) {
+    longer = longer == BL_INFINITY ? 1e300 : longer;
     const f64 shifted = f64(f32(shorter) / f32(longer)) * 64.0 + BL_ROUND;
     const f64 near = (shifted - BL_ROUND) * (1.0 / 64.0);
-    const u32 row = u32(bits_of(shifted)) & 127;
+    const u32 masked = u32(bits_of(shifted)) & 127;
+    const u64 (&row)[2] = atan_row(masked < 64 ? masked : 64);
     const f64 t = (shorter - near * longer) / (longer + near * shorter);
     const f64 t2 = t * t;
     const f64 series = -1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (-1.0 / 7.0));
-    const f64 angle = from_bits<f64>(atan_row(row < 64 ? row : 64)[0]) + (t + t * (t2 * series));
-    return flip(axis(sides, BL_HALF_PI_HI, BL_PI_HI) + turn(sides, angle), y);
+    return Near{from_bits<f64>(row[0]), from_bits<f64>(row[1]), t + t * (t2 * series)};
+}
+BL_FN f64 atan2(f64 y, f64 x) {
+    const Triangle sides = triangle(y, x);
+    const Near parts = atan_parts(sides.shorter, sides.longer);
+    return flip(axis(sides, BL_HALF_PI_HI, BL_PI_HI) + turn(sides, parts.near + parts.small), y);
 }
 
 }  // namespace narrow
@@ -159,27 +163,45 @@ BL_FN Sum add(f64 x, f64 y) {
     return Sum{sum, (x - (sum - y_seen)) + (y - y_seen)};
 }
 
+// A power of e as table * (1 + table_error) * e^(r + r_rest) * 2^(exponent - 8192).
+struct Reduced {
+    f64 table, table_error, r, r_rest;
+    u32 exponent;
+};
+BL_FN Reduced reduced_at(u32 count, f64 r, f64 r_rest) {
+    return Reduced{from_bits<f64>(exp_row(count & 127)[0]), from_bits<f64>(exp_row(count & 127)[1]), r, r_rest,
+                   (count & ((1u << 22) - 1)) >> 7};
+}
+// e^(x + rest), where the rest is below a millionth of x, and |x| below 1000.
+BL_FN Reduced reduced(f64 x, f64 rest) {
+    const f64 shifted = x * BL_STEPS + (BL_ROUND + 1048576.0);
+    const f64 steps = shifted - (BL_ROUND + 1048576.0);
+    const f64 upper = x - steps * BL_STEP_HI;  // exact
+    const f64 lower = rest - steps * BL_STEP_LO;
+    const f64 r = upper + lower;
+    return reduced_at(u32(bits_of(shifted)), r, (upper - r) + lower);
+}
+// The terms of the power beyond 1 + r, relative to the value of the table.
+BL_FN f64 terms(const Reduced& p) {
+    const f64 r = p.r;
+    const f64 series = 0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r * (1.0 / 720.0))));
+    return r * r * series + (p.r_rest + p.table_error);
+}
+
 // A power of e: (near + rest) * 2^(exponent - 8192), with near close to [1, 2).
 struct Power {
     f64 near, rest;
     u32 exponent;
 };
+BL_FN Power powered(const Reduced& p) {
+    const f64 added = p.table * (p.r + terms(p));
+    const f64 near = p.table + added;
+    return Power{near, (p.table - near) + added, p.exponent};
+}
 // e^(x + rest), where the rest is below a millionth of x.
 BL_FN Power power(f64 x, f64 rest) {
     rest = magnitude(x) > 800.0 ? 0.0 : rest;
-    x = limited(x, 800.0);
-    const f64 shifted = x * BL_STEPS + (BL_ROUND + 1048576.0);
-    const u32 count = u32(bits_of(shifted));
-    const f64 steps = shifted - (BL_ROUND + 1048576.0);
-    const f64 upper = x - steps * BL_STEP_HI;  // exact
-    const f64 lower = rest - steps * BL_STEP_LO;
-    const f64 r = upper + lower;
-    const f64 r_rest = (upper - r) + lower;
-    const f64 table = from_bits<f64>(exp_row(count & 127)[0]), table_error = from_bits<f64>(exp_row(count & 127)[1]);
-    const f64 series = 0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r * (1.0 / 720.0))));
-    const f64 added = table * (r + (r * r * series + (r_rest + table_error)));
-    const f64 near = table + added;
-    return Power{near, (table - near) + added, (count & ((1u << 22) - 1)) >> 7};
+    return powered(reduced(limited(x, 800.0), rest));
 }
 BL_FN f64 power_of_two(u32 exponent) { return from_bits<f64>(u64(exponent - (4096 - 1023)) << 52); }
 BL_FN f64 scale(const Power& p, f64 x) {
@@ -224,7 +246,8 @@ BL_FN Sum log_sum(f64 x) {
 }
 
 // The angle whose tangent is shorter / longer, which is about `quotient`, as a sum of two.
-BL_FN Sum atan_sum(f64 shorter, f64 longer, f64 quotient) {
+BL_FN Sum atan_sum(Sum shorter_leg, Sum longer_leg, f64 quotient) {
+    f64 shorter = shorter_leg.value, longer = longer_leg.value;
     f64 scale = longer > 1e150 ? from_bits<f64>(u64(1023 - 600) << 52) : 1.0;
     scale = longer < 1e-150 ? from_bits<f64>(u64(1023 + 600) << 52) : scale;
     shorter *= scale;
@@ -236,9 +259,10 @@ BL_FN Sum atan_sum(f64 shorter, f64 longer, f64 quotient) {
     const f64 short_lower = shorter - short_upper, long_lower = longer - long_upper;
     const f64 across_upper = shorter - near * long_upper;  // exact
     const f64 across = across_upper - near * long_lower;
-    const f64 across_rest = (across_upper - across) - near * long_lower;
+    const f64 across_rest =
+        ((across_upper - across) - near * long_lower) + (shorter_leg.rest - near * longer_leg.rest);
     const f64 along = longer + near * short_upper;
-    const f64 along_rest = ((longer - along) + near * short_upper) + near * short_lower;
+    const f64 along_rest = (((longer - along) + near * short_upper) + near * short_lower) + longer_leg.rest;
     const f64 inverse = 1.0 / along;
     const f64 t_upper = upper(across * inverse);
     const f64 along_upper = upper(along);
@@ -254,8 +278,6 @@ BL_FN Sum atan_sum(f64 shorter, f64 longer, f64 quotient) {
     return Sum{angle, ((table - angle) + t_upper) + ((table_rest + t_lower) + cube)};
 }
 
-BL_FN f64 exp(f64 x) { return rounded(power(x, 0.0)); }
-BL_FN f64 log(f64 x) { return log_cases(x, log_sum(x).value); }
 BL_FN bool is_integer(f64 x) { return x >= 4503599627370496.0 || (x + 4503599627370496.0) - 4503599627370496.0 == x; }
 BL_FN Parity parity(f64 x) { return Parity{is_integer(x), is_integer(x) && !is_integer(x * 0.5)}; }
 BL_FN f64 pow(f64 x, f64 y) {
@@ -280,7 +302,7 @@ BL_FN f64 logaddexp(f64 x, f64 y) {
 BL_FN f64 atan2(f64 y, f64 x) {
     const Triangle sides = triangle(y, x);
     const f64 quotient = sides.shorter / sides.longer;
-    const Sum exact = atan_sum(sides.shorter, sides.longer, quotient);
+    const Sum exact = atan_sum(Sum{sides.shorter, 0.0}, Sum{sides.longer, 0.0}, quotient);
     const bool tiny = quotient < 5e-20;
     const f64 angle = turn(sides, tiny ? quotient : exact.value), rest = turn(sides, tiny ? 0.0 : exact.rest);
     const f64 from = axis(sides, BL_HALF_PI_HI, BL_PI_HI);
@@ -292,11 +314,6 @@ BL_FN f64 atan2(f64 y, f64 x) {
 }  // namespace wide
 
 // ---- By dtype ----------------------------------------------------------------------------------------------------
-
-BL_FN f32 exp(f32 x) { return f32(narrow::exp(x)); }
-BL_FN f64 exp(f64 x) { return wide::exp(x); }
-BL_FN f32 log(f32 x) { return f32(narrow::log(x)); }
-BL_FN f64 log(f64 x) { return wide::log(x); }
 
 // f(x, y) for f16, bf16 or f32, where f is a function of narrow::, rounded once.
 template <class T, class F> BL_FN T through_f64(T x, T y, F f) {

@@ -68,6 +68,11 @@ template <Pick PICK, Nan NAN, class T> BL_FN T extremum(T x, T y) {
     }
 }
 
+// For the absolute value of a complex number; in trigonometry.cuh.
+namespace math {
+template <class T> BL_FN T hypot(T x, T y);
+}
+
 namespace op {
 
 // ---- Shifts ------------------------------------------------------------------------------------------------------
@@ -87,6 +92,27 @@ struct bitwise_right_shift_logical {
     template <class T> static BL_FN T apply(T x, T amount) {
         return T(shift_right(wrapping(bits_of(x)), clamped_amount(amount)));
     }
+};
+
+// A narrow integer is repeated until it fills a register: to rotate that rotates each copy. Registers rotate modulo 32,
+// which the widths of narrow integers divide.
+struct rotate_left {
+    template <class T> static BL_FN T apply(T x, T amount) {
+        if constexpr (sizeof(T) == 8) {
+            const u32 turn = low_half(u64(amount)), low = low_half(u64(x)), high = high_half(u64(x));
+            const u32 a = turn & 32 ? low : high, b = turn & 32 ? high : low;
+            return T(join(funnel_left(a, b, turn), funnel_left(b, a, turn)));
+        } else {
+            u32 copies = u32(bits_of(x));
+            if constexpr (sizeof(T) == 1) copies = permute<0x0000>(copies, 0);
+            if constexpr (sizeof(T) == 2) copies = permute<0x1010>(copies, 0);
+            return T(funnel_left(copies, copies, u32(amount)));
+        }
+    }
+};
+
+struct rotate_right {
+    template <class T> static BL_FN T apply(T x, T amount) { return rotate_left::apply(x, T(0 - wrapping(amount))); }
 };
 
 // ---- Signs -------------------------------------------------------------------------------------------------------
@@ -207,7 +233,11 @@ struct fmin {
 
 // For floats these operate on the sign bit, including that of a NaN; integers wrap.
 struct abs {
-    template <class T> static BL_FN T apply(T x) {
+    template <class T> static BL_FN auto apply(T x) {
+        if constexpr (is_complex<T>()) return math::hypot(x.re, x.im);
+        else return of_real(x);
+    }
+    template <class T> static BL_FN T of_real(T x) {
         if constexpr (is_signed_integer<T>()) return x < 0 ? T(0 - wrapping(x)) : x;
         else if constexpr (is_unsigned_integer<T>()) return x;
         else return without_sign(x);
@@ -354,6 +384,13 @@ struct conj {
 
 struct select {
     template <class T> static BL_FN T apply(boolean condition, T x, T y) { return condition.bits ? x : y; }
+};
+
+struct fma {
+    template <class T> static BL_FN T apply(T x, T y, T z) {
+        if constexpr (is_half<T>()) return round_to<T>(fused_to_odd(widen(x), widen(y), widen(z)));
+        else return fused(x, y, z);
+    }
 };
 
 // The next value after x towards y. The bits of a float, as an integer, increase with its magnitude.

@@ -38,6 +38,8 @@ template <class Op, class T> struct VectorOp : ElementwiseOp<Op, T> {};
 template <class Op, class T> struct LaneOf { typedef T type; };
 template <class T> struct LaneOf<op::bitwise_left_shift, T> { typedef Bits<T> type; };
 template <class T> struct LaneOf<op::bitwise_right_shift_logical, T> { typedef Bits<T> type; };
+template <class T> struct LaneOf<op::rotate_left, T> { typedef Bits<T> type; };
+template <class T> struct LaneOf<op::rotate_right, T> { typedef Bits<T> type; };
 
 // ---- Ops on words, independent of the lanes in them --------------------------------------------------------------
 

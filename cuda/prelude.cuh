@@ -139,6 +139,17 @@ BL_FN u64 shift_right_signed(u64 x, u32 amount) {
 #endif
 }
 
+// The upper half of (high, low) after a shift to the left by the amount modulo 32.
+BL_FN u32 funnel_left(u32 low, u32 high, u32 amount) {
+#if BL_DEVICE
+    u32 r;
+    BL_PTX("shf.l.wrap.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(amount));
+    return r;
+#else
+    return u32(join(low, high) << (amount & 31) >> 32);
+#endif
+}
+
 // Byte permute: each nibble of SELECT picks one of the eight bytes of (high, low); its top bit replicates the byte's
 // sign.
 template <u32 SELECT> BL_FN u32 permute(u32 low, u32 high) {
@@ -232,6 +243,39 @@ BL_FLOAT_INSTRUCTION(round_up, "cvt.rpi.f32.f32", "cvt.rpi.f64.f64", ceil)
 BL_FLOAT_INSTRUCTION(round_to_zero, "cvt.rzi.f32.f32", "cvt.rzi.f64.f64", trunc)
 BL_FLOAT_INSTRUCTION(round_to_even, "cvt.rni.f32.f32", "cvt.rni.f64.f64", rint)
 BL_FLOAT_INSTRUCTION(square_root, "sqrt.rn.f32", "sqrt.rn.f64", sqrt)
+
+// x * y + z, rounded once; to_odd rounds to the odd one of the two nearest numbers, so that rounding the result again to
+// a narrower type is rounding once.
+#if BL_DEVICE
+#define BL_FUSED(name, instruction, type, letter) \
+    BL_FN type name(type x, type y, type z) { type r; BL_PTX(instruction " %0, %1, %2, %3;" : "=" letter(r) : letter(x), letter(y), letter(z)); return r; }
+BL_FUSED(fused, "fma.rn.f32", f32, "f")
+BL_FUSED(fused, "fma.rn.f64", f64, "d")
+BL_FUSED(fused_down, "fma.rm.f32", f32, "f")
+BL_FUSED(fused_up, "fma.rp.f32", f32, "f")
+BL_FUSED(fused_to_zero, "fma.rz.f32", f32, "f")
+BL_FN f32 fused_to_odd(f32 x, f32 y, f32 z) {
+    const f32 low = fused_down(x, y, z), high = fused_up(x, y, z);
+    // Equal numbers are exact, even if they are zeros of different signs; a NaN stays one.
+    return low < high ? from_bits<f32>(bits_of(fused_to_zero(x, y, z)) | 1) : fused(x, y, z);
+}
+#else
+BL_FN f32 fused(f32 x, f32 y, f32 z) { return __builtin_fmaf(x, y, z); }
+BL_FN f64 fused(f64 x, f64 y, f64 z) { return __builtin_fma(x, y, z); }
+BL_FN f32 fused_to_odd(f32 x, f32 y, f32 z) {
+    // The product is exact. What the sum loses decides to which side an even result moves.
+    const f64 product = f64(x) * f64(y), sum = product + f64(z), other = sum - product;
+    const f64 error = (product - (sum - other)) + (f64(z) - other);
+    const f32 nearest = f32(sum);
+    const f64 above = f64(nearest) - sum;
+    const bool is_exact = !(above < 0 || above > 0) && !(error < 0 || error > 0);
+    const u32 bits = bits_of(nearest);
+    if (nearest != nearest || sum - sum != 0 || is_exact || bits & 1) return nearest;
+    // Whether the exact sum is further from zero than the nearest f32.
+    const bool is_larger = above != 0 ? (above < 0) == (sum > 0) : (error > 0) == (sum > 0);
+    return from_bits<f32>(is_larger ? bits + 1 : bits - 1);
+}
+#endif
 
 // Counting and reversing bits. The zeros above the highest one of 0 are the width.
 #if BL_DEVICE

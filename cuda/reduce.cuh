@@ -1,13 +1,13 @@
-// The skeletons of generated sums and extremes. The terms of one output, in order, are the leaves of a perfect binary
-// tree in which every node combines its children, the left one first; leaves beyond the last term are the identity (of
-// addition: -0, or 0 for integers). So any aligned run of 2^k terms is a subtree, which may be added up by a thread in its
+// The skeletons of generated reductions. The terms of one output, in order, are the leaves of a perfect binary tree in
+// which every node combines its children, the left one first; leaves beyond the last term are the identity (of addition:
+// -0, or 0 for integers). So any aligned run of 2^k terms is a subtree, which may be added up by a thread in its
 // registers, by a warp, by a block, or by the next launch, which sums the parts that this one has stored. The result
 // depends only on the terms.
 //
 // The generated part is a struct K as for map.cuh, where groups are groups of terms, without `later` and `store`, and
 // with:
 //
-//     Sum                        the total: Folded<op, T>, where T is f64, u64, i64 or c128
+//     Sum                        the total: Folded<op, T>, or Best
 //     STRADDLES                  whether a group may straddle the end of the inner loop
 //     COUNTS_GROUPS              whether places<GROUP> takes the index of a group rather than of its first element
 //     output_places(p, output)   the addresses of an output and of the first term of every operand
@@ -18,7 +18,9 @@
 namespace bl {
 
 // What changes no total that the operation O combines it with.
-template <class O, class T> struct Identity;
+template <class O, class T> struct Identity {
+    static BL_FN T value() { return from_bits<T>(Bits<T>(0)); }  // of bitwise_or and bitwise_xor
+};
 template <class T> struct Identity<op::add, T> {
     static BL_FN T value() {
         if constexpr (is_complex<T>()) return T{Identity<op::add, decltype(T::re)>::value(), Identity<op::add, decltype(T::im)>::value()};
@@ -26,37 +28,123 @@ template <class T> struct Identity<op::add, T> {
         else return T(0);
     }
 };
+template <class T> struct Identity<op::multiply, T> {
+    static BL_FN T value() { return T(1); }
+};
+template <class T> struct Identity<op::bitwise_and, T> {
+    static BL_FN T value() { return from_bits<T>(Bits<T>(~Bits<T>(0))); }
+};
+// An extremum begins at the other end of the dtype.
+template <class T, bool HIGHEST> BL_FN T end_of() {
+    constexpr Bits<T> sign = Bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));
+    if constexpr (is_bool<T>()) return truth(HIGHEST);
+    else if constexpr (is_unsigned_integer<T>()) return HIGHEST ? T(~T(0)) : T(0);
+    else if constexpr (is_integer<T>()) return from_bits<T>(HIGHEST ? Bits<T>(~sign) : sign);
+    else return from_bits<T>(HIGHEST ? op::infinity_bits<T>() : Bits<T>(op::infinity_bits<T>() | sign));
+}
 template <class T> struct Identity<op::maximum, T> {
-    static BL_FN T value() {
-        if constexpr (is_float<T>()) return from_bits<T>(0xfff0000000000000ull);  // -infinity
-        else return lowest<T>();
-    }
+    static BL_FN T value() { return end_of<T, false>(); }
 };
 template <class T> struct Identity<op::minimum, T> {
-    static BL_FN T value() {
-        if constexpr (is_float<T>()) return from_bits<T>(0x7ff0000000000000ull);  // infinity
-        else return highest<T>();
-    }
+    static BL_FN T value() { return end_of<T, true>(); }
 };
 
 // A total that the operation O combines with others.
 template <class O, class T> struct Folded {
-    typedef T Total;
     T value;
+    static BL_FN Folded of(T value, u64) { return Folded{value}; }
+    BL_FN T packed() const { return value; }
     static BL_FN Folded identity() { return Folded{Identity<O, T>::value()}; }
 };
 template <class O, class T> BL_FN Folded<O, T> sum_of(Folded<O, T> left, Folded<O, T> right) {
     return Folded<O, T>{O::apply(left.value, right.value)};
 }
 
-// A term converted to the type of the total. The sign of a NaN is unspecified here, so floats are simply widened.
-template <class S, class T> BL_FN S leaf(T x) {
-    typedef typename S::Total Total;
-    if constexpr (is_complex<T>()) return S{Total{f64(x.re), f64(x.im)}};
-    else if constexpr (is_half<T>()) return S{Total(widen(x))};
-    else if constexpr (is_bool<T>()) return S{Total(x.bits)};
-    else return S{Total(x)};
+// The larger or smaller of two totals in one instruction where there is one, which may change the payload of a NaN. It
+// orders zeros as extremum does.
+template <Pick PICK, class T> BL_FN T extreme(T x, T y) {
+#if BL_DEVICE && __CUDA_ARCH__ >= 800
+    if constexpr (same<T, f32>()) {
+        f32 r;
+        if constexpr (PICK == Pick::larger) BL_PTX("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+        else BL_PTX("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+        return r;
+    } else if constexpr (same<T, f16>()) {
+        f16 r;
+        if constexpr (PICK == Pick::larger) BL_PTX("max.NaN.f16 %0, %1, %2;" : "=h"(r.bits) : "h"(x.bits), "h"(y.bits));
+        else BL_PTX("min.NaN.f16 %0, %1, %2;" : "=h"(r.bits) : "h"(x.bits), "h"(y.bits));
+        return r;
+    } else if constexpr (same<T, bf16>()) {
+        bf16 r;
+        if constexpr (PICK == Pick::larger) BL_PTX("max.NaN.bf16 %0, %1, %2;" : "=h"(r.bits) : "h"(x.bits), "h"(y.bits));
+        else BL_PTX("min.NaN.bf16 %0, %1, %2;" : "=h"(r.bits) : "h"(x.bits), "h"(y.bits));
+        return r;
+    } else
+#endif
+        return extremum<PICK, Nan::wins>(x, y);
 }
+template <class T> BL_FN Folded<op::maximum, T> sum_of(Folded<op::maximum, T> left, Folded<op::maximum, T> right) {
+    return Folded<op::maximum, T>{extreme<Pick::larger>(left.value, right.value)};
+}
+template <class T> BL_FN Folded<op::minimum, T> sum_of(Folded<op::minimum, T> left, Folded<op::minimum, T> right) {
+    return Folded<op::minimum, T>{extreme<Pick::smaller>(left.value, right.value)};
+}
+
+// Complex multiplication by 1 can change signs of zeros and turn infinities into NaNs, so the total of no terms is marked.
+template <> struct Folded<op::multiply, c128> {
+    c128 value;
+    bool is_none;
+    static BL_FN Folded of(c128 value, u64) { return Folded{value, false}; }
+    BL_FN c128 packed() const { return value; }
+    static BL_FN Folded identity() { return Folded{c128{1, 0}, true}; }
+};
+BL_FN Folded<op::multiply, c128> sum_of(Folded<op::multiply, c128> left, Folded<op::multiply, c128> right) {
+    if (right.is_none) return left;
+    if (left.is_none) return right;
+    return Folded<op::multiply, c128>::of(op::multiply::apply(left.value, right.value), 0);
+}
+
+// An extreme and its place. The key of a term is larger, as an integer, the better the term is, and that of a NaN is the
+// largest. Of two equal keys the left one, whose place comes first, is kept. A missing term has the smallest key.
+template <Pick PICK> struct Best {
+    u64 key;
+    i64 value;
+    template <class T> static BL_FN u64 key_of(T x) {
+        constexpr Bits<T> sign = Bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));
+        Bits<T> order = bits_of(x);
+        if constexpr (is_signed_integer<T>()) order ^= sign;
+        if constexpr (is_half<T>() || is_float<T>()) {
+            if (op::magnitude_bits(x) > op::infinity_bits<T>()) return ~0ull;
+            order = Bits<T>(order & sign ? ~order : order | sign);
+        }
+        return PICK == Pick::larger ? u64(order) : ~u64(order);
+    }
+    template <class T> static BL_FN Best of(T x, u64 place) {
+        // What an earlier launch has packed.
+        if constexpr (is_complex<T>()) return Best{bits_of(f64(x.re)), i64(bits_of(f64(x.im)))};
+        else return Best{key_of(x), i64(place)};
+    }
+    BL_FN c128 packed() const { return c128{from_bits<f64>(key), from_bits<f64>(u64(value))}; }
+    static BL_FN Best identity() { return Best{0, 0}; }
+};
+template <Pick PICK> BL_FN Best<PICK> sum_of(Best<PICK> left, Best<PICK> right) { return right.key > left.key ? right : left; }
+
+// A term, and its place among the terms of the output, as a total. The sign of a NaN is unspecified here, so floats are
+// simply widened.
+template <class S, class T> struct Leaf {
+    static BL_FN S of(T x, u64 place) { return S::of(x, place); }
+};
+template <class O, class Total, class T> struct Leaf<Folded<O, Total>, T> {
+    static BL_FN Folded<O, Total> of(T x, u64 place) {
+        typedef Folded<O, Total> S;
+        if constexpr (same<T, Total>()) return S::of(x, place);
+        else if constexpr (is_complex<T>()) return S::of(Total{f64(x.re), f64(x.im)}, place);
+        else if constexpr (is_half<T>()) return S::of(Total(widen(x)), place);
+        else if constexpr (is_bool<T>()) return S::of(Total(x.bits), place);
+        else return S::of(Total(x), place);
+    }
+};
+template <class S, class T> BL_FN S leaf(T x, u64 place) { return Leaf<S, T>::of(x, place); }
 
 template <class S> BL_FN S quotient(S sum, f64 terms) {
     if constexpr (is_complex<S>()) return S{sum.re / terms, sum.im / terms};
@@ -116,7 +204,7 @@ BL_FN typename K::Sum sum_group(const typename K::Params& p, const Places& outpu
             const auto loaded = K::template load<K::GROUP>(p, at);
             Sum x[K::GROUP];
 #pragma unroll
-            for (int k = 0; k < K::GROUP; ++k) x[k] = leaf<Sum>(K::compute(kept, loaded, k));
+            for (int k = 0; k < K::GROUP; ++k) x[k] = leaf<Sum>(K::compute(kept, loaded, k), n + k);
             return tree(x);
         }
     }
@@ -125,7 +213,7 @@ BL_FN typename K::Sum sum_group(const typename K::Params& p, const Places& outpu
 #pragma unroll 1
         for (Index k = n; k < n + K::GROUP && k < terms; ++k) {
             const auto at = K::template places<1>(p, output.address, k);
-            counter.push(leaf<Sum>(K::compute(kept, K::template load<1>(p, at), 0)));
+            counter.push(leaf<Sum>(K::compute(kept, K::template load<1>(p, at), 0), k));
         }
     }
     return counter.sum();
@@ -157,11 +245,20 @@ BL_FN u64 exchange(u64 x, u32 distance) {
     const u32 low = __shfl_xor_sync(0xffffffffu, low_half(x), distance), high = __shfl_xor_sync(0xffffffffu, high_half(x), distance);
     return join(low, high);
 }
-BL_FN f64 exchange(f64 x, u32 distance) { return from_bits<f64>(exchange(bits_of(x), distance)); }
-BL_FN i64 exchange(i64 x, u32 distance) { return i64(exchange(u64(x), distance)); }
-BL_FN c128 exchange(c128 x, u32 distance) { return c128{exchange(x.re, distance), exchange(x.im, distance)}; }
+template <class T> BL_FN T exchange(T x, u32 distance) {
+    if constexpr (is_complex<T>()) return T{exchange(x.re, distance), exchange(x.im, distance)};
+    else if constexpr (sizeof(T) == 8) return from_bits<T>(exchange(bits_of(x), distance));
+    else return from_bits<T>(Bits<T>(__shfl_xor_sync(0xffffffffu, u32(bits_of(x)), distance)));
+}
 template <class O, class T> BL_FN Folded<O, T> exchange(Folded<O, T> x, u32 distance) {
     return Folded<O, T>{exchange(x.value, distance)};
+}
+BL_FN Folded<op::multiply, c128> exchange(Folded<op::multiply, c128> x, u32 distance) {
+    return Folded<op::multiply, c128>{exchange(x.value, distance), exchange(u32(x.is_none), distance) != 0};
+}
+
+template <Pick PICK> BL_FN Best<PICK> exchange(Best<PICK> x, u32 distance) {
+    return Best<PICK>{exchange(x.key, distance), exchange(x.value, distance)};
 }
 
 // The sum over 2^log2 neighbouring threads of a warp, in the first of them. The others add in a different order, and

@@ -17,8 +17,18 @@ namespace math {
 #define BL_STEPS from_bits<f64>(0x40671547652b82feull)
 // ln 2.
 #define BL_LN2 from_bits<f64>(0x3fe62e42fefa39efull)
+// What rounding ln 2 left out.
+#define BL_LN2_REST from_bits<f64>(0x3c7abc9e3b39803full)
 // log2 e.
 #define BL_LOG2_E from_bits<f64>(0x3ff71547652b82feull)
+// The first 24 bits of log2 e.
+#define BL_LOG2_E_UPPER from_bits<f64>(0x3ff7154760000000ull)
+// The rest of log2 e.
+#define BL_LOG2_E_LOWER from_bits<f64>(0x3e54ae0bf85ddf44ull)
+// The first 24 bits of log10 e.
+#define BL_LOG10_E_UPPER from_bits<f64>(0x3fdbcb7b00000000ull)
+// The rest of log10 e.
+#define BL_LOG10_E_LOWER from_bits<f64>(0x3e5526e50e32a6abull)
 // Pi, rounded.
 #define BL_PI_HI from_bits<f64>(0x400921fb54442d18ull)
 // The rest of pi.
@@ -368,6 +378,329 @@ BL_FN const u64 (&atan_row(u32 row))[2] {
         {0x3fe921fb54442d18ull, 0x3c81a62633145c07ull},
     };
     return rows[row];
+}
+
+// What a number is multiplied by for its quarter turns modulo 4, in three parts, by its exponent from -32 up.
+BL_FN const u64 (&turns_row(u32 row))[3] {
+    alignas(16) static const u64 rows[160][3] = {
+        {0x0000000000000000ull, 0x3fe0000000000000ull, 0x3fc17cc1b727220bull},
+        {0x0000000000000000ull, 0x3fe8000000000000ull, 0xbfbd067c91b1bbebull},
+        {0x0000000000000000ull, 0x3fe4000000000000ull, 0x3f87cc1b727220a9ull},
+        {0x0000000000000000ull, 0x3fe4000000000000ull, 0x3f87cc1b727220a9ull},
+        {0x0000000000000000ull, 0x3fe4000000000000ull, 0x3f87cc1b727220a9ull},
+        {0x0000000000000000ull, 0x3fe4800000000000ull, 0xbf7067c91b1bbeadull},
+        {0x0000000000000000ull, 0x3fe4400000000000ull, 0x3f6f306dc9c882a5ull},
+        {0x0000000000000000ull, 0x3fe4600000000000ull, 0xbf19f246c6efab58ull},
+        {0x0000000000000000ull, 0x3fe4600000000000ull, 0xbf19f246c6efab58ull},
+        {0x0000000000000000ull, 0x3fe4600000000000ull, 0xbf19f246c6efab58ull},
+        {0x0000000000000000ull, 0x3fe4600000000000ull, 0xbf19f246c6efab58ull},
+        {0x0000000000000000ull, 0x3fe4600000000000ull, 0xbf19f246c6efab58ull},
+        {0x0000000000000000ull, 0x3fe45f0000000000ull, 0x3ef836e4e44152a0ull},
+        {0x0000000000000000ull, 0x3fe45f0000000000ull, 0x3ef836e4e44152a0ull},
+        {0x0000000000000000ull, 0x3fe45f4000000000ull, 0xbedf246c6efab581ull},
+        {0x0000000000000000ull, 0x3fe45f4000000000ull, 0xbedf246c6efab581ull},
+        {0x0000000000000000ull, 0x3fe45f3000000000ull, 0x3e8b727220a94fe1ull},
+        {0x0000000000000000ull, 0x3fe45f3000000000ull, 0x3e8b727220a94fe1ull},
+        {0x0000000000000000ull, 0x3fe45f3000000000ull, 0x3e8b727220a94fe1ull},
+        {0x0000000000000000ull, 0x3fe45f3000000000ull, 0x3e8b727220a94fe1ull},
+        {0x0000000000000000ull, 0x3fe45f3000000000ull, 0x3e8b727220a94fe1ull},
+        {0x0000000000000000ull, 0x3fe45f3080000000ull, 0xbe6236377d5ac07bull},
+        {0x0000000000000000ull, 0x3fe45f3080000000ull, 0xbe6236377d5ac07bull},
+        {0x0000000000000000ull, 0x3fe45f3060000000ull, 0x3e5b9391054a7f0aull},
+        {0x0000000000000000ull, 0x3fe45f3070000000ull, 0xbe31b1bbead603d9ull},
+        {0x0000000000000000ull, 0x3fe45f3070000000ull, 0xbe31b1bbead603d9ull},
+        {0x0000000000000000ull, 0x3fe45f306c000000ull, 0x3e2c9c882a53f84full},
+        {0x0000000000000000ull, 0x3fe45f306e000000ull, 0xbdfb1bbead603d8bull},
+        {0x3ff0000000000000ull, 0xbfd7419f24000000ull, 0xbdfb1bbead603d8bull},
+        {0x3fe0000000000000ull, 0x3fc17cc1b8000000ull, 0xbdfb1bbead603d8bull},
+        {0x3fe8000000000000ull, 0xbfbd067c92000000ull, 0x3dd391054a7f09d6ull},
+        {0x3fe4000000000000ull, 0x3f87cc1b70000000ull, 0x3dd391054a7f09d6ull},
+        {0x3fe4000000000000ull, 0x3f87cc1b74000000ull, 0xbdc8ddf56b01ec54ull},
+        {0x3fe4000000000000ull, 0x3f87cc1b72000000ull, 0x3dac882a53f84eb0ull},
+        {0x3fe4800000000000ull, 0xbf7067c91c000000ull, 0x3dac882a53f84eb0ull},
+        {0x3fe4400000000000ull, 0x3f6f306dca000000ull, 0xbd7bbead603d8a83ull},
+        {0x3fe4600000000000ull, 0xbf19f246c0000000ull, 0xbd7bbead603d8a83ull},
+        {0x3fe4600000000000ull, 0xbf19f246c0000000ull, 0xbd7bbead603d8a83ull},
+        {0x3fe4600000000000ull, 0xbf19f246c8000000ull, 0x3d51054a7f09d5f4ull},
+        {0x3fe4600000000000ull, 0xbf19f246c8000000ull, 0x3d51054a7f09d5f4ull},
+        {0x3fe4600000000000ull, 0xbf19f246c6000000ull, 0xbd4df56b01ec5417ull},
+        {0x3fe45f0000000000ull, 0x3ef836e4e4000000ull, 0x3d1054a7f09d5f48ull},
+        {0x3fe45f0000000000ull, 0x3ef836e4e4000000ull, 0x3d1054a7f09d5f48ull},
+        {0x3fe45f4000000000ull, 0xbedf246c70000000ull, 0x3d1054a7f09d5f48ull},
+        {0x3fe45f4000000000ull, 0xbedf246c6e000000ull, 0xbd0f56b01ec54170ull},
+        {0x3fe45f3000000000ull, 0x3e8b727220000000ull, 0x3cb529fc2757d1f5ull},
+        {0x3fe45f3000000000ull, 0x3e8b727220000000ull, 0x3cb529fc2757d1f5ull},
+        {0x3fe45f3000000000ull, 0x3e8b727220000000ull, 0x3cb529fc2757d1f5ull},
+        {0x3fe45f3000000000ull, 0x3e8b727220000000ull, 0x3cb529fc2757d1f5ull},
+        {0x3fe45f3000000000ull, 0x3e8b727220000000ull, 0x3cb529fc2757d1f5ull},
+        {0x3fe45f3080000000ull, 0xbe6236377c000000ull, 0xbca5ac07b1505c16ull},
+        {0x3fe45f3080000000ull, 0xbe6236377e000000ull, 0x3c94a7f09d5f47d5ull},
+        {0x3fe45f3060000000ull, 0x3e5b939106000000ull, 0xbc86b01ec5417056ull},
+        {0x3fe45f3070000000ull, 0xbe31b1bbec000000ull, 0x3c729fc2757d1f53ull},
+        {0x3fe45f3070000000ull, 0xbe31b1bbea000000ull, 0xbc6ac07b1505c159ull},
+        {0x3fe45f306c000000ull, 0x3e2c9c882a000000ull, 0x3c44fe13abe8fa9aull},
+        {0x3fe45f306e000000ull, 0xbdfb1bbeb0000000ull, 0x3c44fe13abe8fa9aull},
+        {0x3fe45f306e000000ull, 0xbdfb1bbeac000000ull, 0xbc3603d8a82e0acbull},
+        {0x3fc17cc1b8000000ull, 0xbdfb1bbeae000000ull, 0x3c23f84eafa3ea6aull},
+        {0x3fc17cc1b7000000ull, 0x3dd391054c000000ull, 0xbc180f62a0b82b2dull},
+        {0x3f87cc1b70000000ull, 0x3dd391054a000000ull, 0x3bffc2757d1f534eull},
+        {0x3f87cc1b74000000ull, 0xbdc8ddf56c000000ull, 0x3bffc2757d1f534eull},
+        {0x3f87cc1b72000000ull, 0x3dac882a54000000ull, 0xbb8ec54170565912ull},
+        {0x3f87cc1b72000000ull, 0x3dac882a54000000ull, 0xbb8ec54170565912ull},
+        {0x3f6f306dca000000ull, 0xbd7bbead60000000ull, 0xbb8ec54170565912ull},
+        {0x3f6f306dca000000ull, 0xbd7bbead60000000ull, 0xbb8ec54170565912ull},
+        {0x3f5e60db94000000ull, 0xbd7bbead60000000ull, 0xbb8ec54170565912ull},
+        {0x3f4cc1b727000000ull, 0x3d51054a80000000ull, 0xbb8ec54170565912ull},
+        {0x3f39836e4e000000ull, 0x3d51054a80000000ull, 0xbb8ec54170565912ull},
+        {0x3f2306dc9d000000ull, 0xbd4df56b02000000ull, 0x3b43abe8fa9a6ee0ull},
+        {0x3ef836e4e4000000ull, 0x3d1054a7f0000000ull, 0x3b43abe8fa9a6ee0ull},
+        {0x3ef836e4e4000000ull, 0x3d1054a7f0000000ull, 0x3b43abe8fa9a6ee0ull},
+        {0x3ef836e4e4000000ull, 0x3d1054a7f0000000ull, 0x3b43abe8fa9a6ee0ull},
+        {0x3ee06dc9c9000000ull, 0xbd0f56b01e000000ull, 0xbb38a82e0acb223full},
+        {0x3e8b727220000000ull, 0x3cb529fc20000000ull, 0x3b1d5f47d4d37703ull},
+        {0x3e8b727220000000ull, 0x3cb529fc20000000ull, 0x3b1d5f47d4d37703ull},
+        {0x3e8b727220000000ull, 0x3cb529fc28000000ull, 0xbae505c1596447e5ull},
+        {0x3e8b727220000000ull, 0x3cb529fc28000000ull, 0xbae505c1596447e5ull},
+        {0x3e8b727220000000ull, 0x3cb529fc28000000ull, 0xbae505c1596447e5ull},
+        {0x3e8b727221000000ull, 0xbca5ac07b2000000ull, 0x3ad5f47d4d377037ull},
+        {0x3e76e4e441000000ull, 0x3c94a7f09e000000ull, 0xbac4170565911f92ull},
+        {0x3e5b939106000000ull, 0xbc86b01ec6000000ull, 0x3ab7d1f534ddc0dbull},
+        {0x3e5b939105000000ull, 0x3c729fc276000000ull, 0xbaa05c1596447e49ull},
+        {0x3e4727220b000000ull, 0xbc6ac07b16000000ull, 0x3a9f47d4d377036eull},
+        {0x3e2c9c882a000000ull, 0x3c44fe13ac000000ull, 0xba470565911f924full},
+        {0x3e2c9c882a000000ull, 0x3c44fe13ac000000ull, 0xba470565911f924full},
+        {0x3e19391055000000ull, 0xbc3603d8a8000000ull, 0xba470565911f924full},
+        {0x3e027220a9000000ull, 0x3c23f84eb0000000ull, 0xba470565911f924full},
+        {0x3dd391054c000000ull, 0xbc180f62a0000000ull, 0xba470565911f924full},
+        {0x3dd391054a000000ull, 0x3bffc2757c000000ull, 0x3a31f534ddc0db63ull},
+        {0x3dd391054a000000ull, 0x3bffc2757e000000ull, 0xba2c1596447e493bull},
+        {0x3dac882a54000000ull, 0xbb8ec54180000000ull, 0x39ff534ddc0db629ull},
+        {0x3dac882a54000000ull, 0xbb8ec54180000000ull, 0x39ff534ddc0db629ull},
+        {0x3dac882a54000000ull, 0xbb8ec54180000000ull, 0x39ff534ddc0db629ull},
+        {0x3d991054a8000000ull, 0xbb8ec54170000000ull, 0xb9a596447e493ad5ull},
+        {0x3d8220a950000000ull, 0xbb8ec54170000000ull, 0xb9a596447e493ad5ull},
+        {0x3d51054a80000000ull, 0xbb8ec54170000000ull, 0xb9a596447e493ad5ull},
+        {0x3d51054a80000000ull, 0xbb8ec54170000000ull, 0xb9a596447e493ad5ull},
+        {0x3d51054a7f000000ull, 0x3b43abe900000000ull, 0xb9a596447e493ad5ull},
+        {0x3d1054a7f0000000ull, 0x3b43abe8f8000000ull, 0x3994d377036d8a56ull},
+        {0x3d1054a7f0000000ull, 0x3b43abe8fc000000ull, 0xb9865911f924eb53ull},
+        {0x3d1054a7f0000000ull, 0x3b43abe8fa000000ull, 0x39734ddc0db6295aull},
+        {0x3d1054a7f1000000ull, 0xbb38a82e0a000000ull, 0xb9696447e493ad4dull},
+        {0x3cb529fc20000000ull, 0x3b1d5f47d4000000ull, 0x394a6ee06db14acdull},
+        {0x3cb529fc20000000ull, 0x3b1d5f47d4000000ull, 0x394a6ee06db14acdull},
+        {0x3cb529fc28000000ull, 0xbae505c158000000ull, 0xb926447e493ad4ceull},
+        {0x3cb529fc28000000ull, 0xbae505c158000000ull, 0xb926447e493ad4ceull},
+        {0x3cb529fc28000000ull, 0xbae505c15a000000ull, 0x391377036d8a5665ull},
+        {0x3cb529fc27000000ull, 0x3ad5f47d4e000000ull, 0xb90911f924eb5336ull},
+        {0x3c94a7f09e000000ull, 0xbac4170566000000ull, 0x38ebb81b6c52b328ull},
+        {0x3c94a7f09d000000ull, 0x3ab7d1f534000000ull, 0x38ebb81b6c52b328ull},
+        {0x3c729fc276000000ull, 0xbaa05c1596000000ull, 0xb8c11f924eb53362ull},
+        {0x3c729fc275000000ull, 0x3a9f47d4d4000000ull, 0xb8c11f924eb53362ull},
+        {0x3c44fe13ac000000ull, 0xba470565a0000000ull, 0x38bdc0db6295993cull},
+        {0x3c44fe13ac000000ull, 0xba47056590000000ull, 0xb881f924eb53361eull},
+        {0x3c44fe13ac000000ull, 0xba47056590000000ull, 0xb881f924eb53361eull},
+        {0x3c23f84eb0000000ull, 0xba47056590000000ull, 0xb881f924eb53361eull},
+        {0x3c23f84eb0000000ull, 0xba47056592000000ull, 0x387c0db6295993c4ull},
+        {0x3bffc2757c000000ull, 0x3a31f534de000000ull, 0xb84f924eb53361deull},
+        {0x3bffc2757e000000ull, 0xba2c159644000000ull, 0xb84f924eb53361deull},
+        {0x3bffc2757d000000ull, 0x39ff534de0000000ull, 0xb84f924eb53361deull},
+        {0x3bef84eafa000000ull, 0x39ff534ddc000000ull, 0x37eb6c52b3278872ull},
+        {0x3bdf09d5f4000000ull, 0x39ff534ddc000000ull, 0x37eb6c52b3278872ull},
+        {0x3bce13abe9000000ull, 0xb9a5964480000000ull, 0x37eb6c52b3278872ull},
+        {0x3bbc2757d2000000ull, 0xb9a5964480000000ull, 0x37eb6c52b3278872ull},
+        {0x3ba84eafa4000000ull, 0xb9a5964480000000ull, 0x37eb6c52b3278872ull},
+        {0x3b909d5f48000000ull, 0xb9a5964480000000ull, 0x37eb6c52b3278872ull},
+        {0x3b43abe900000000ull, 0xb9a596447e000000ull, 0xb7c24eb53361de38ull},
+        {0x3b43abe8f8000000ull, 0x3994d37704000000ull, 0xb7c24eb53361de38ull},
+        {0x3b43abe8fc000000ull, 0xb9865911fa000000ull, 0x37bb6295993c4390ull},
+        {0x3b43abe8fa000000ull, 0x39734ddc0e000000ull, 0xb79275a99b0ef1bfull},
+        {0x3b43abe8fb000000ull, 0xb9696447e4000000ull, 0xb79275a99b0ef1bfull},
+        {0x3b1d5f47d4000000ull, 0x394a6ee06c000000ull, 0x378b14acc9e21c82ull},
+        {0x3b1d5f47d4000000ull, 0x394a6ee06e000000ull, 0xb763ad4cd8778df8ull},
+        {0x3b1d5f47d5000000ull, 0xb926447e48000000ull, 0xb763ad4cd8778df8ull},
+        {0x3b0abe8faa000000ull, 0xb926447e4a000000ull, 0x3758a5664f10e410ull},
+        {0x3af57d1f53000000ull, 0x391377036e000000ull, 0xb73d6a66c3bc6fbeull},
+        {0x3ad5f47d4e000000ull, 0xb90911f924000000ull, 0xb73d6a66c3bc6fbeull},
+        {0x3ad5f47d4d000000ull, 0x38ebb81b6c000000ull, 0x3704acc9e21c8210ull},
+        {0x3ab7d1f534000000ull, 0x38ebb81b6c000000ull, 0x3704acc9e21c8210ull},
+        {0x3ab7d1f535000000ull, 0xb8c11f9250000000ull, 0x3704acc9e21c8210ull},
+        {0x3a9f47d4d4000000ull, 0xb8c11f924e000000ull, 0xb6f6a66c3bc6fbe0ull},
+        {0x3a9f47d4d3000000ull, 0x38bdc0db62000000ull, 0x36e2b32788720840ull},
+        {0x3a8e8fa9a7000000ull, 0xb881f924e8000000ull, 0xb6da99b0ef1bef80ull},
+        {0x3a7d1f534e000000ull, 0xb881f924ec000000ull, 0x36b5993c439041feull},
+        {0x3a6a3ea69c000000ull, 0xb881f924ec000000ull, 0x36b5993c439041feull},
+        {0x3a547d4d37000000ull, 0x387c0db62a000000ull, 0xb6a4cd8778df7c03ull},
+        {0x3a31f534de000000ull, 0xb84f924eb8000000ull, 0x369664f10e4107f9ull},
+        {0x3a31f534de000000ull, 0xb84f924eb4000000ull, 0xb683361de37df00dull},
+        {0x39ff534de0000000ull, 0xb84f924eb6000000ull, 0x367993c439041fe5ull},
+        {0x39ff534ddc000000ull, 0x37eb6c52c0000000ull, 0xb659b0ef1bef806cull},
+        {0x39ff534ddc000000ull, 0x37eb6c52c0000000ull, 0xb659b0ef1bef806cull},
+        {0x39ff534ddc000000ull, 0x37eb6c52b0000000ull, 0x36393c439041fe51ull},
+        {0x39eea69bb8000000ull, 0x37eb6c52b0000000ull, 0x36393c439041fe51ull},
+        {0x39dd4d3770000000ull, 0x37eb6c52b4000000ull, 0xb61b0ef1bef806baull},
+        {0x39ca9a6ee0000000ull, 0x37eb6c52b4000000ull, 0xb61b0ef1bef806baull},
+        {0x39b534ddc1000000ull, 0xb7c24eb534000000ull, 0x35f3c439041fe516ull},
+        {0x3994d37704000000ull, 0xb7c24eb534000000ull, 0x35f3c439041fe516ull},
+        {0x3994d37703000000ull, 0x37bb62959a000000ull, 0xb5e8778df7c035d4ull},
+        {0x39734ddc0e000000ull, 0xb79275a99c000000ull, 0x35ce21c820ff28b2ull},
+    };
+    return rows[row];
+}
+
+// 2/pi as a fraction, 64 bits per row, after 128 bits that are 0.
+BL_FN const u64 (&quarter_turns_row(u32 row))[1] {
+    alignas(16) static const u64 rows[21][1] = {
+        {0x0000000000000000ull},
+        {0x0000000000000000ull},
+        {0xa2f9836e4e441529ull},
+        {0xfc2757d1f534ddc0ull},
+        {0xdb6295993c439041ull},
+        {0xfe5163abdebbc561ull},
+        {0xb7246e3a424dd2e0ull},
+        {0x06492eea09d1921cull},
+        {0xfe1deb1cb129a73eull},
+        {0xe88235f52ebb4484ull},
+        {0xe99c7026b45f7e41ull},
+        {0x3991d639835339f4ull},
+        {0x9c845f8bbdf9283bull},
+        {0x1ff897ffde05980full},
+        {0xef2f118b5a0a6d1full},
+        {0x6d367ecf27cb09b7ull},
+        {0x4f463f669e5fea2dull},
+        {0x7527bac7ebe5f17bull},
+        {0x3d0739f78a5292eaull},
+        {0x6bfb5fb11f8d5d08ull},
+        {0x56033046fc7b6babull},
+    };
+    return rows[row];
+}
+
+// sin(i/64) and cos(i/64), each as a sum of two.
+BL_FN const u64 (&sin_cos_row(u32 row))[4] {
+    alignas(16) static const u64 rows[52][4] = {
+        {0x0000000000000000ull, 0x0000000000000000ull, 0x3ff0000000000000ull, 0x0000000000000000ull},
+        {0x3f8fffaaaaeeeed5ull, 0xbc02ab639a9f0776ull, 0x3fefff000155549full, 0x3c828a28a03a5ef3ull},
+        {0x3f9ffeaaaeeee86full, 0xbc3cd406fb224ae2ull, 0x3feffc00155527d3ull, 0xbc83b54492d89b5bull},
+        {0x3fa7fdc01032fba9ull, 0xbc4599bdf46e997aull, 0x3feff7006bfdf99full, 0xbc78b3b560648d5full},
+        {0x3faffaaaeeed4edbull, 0xbc42d16d32684b69ull, 0x3feff0015549f4d3ull, 0x3c8328387b99426full},
+        {0x3fb3facb12d1755bull, 0xbc5921915299468bull, 0x3fefe7034129ef6full, 0xbc6cbf4337c96f97ull},
+        {0x3fb7f701032550e4ull, 0x3c3afc2d1800501aull, 0x3fefdc06bf7e6b9bull, 0x3c831902b535f8dbull},
+        {0x3fbbf1b78568391dull, 0x3c5e91841dea4cc8ull, 0x3fefcf0c800e99b1ull, 0x3c6ea3d786d186acull},
+        {0x3fbfeaaeee86ee36ull, 0xbc4afcb2bcc6f03bull, 0x3fefc015527d5bd3ull, 0x3c8b68f35094efb8ull},
+        {0x3fc1f0d3d7afceafull, 0xbc66ef95099769a5ull, 0x3fefaf22263c4bd3ull, 0xbc552ace133a2769ull},
+        {0x3fc3eb312c5d66cbull, 0x3c647d666b66cb91ull, 0x3fef9c340a7cc428ull, 0x3c8c5b6b063b7462ull},
+        {0x3fc5e44fcfa126f3ull, 0xbc66f443063f89b6ull, 0x3fef874c2e1eecf6ull, 0xbc8c6514e1332b16ull},
+        {0x3fc7dc102fbaf2b5ull, 0x3c45ab50e23c97c3ull, 0x3fef706bdf9ece1cull, 0xbc8698c80c36dcb4ull},
+        {0x3fc9d252d0cec312ull, 0x3c59c43d80b1137dull, 0x3fef57948cff6797ull, 0x3c6e3a0d3e03b1d4ull},
+        {0x3fcbc6f84edc6199ull, 0x3c69c1a56a7b0cabull, 0x3fef3cc7c3b3d16eull, 0xbc621a3ad28a3494ull},
+        {0x3fcdb9e15fb5a5d0ull, 0xbc632e20d6cc6fc2ull, 0x3fef20073086649full, 0x3c7b940416c1984bull},
+        {0x3fcfaaeed4f31577ull, 0xbc615d88508e32b8ull, 0x3fef01549f7deea1ull, 0x3c8d3c1e99e5cafdull},
+        {0x3fd0cd00cef36436ull, 0xbc79fb0a0c93e2b4ull, 0x3feee0b1fbc0f11cull, 0xbc4bfd2380bbc3b1ull},
+        {0x3fd1c37d64c6b876ull, 0x3c746076fe0dcff4ull, 0x3feebe214f76efa8ull, 0xbc802f9f12ba543eull},
+        {0x3fd2b8ddc43eb49full, 0x3c61553899f2d807ull, 0x3fee99a4c3a7cd83ull, 0xbc82264b1bc53ce8ull},
+        {0x3fd3ad129769d3d8ull, 0x3c003d550487839aull, 0x3fee733ea0193d40ull, 0xbc86428b3546ce13ull},
+        {0x3fd4a00c9b0f3d20ull, 0x3c7823ba6bb08eadull, 0x3fee4af14b2a449cull, 0xbc868ca02e8a6833ull},
+        {0x3fd591bc9fa2f597ull, 0x3c67c74bac3fe0cbull, 0x3fee20bf49acd6c1ull, 0xbc5660aec7ef636bull},
+        {0x3fd682138a38d7f7ull, 0xbc7d889202444aadull, 0x3fedf4ab3ebd875eull, 0xbc8e2d8a7e6736c4ull},
+        {0x3fd7710255764214ull, 0xbc66ead7314bb6ceull, 0x3fedc6b7eb995912ull, 0x3c54b364776dcd35ull},
+        {0x3fd85e7a12826949ull, 0x3c78a40e9b5face0ull, 0x3fed96e82f71a9dcull, 0x3c8ff61bd5d2039dull},
+        {0x3fd94a6be9f546c5ull, 0xbc769ce13e683f58ull, 0x3fed653f073e4040ull, 0xbc876236434bec37ull},
+        {0x3fda34c91cc50ccaull, 0xbc5a310e3b50cecdull, 0x3fed31bf8d8d7c06ull, 0x3c7e60dd3089cbddull},
+        {0x3fdb1d8305321617ull, 0xbc7ae242cb99f519ull, 0x3fecfc6cfa52ad9full, 0x3c88b5b5508f2a0dull},
+        {0x3fdc048b17b140a3ull, 0x3c619fe6757e9fa7ull, 0x3fecc54aa2b2972eull, 0x3c64ee162ba83a98ull},
+        {0x3fdce9d2e3d4a51full, 0xbc62fc8a12dae298ull, 0x3fec8c5bf8ce1a84ull, 0x3c7ab3d1a1590123ull},
+        {0x3fddcd4c15329c9aull, 0x3c70d4c6e171fd9aull, 0x3fec51a48b8b175eull, 0xbc61bbb43b9aa880ull},
+        {0x3fdeaee8744b05f0ull, 0xbc5789b43c9b027dull, 0x3fec1528065b7d50ull, 0xbc8892111312e828ull},
+        {0x3fdf8e99e76abc97ull, 0x3c59d950af2d00a3ull, 0x3febd6ea310294f5ull, 0x3c731bbcc88c109dull},
+        {0x3fe0362939c69955ull, 0xbc82d8cd78397b01ull, 0x3feb96eeef58840eull, 0x3c545a3cc78fade0ull},
+        {0x3fe0a4021e9e1001ull, 0xbc86f643a13914f6ull, 0x3feb553a410c104eull, 0x3c58ff7947027a15ull},
+        {0x3fe110d0c4b69c3bull, 0x3c8d918998809981ull, 0x3feb11d04162a4c6ull, 0x3c71dd561efbc0c2ull},
+        {0x3fe17c8e5f2eedb0ull, 0x3c635e57102e2488ull, 0x3feaccb526f69de5ull, 0x3c88fb6a8dd6b6ccull},
+        {0x3fe1e7343236574cull, 0x3c722a3fa4f41d5aull, 0x3fea85ed4373e02dull, 0x3c69be06385ec792ull},
+        {0x3fe250bb93788bbbull, 0x3c7ea3d02457bcceull, 0x3fea3d7d0352bdcfull, 0xbc868dbaeca19669ull},
+        {0x3fe2b91dea88421eull, 0xbc8fa371db216ab0ull, 0x3fe9f368ed912f85ull, 0xbc81d200c5791606ull},
+        {0x3fe32054b148bc4full, 0x3c8f6b42095a135bull, 0x3fe9a7b5a36a6514ull, 0x3c8722cfcc9fa7a9ull},
+        {0x3fe386597456282bull, 0xbc710fada93b07a8ull, 0x3fe95a67e00cb1fdull, 0xbc80befda21f862dull},
+        {0x3fe3eb25d36cd53aull, 0xbc5be570e1570fc0ull, 0x3fe90b84784ddaf7ull, 0xbc70feb10ab93b87ull},
+        {0x3fe44eb381cf386bull, 0xbc83ed6c1e6a5505ull, 0x3fe8bb105a5dc900ull, 0x3c8863e03e9474c1ull},
+        {0x3fe4b0fc46aab761ull, 0x3c20da05738cc59cull, 0x3fe869108d77a6c6ull, 0x3c7338ffe2bfe9ddull},
+        {0x3fe511f9fd7b351cull, 0xbc85c0e861c48831ull, 0x3fe8158a31916d5dull, 0xbc6de8b90b8228deull},
+        {0x3fe571a6966d59b3ull, 0x3c5c843b4d0fb197ull, 0x3fe7c0827f09e54full, 0xbc6c73d6d72aee68ull},
+        {0x3fe5cffc16bf8f0dull, 0x3c896cb370eb578aull, 0x3fe769fec655211full, 0xbc6827d5cf8c68c5ull},
+        {0x3fe62cf49921ac79ull, 0xbc8edd9855b6241aull, 0x3fe712046fa77678ull, 0x3c8425b0a5029c81ull},
+        {0x3fe6888a4e134b2full, 0xbc86b7d37644d5e6ull, 0x3fe6b898fa9efb5dull, 0x3c715ac786ccf4b2ull},
+        {0x3fe6e2b77c40bde1ull, 0xbc70e729857fad53ull, 0x3fe65dc1fdeb8cbaull, 0xbc597c1b47337c77ull},
+    };
+    return rows[row];
+}
+
+// The result of sin, except for inputs whose result is all but a tie.
+BL_FN f64 sin_ties(f64 x, f64 result) {
+    result = bits_of(x) == 0x40c3333300000000ull ? from_bits<f64>(0xbfd63f4bafffffffull) : result;
+    return result;
+}
+
+// The result of cos, except for inputs whose result is all but a tie.
+BL_FN f64 cos_ties(f64 x, f64 result) {
+    result = bits_of(x) == 0x43e3170f00000000ull ? from_bits<f64>(0x3fefe2976fffffffull) : result;
+    result = bits_of(x) == 0x4422b96220000000ull ? from_bits<f64>(0x3fef0285d0000001ull) : result;
+    return result;
+}
+
+// The result of acos, except for inputs whose result is all but a tie.
+BL_FN f64 acos_ties(f64 x, f64 result) {
+    result = bits_of(x) == 0x3e5110b460000000ull ? from_bits<f64>(0x3ff921fb50000001ull) : result;
+    result = bits_of(x) == 0x3f304c4440000000ull ? from_bits<f64>(0x3ff920f690000001ull) : result;
+    return result;
+}
+
+// The result of atan, except for inputs whose result is all but a tie.
+BL_FN f64 atan_ties(f64 x, f64 result) {
+    result = bits_of(x) == 0x3fb1ad6460000000ull ? from_bits<f64>(0x3fb1a63850000001ull) : result;
+    return result;
+}
+
+// (sin(pi/2 f) / f - pi/2) / u for u = f^2 up to 1/4.
+BL_FN f64 sin_quarter_turns(f64 u) {
+    f64 s = from_bits<f64>(0xbe06cc57721835e9ull);
+    s = from_bits<f64>(0x3e6e8f036bad565cull) + u * s;
+    s = from_bits<f64>(0xbece3074d2612a98ull) + u * s;
+    s = from_bits<f64>(0x3f250783486fac9bull) + u * s;
+    s = from_bits<f64>(0xbf732d2cce62b872ull) + u * s;
+    s = from_bits<f64>(0x3fb466bc6775aae1ull) + u * s;
+    s = from_bits<f64>(0xbfe4abbce625be53ull) + u * s;
+    return s;
+}
+
+// (cos(pi/2 f) - 1) / u for u = f^2 up to 1/4.
+BL_FN f64 cos_quarter_turns(f64 u) {
+    f64 s = from_bits<f64>(0xbe3b2f3ea0ac5741ull);
+    s = from_bits<f64>(0x3e9f9ce2459fca91ull) + u * s;
+    s = from_bits<f64>(0xbefa6d1eef476fd6ull) + u * s;
+    s = from_bits<f64>(0x3f4e1f5068688d32ull) + u * s;
+    s = from_bits<f64>(0xbf955d3c7e3cb241ull) + u * s;
+    s = from_bits<f64>(0x3fd03c1f081b5ac0ull) + u * s;
+    s = from_bits<f64>(0xbff3bd3cc9be45deull) + u * s;
+    return s;
+}
+
+// (asin(v) / v - 1) / u for u = v^2 up to 1/4.
+BL_FN f64 asin_series(f64 u) {
+    f64 s = from_bits<f64>(0x3f9e529c6fce9bb4ull);
+    s = from_bits<f64>(0xbf93b416bb7d9257ull) + u * s;
+    s = from_bits<f64>(0x3f9406192d124629ull) + u * s;
+    s = from_bits<f64>(0x3f68f193743418ffull) + u * s;
+    s = from_bits<f64>(0x3f831622469ce5adull) + u * s;
+    s = from_bits<f64>(0x3f83b49de7121487ull) + u * s;
+    s = from_bits<f64>(0x3f87b027ee1dd585ull) + u * s;
+    s = from_bits<f64>(0x3f8c990ad3d8fdcaull) + u * s;
+    s = from_bits<f64>(0x3f91c4efce23019full) + u * s;
+    s = from_bits<f64>(0x3f96e8ba123e494cull) + u * s;
+    s = from_bits<f64>(0x3f9f1c71c7a52ba3ull) + u * s;
+    s = from_bits<f64>(0x3fa6db6db6dac1e0ull) + u * s;
+    s = from_bits<f64>(0x3fb3333333333388ull) + u * s;
+    s = from_bits<f64>(0x3fc5555555555555ull) + u * s;
+    return s;
 }
 
 }  // namespace math

@@ -34,7 +34,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 
 use crate::backend::Memory;
 pub use crate::backend::cuda::foreign::{ReadableView, WritableView};
-use crate::backend::cuda::{CudaDevice, foreign};
+use crate::backend::cuda::{self as backend, CudaDevice, foreign};
 use crate::device::DeviceKind;
 use crate::layout::checked_len;
 use crate::{Device, Element, Error, IntoShape, Result, Tensor};
@@ -44,6 +44,107 @@ pub use crate::backend::cuda::CacheStatistics;
 /// Returns how many kernels this process has found in memory, found on disk, and compiled so far.
 pub fn cache_statistics() -> CacheStatistics {
     crate::backend::cuda::cache_statistics()
+}
+
+/// The contents of a device's memory pool; see [`pool_statistics`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolStatistics {
+    /// The number of bytes that the pool holds on to when the device is waited for.
+    pub limit: usize,
+    /// The number of bytes in use by tensors, rounded up as the driver does it.
+    pub used_bytes: usize,
+    /// The highest number of bytes in use so far.
+    pub peak_bytes: usize,
+    /// The number of bytes kept for reuse.
+    pub kept_bytes: usize,
+}
+
+/// Returns the statistics of a device's memory pool.
+///
+/// Tensors are allocated from a pool of this crate, not from the process's default pool. The memory of dropped tensors
+/// stays in it, where other libraries cannot use it: [`set_pool_limit`] limits that, and [`trim_pool`] ends it. An
+/// allocation that fails waits for the device, trims the pool and is tried again before it is an
+/// [`Error::OutOfMemory`]. On devices without memory pools (some virtual GPUs), freed blocks are kept for allocations of
+/// the same size.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{DType, Device, Tensor, cuda};
+/// # if Device::cuda_count() > 0 {
+/// let device = Device::cuda(0)?;
+/// let x = Tensor::zeros([1 << 20], DType::F32, &device)?;
+/// let pool = cuda::pool_statistics(&device)?;
+/// assert!(pool.used_bytes >= 4 << 20 && pool.peak_bytes >= pool.used_bytes);
+/// # drop(x);
+/// # }
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::InvalidArgument`] for the CPU, whose pool [`cpu`](crate::cpu) describes, and [`Error::Driver`].
+pub fn pool_statistics(device: &Device) -> Result<PoolStatistics> {
+    let pool = cuda_device("pool_statistics", device)?.pool_statistics()?;
+    let backend::PoolStatistics { limit, used_bytes, peak_bytes, kept_bytes } = pool;
+    Ok(PoolStatistics { limit, used_bytes, peak_bytes, kept_bytes })
+}
+
+/// Sets how many bytes a device's memory pool holds on to when the device is waited for, memory in use included, and
+/// returns the excess to the driver. By default it returns nothing. With 0 nothing is kept.
+///
+/// This waits for the device's queued work.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{Device, cuda};
+/// # if Device::cuda_count() > 0 {
+/// let device = Device::cuda(0)?;
+/// cuda::set_pool_limit(&device, 1 << 30)?;
+/// assert_eq!(cuda::pool_statistics(&device)?.limit, 1 << 30);
+/// # }
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::InvalidArgument`] for the CPU, and [`Error::Driver`].
+pub fn set_pool_limit(device: &Device, bytes: usize) -> Result<()> {
+    cuda_device("set_pool_limit", device)?.set_pool_limit(bytes)
+}
+
+/// Returns all memory that a device's pool keeps to the driver, after waiting for the device's queued work.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{DType, Device, Tensor, cuda};
+/// # if Device::cuda_count() > 0 {
+/// let device = Device::cuda(0)?;
+/// drop(Tensor::zeros([1 << 20], DType::F32, &device)?);
+/// cuda::trim_pool(&device)?; // before another library needs the memory
+/// # }
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::InvalidArgument`] for the CPU, and [`Error::Driver`].
+pub fn trim_pool(device: &Device) -> Result<()> {
+    cuda_device("trim_pool", device)?.trim_pool()
+}
+
+/// Returns the CUDA device, or an error for the CPU.
+fn cuda_device<'a>(op: &'static str, device: &'a Device) -> Result<&'a CudaDevice> {
+    match device.kind() {
+        DeviceKind::Cuda(device) => Ok(device),
+        #[cfg(feature = "cpu")]
+        DeviceKind::Cpu => {
+            Err(Error::InvalidArgument { op, reason: "the CPU is not a CUDA device".into() })
+        }
+    }
 }
 
 /// Returns the device of a context, on the context's default stream.

@@ -191,6 +191,15 @@ pub trait Element:
 for_each_dtype!(define_dtype);
 
 impl DType {
+    /// Refuses to read other bits as `bool`, which has only two values, and to read `bool` as another dtype: what is
+    /// written through such a view would be read as `bool`.
+    pub(crate) fn check_bitcast(self, op: &'static str, to: DType) -> Result<(), Error> {
+        if (self == DType::Bool) == (to == DType::Bool) {
+            return Ok(());
+        }
+        Err(Error::UnsupportedDType { op, dtype: DType::Bool, allowed: "dtypes other than bool" })
+    }
+
     /// Returns the category: bools, integers, floats or complex numbers.
     ///
     /// # Examples

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::layout::aligned_size;
+use crate::op::Domain;
 use crate::promote::{Kind, Op, Rules, result_type};
 use crate::{DType, Scalar};
 
@@ -48,7 +49,7 @@ pub enum Error {
         rules: Rules,
     },
     /// The operation is not defined for the dtype to which its operands promote.
-    #[error("{op}: {dtype} is not supported, only {allowed}; cast the operands")]
+    #[error("{op}: {dtype} is not supported, only {allowed}; cast the operands{}", bits(*dtype, allowed))]
     UnsupportedDType {
         /// The operation.
         op: &'static str,
@@ -244,6 +245,16 @@ error_kinds! {
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{self:?}"))
+    }
+}
+
+/// Says what else to do with a dtype that an operation on bits refuses.
+fn bits(dtype: DType, allowed: &str) -> &'static str {
+    let is_about_bits =
+        allowed == Domain::Integers.words() || allowed == Domain::BoolAndIntegers.words();
+    match dtype.is_float() || dtype.is_complex() {
+        true if is_about_bits => ", or bitcast them if their bits are meant",
+        _ => "",
     }
 }
 

@@ -250,6 +250,67 @@ impl Layout {
         Ok(result)
     }
 
+    /// Returns the layout of the same bytes as elements of another size: the last dimension, which must be dense, grows
+    /// or shrinks by the ratio. Both sizes are powers of two.
+    pub(crate) fn bitcast(&self, from: usize, to: usize) -> Result<Layout> {
+        let op = "bitcast";
+        let refused = |reason: String| Err(invalid(op, self.shape(), reason));
+        if from == to {
+            return Ok(*self);
+        }
+        let Some(last) = self.rank.checked_sub(1) else {
+            return refused(format!(
+                "elements of {from} bytes become elements of {to}, and there is no dimension that could grow or shrink"
+            ));
+        };
+        if self.shape[last] > 1 && self.strides[last] != 1 {
+            return refused(format!(
+                "dimension {last} has stride {} and would have to be dense; call `contiguous` first",
+                self.strides[last]
+            ));
+        }
+        let mut result = *self;
+        result.strides[last] = 1;
+        if to < from {
+            let ratio = from / to;
+            // The bytes have been counted, but not those of a tensor without any.
+            result.shape[last] = self.shape[last].saturating_mul(ratio);
+            checked_len(op, result.shape(), to)?;
+            // Only a stride that leads nowhere can be so large that it overflows.
+            for stride in &mut result.strides[..last] {
+                *stride = stride.saturating_mul(ratio as isize);
+            }
+            result.offset = self.offset.saturating_mul(ratio);
+            return Ok(result);
+        }
+        let ratio = to / from;
+        if !self.shape[last].is_multiple_of(ratio) {
+            return refused(format!(
+                "dimension {last} has {}, and one of {to} bytes takes {ratio}",
+                counted(self.shape[last], "element")
+            ));
+        }
+        result.shape[last] /= ratio;
+        for axis in 0..last {
+            let is_whole = self.strides[axis] % ratio as isize == 0;
+            if !(is_whole || self.shape[axis] == 1 || self.is_empty()) {
+                return refused(format!(
+                    "dimension {axis} has stride {}, which is no multiple of {ratio}; call `contiguous` first",
+                    self.strides[axis]
+                ));
+            }
+            result.strides[axis] /= ratio as isize;
+        }
+        if !(self.offset.is_multiple_of(ratio) || self.is_empty()) {
+            return refused(format!(
+                "the first element is number {} of the storage, which is no multiple of {ratio}; call `copy` first",
+                self.offset
+            ));
+        }
+        result.offset /= ratio;
+        Ok(result)
+    }
+
     /// Reorders the dimensions: `order[k]` is the old axis that becomes axis `k`.
     pub(crate) fn permute(&self, order: &[usize]) -> Result<Layout> {
         let mut result = *self;

@@ -70,7 +70,7 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 //!
-//! - [`select`] and [`loss`] are the operations that are none of these.
+//! - [`select`], [`clip`], [`Tensor::fma`] and [`loss`] are the operations that are none of these.
 //! - [`promote`] returns the dtype of a result, without computing it, under one of four rulebooks ([`Rules`]):
 //!   Paddle's (the default, which rejects mixed tensor dtypes such as `i32` and `f32`), Torch's, NumPy's and JAX's.
 //! - An [`Error`] states what was given, what is allowed and what to do. Invalid input never causes a panic, nor does
@@ -158,6 +158,7 @@ mod tensor;
 mod ops;
 
 mod expr;
+mod gather;
 
 mod backend;
 mod call;
@@ -185,11 +186,13 @@ mod math;
 mod op;
 mod operand;
 mod overlap;
+mod packing;
 mod plan;
 mod program;
 pub mod promote;
 mod request;
 mod scalar;
+mod scan;
 mod slice;
 mod storage;
 mod sync;
@@ -204,21 +207,24 @@ pub use interop::safetensors;
 pub use half::{bf16, f16};
 pub use num_complex::Complex;
 
+pub use backend::HostSlice;
 pub use device::Device;
 pub use dtype::{Category, DType, Element};
 pub use error::{Error, ErrorKind, Result};
 pub use expr::{Evaluation, Expr};
-pub use op::{BinaryOp, ReduceOp, Shift, UnaryOp};
+pub use op::{BinaryOp, ReduceOp, ScanOp, Shift, UnaryOp};
 pub use operand::Operand;
 pub use ops::{
-    Binary, Reduce, Unary, atleast_1d, atleast_2d, atleast_3d, binary, loss, reduce, select, unary,
+    Binary, Reduce, Scan, Unary, atleast_1d, atleast_2d, atleast_3d, binary, clip, loss, reduce,
+    scan, select, unary,
 };
+pub use packing::Packing;
 pub use promote::Rules;
 pub use scalar::Scalar;
 pub use slice::Slice;
 pub use tensor::{
-    Axes, IntoAxes, IntoAxis, IntoIndex, IntoRange, IntoReshape, IntoShape, Nested, Ragged, Rows,
-    Size, Tensor,
+    Axes, IntoAxes, IntoAxis, IntoIndex, IntoPositions, IntoRange, IntoReshape, IntoShape, Nested,
+    Position, Ragged, Rows, Size, Tensor,
 };
 
 /// The README's example is a documentation test like any other.

@@ -92,11 +92,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns `true` if both are the same view of the same storage.
+    /// Returns `true` if both are the same view of the same storage, as elements of the same dtype.
     pub(crate) fn is_same(&self, other: &Source<'_>) -> bool {
         match (self, other) {
             (Source::Tensor(tensor), Source::Tensor(other)) => {
-                tensor.shares_storage(other) && tensor.layout() == other.layout()
+                tensor.shares_storage(other)
+                    && tensor.layout() == other.layout()
+                    && tensor.dtype() == other.dtype()
             }
             #[cfg(feature = "ndarray")]
             _ => false,

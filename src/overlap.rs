@@ -13,13 +13,19 @@ pub(crate) enum Alias {
     Overlapping,
 }
 
-/// Determines the relation between a destination and an operand in the same storage. Interleaved views that share no
-/// memory count as overlapping, which is correct and only costs a temporary.
-pub(crate) fn alias(destination: &Layout, operand: &Layout) -> Alias {
+/// Determines the relation between a destination and an operand in the same storage, each with the size of its elements
+/// in bytes. Interleaved views that share no memory count as overlapping, which is correct and only costs a temporary.
+pub(crate) fn alias(
+    (destination, written_size): (&Layout, usize),
+    (operand, read_size): (&Layout, usize),
+) -> Alias {
     let (written, read) = (destination.reach(), operand.reach());
-    if written.end <= read.start || read.end <= written.start {
+    // The storage has so many bytes, so nothing overflows.
+    let [written_start, written_end] = [written.start, written.end].map(|end| end * written_size);
+    let [read_start, read_end] = [read.start, read.end].map(|end| end * read_size);
+    if written_end <= read_start || read_end <= written_start {
         Alias::Disjoint
-    } else if destination.is_same_view(operand) {
+    } else if written_size == read_size && destination.is_same_view(operand) {
         Alias::Same
     } else {
         Alias::Overlapping
@@ -273,10 +279,21 @@ mod tests {
         let all = Layout::row_major(&[10]);
         let front = all.narrow(0, 0, 5).unwrap();
         let back = all.narrow(0, 5, 5).unwrap();
+        let alias = |x: &Layout, y: &Layout| alias((x, 4), (y, 4));
         assert_eq!(alias(&front, &back), Alias::Disjoint);
         assert_eq!(alias(&front, &front), Alias::Same);
         assert_eq!(alias(&front, &all.narrow(0, 1, 5).unwrap()), Alias::Overlapping);
         assert_eq!(alias(&front, &front.flip(0).unwrap()), Alias::Overlapping);
+    }
+
+    #[test]
+    fn elements_of_different_sizes_overlap_in_bytes() {
+        let all = Layout::row_major(&[10]);
+        let (front, back) = (all.narrow(0, 0, 5).unwrap(), all.narrow(0, 5, 5).unwrap());
+        assert_eq!(alias((&front, 8), (&back, 4)), Alias::Overlapping);
+        assert_eq!(alias((&front, 8), (&front, 4)), Alias::Overlapping);
+        assert_eq!(alias((&front, 4), (&back, 8)), Alias::Disjoint);
+        assert_eq!(alias((&back, 8), (&all, 4)), Alias::Disjoint);
     }
 
     #[test]

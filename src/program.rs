@@ -43,6 +43,8 @@ pub(crate) enum Input {
 pub(crate) enum Action {
     /// Converts its argument, as [`Tensor::cast`](crate::Tensor::cast) does, to another dtype.
     Cast,
+    /// Reads the bits of its argument as another dtype of the same size.
+    Bitcast,
     /// Applies an element function.
     Apply(ElementOp),
 }
@@ -63,7 +65,7 @@ impl Step {
     /// The number of arguments.
     pub(crate) const fn arity(&self) -> usize {
         match self.action {
-            Action::Cast => 1,
+            Action::Cast | Action::Bitcast => 1,
             Action::Apply(op) => op.arity(),
         }
     }
@@ -132,6 +134,13 @@ impl Program {
         self.step(Action::Cast, dtype, to, [value; 3])
     }
 
+    /// Adds a step that reads a value as a dtype of the same size.
+    pub(crate) fn bitcast(&mut self, value: Value, to: DType) -> Value {
+        let dtype = self.dtype(value);
+        debug_assert_eq!(dtype.size(), to.size());
+        self.step(Action::Bitcast, dtype, to, [value; 3])
+    }
+
     /// Adds a step that applies a function to values that already have the dtype of the computation.
     pub(crate) fn apply<const N: usize>(&mut self, op: ElementOp, arguments: [Value; N]) -> Value {
         debug_assert_eq!(N, op.arity());
@@ -143,6 +152,13 @@ impl Program {
             |k| self.dtype(arguments[k]) == self.steps[self.steps.len() - 1].argument_dtype(k)
         ));
         step
+    }
+
+    /// Adds a step of another program, with values of this one as its arguments.
+    pub(crate) fn repeat(&mut self, step: &Step, arguments: &[Value]) -> Value {
+        let mut all = [arguments[0]; 3];
+        all[..arguments.len()].copy_from_slice(arguments);
+        self.step(step.action, step.dtype, step.result, all)
     }
 
     fn step(
@@ -175,6 +191,26 @@ impl Program {
         }
         let natural = self.apply(ElementOp::LogicalNot, [negative]);
         self.apply(LogicalAnd, [natural, compared])
+    }
+
+    /// Returns the place of a value in a list of all inputs and then all steps.
+    pub(crate) fn place(&self, value: Value) -> usize {
+        match value {
+            Value::Input(index) => usize::from(index),
+            Value::Step(index) => self.inputs.len() + usize::from(index),
+        }
+    }
+
+    /// Returns for all inputs and then all steps whether a value is computed from them, itself included.
+    pub(crate) fn needed_for(&self, value: Value) -> Vec<bool> {
+        let mut needed = vec![false; self.inputs.len() + self.steps.len()];
+        needed[self.place(value)] = true;
+        for (index, step) in self.steps.iter().enumerate().rev() {
+            if needed[self.inputs.len() + index] {
+                step.arguments().iter().for_each(|argument| needed[self.place(*argument)] = true);
+            }
+        }
+        needed
     }
 
     /// The dtype of a value.
@@ -262,6 +298,7 @@ impl fmt::Display for Program {
         for (index, step) in self.steps.iter().enumerate() {
             let name = match step.action {
                 Action::Cast => "cast",
+                Action::Bitcast => "bitcast",
                 Action::Apply(op) => op.name(),
             };
             write!(f, "t{index}: {} = {name}(", step.result)?;
@@ -274,16 +311,15 @@ impl fmt::Display for Program {
     }
 }
 
-/// Returns the dtype in which terms of a dtype are combined: 64 bits of the same kind. Integers wrap, so that only an
-/// order tells signed ones from unsigned ones.
+/// Returns the dtype in which terms of a dtype are combined: their own if the operation rounds and overflows nothing, and
+/// else 64 bits of the same kind. Integers wrap, so that signed ones are combined as unsigned ones.
 pub(crate) const fn total_dtype(combine: ElementOp, terms: DType) -> DType {
-    let is_ordered = matches!(combine, ElementOp::Maximum | ElementOp::Minimum);
-    if terms.is_complex() {
+    if !matches!(combine, ElementOp::Add | ElementOp::Multiply) {
+        terms
+    } else if terms.is_complex() {
         DType::C128
     } else if terms.is_float() {
         DType::F64
-    } else if terms.is_signed_int() && is_ordered {
-        DType::I64
     } else {
         DType::U64
     }
@@ -327,6 +363,7 @@ mod tests {
             };
             values.push(match step.action {
                 Action::Cast => wrap(argument(0), step.result),
+                Action::Bitcast => panic!("no comparison reads bits"),
                 Action::Apply(ElementOp::Signbit) => (argument(0) < 0).into(),
                 Action::Apply(ElementOp::LogicalNot) => (argument(0) == 0).into(),
                 Action::Apply(ElementOp::LogicalAnd) => argument(0) & argument(1),

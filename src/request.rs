@@ -9,15 +9,17 @@ use crate::program::Program;
 ///
 /// The order of the additions is fixed: the terms, in row-major order of the summed dimensions, are the leaves of a
 /// perfect binary tree, and every node is the sum of its two children, the left one first. Leaves beyond the last term
-/// count as −0, the neutral element of addition. The order depends only on the number of terms, and any aligned run of
-/// 2^k terms is a subtree, so that vectors, threads and blocks can each compute one. Floats are added in `f64` and
-/// rounded once. Maxima and minima use the same tree, although for them any order would do.
+/// do not exist, and a node with one child is that child. The order depends only on the number of terms, and any aligned
+/// run of 2^k terms is a subtree, so that vectors, threads and blocks can each compute one. Floats are added in `f64` and
+/// rounded once. Products have the same tree. Everything else gives the same in any order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduction<'a> {
     pub(crate) op: ReduceOp,
     /// The loops over the terms of one result, in row-major order. The destination has stride 0 in all of them. There
     /// is at least one term.
     pub(crate) terms: &'a Plan,
+    /// What the total of a mean, a variance or a deviation is divided by.
+    pub(crate) divisor: f64,
 }
 
 /// Everything that a backend needs to know about a computation except the memory itself.

@@ -160,6 +160,12 @@ impl Scalar {
         amount.wrap_to_element(dtype)
     }
 
+    /// Converts the amount of a rotation to `dtype`: modulo the bit width, which divides what wrapping would subtract.
+    pub(crate) fn to_turn(self, dtype: DType) -> ElementBytes {
+        let turn = self.as_integer().map_or(0, |amount| amount.rem_euclid(dtype.bits().into()));
+        Scalar::UInt(turn as u64).wrap_to_element(dtype)
+    }
+
     /// Returns plus or minus one in `dtype`, with the sign that this scalar has before any conversion.
     pub(crate) fn to_sign(self, dtype: DType) -> ElementBytes {
         Scalar::Int(if self.is_sign_negative() { -1 } else { 1 }).wrap_to_element(dtype)
@@ -228,6 +234,15 @@ mod tests {
             assert_eq!(i8_of(Scalar::Int(amount).to_shift_amount(DType::I8)), expected);
         }
         assert_eq!(i8_of(Scalar::UInt(u64::MAX).to_shift_amount(DType::I8)), 8);
+    }
+
+    #[test]
+    fn rotations_count_modulo_the_width() {
+        for (amount, expected) in [(0, 0), (8, 0), (-1, 7), (257, 1), (i64::MIN, 0), (i64::MAX, 7)]
+        {
+            assert_eq!(i8_of(Scalar::Int(amount).to_turn(DType::I8)), expected);
+        }
+        assert_eq!(i8_of(Scalar::UInt(u64::MAX).to_turn(DType::I8)), 7);
     }
 
     #[test]

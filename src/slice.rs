@@ -1,5 +1,6 @@
 //! Slices of an axis: start, end and step.
 
+use std::fmt;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use crate::{Error, Result};
@@ -27,6 +28,20 @@ pub struct Slice {
     /// Whether the end itself is included.
     inclusive: bool,
     step: isize,
+}
+
+/// Prints the slice as Python writes it: `1:4`, `::-1`.
+impl fmt::Display for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bound = |f: &mut fmt::Formatter<'_>, bound: Option<isize>| match bound {
+            Some(bound) => write!(f, "{bound}"),
+            None => Ok(()),
+        };
+        bound(f, self.start)?;
+        f.write_str(if self.inclusive { ":=" } else { ":" })?;
+        bound(f, self.end)?;
+        if self.step == 1 { Ok(()) } else { write!(f, ":{}", self.step) }
+    }
 }
 
 impl Slice {

@@ -1,6 +1,6 @@
 //! Storage shared by tensors and their views, and the locks under which operations touch it.
 
-#[cfg(all(feature = "dlpack", feature = "cpu"))]
+#[cfg(feature = "cpu")]
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError};
 
@@ -21,7 +21,7 @@ pub(crate) struct Storage {
     /// The owner of borrowed host memory. It is dropped after `memory`, since fields drop in the order of their declaration.
     /// `AssertUnwindSafe` is justified because the owner is never accessed before that, so that nobody can observe it
     /// in a broken state after a panic.
-    #[cfg(all(feature = "dlpack", feature = "cpu"))]
+    #[cfg(feature = "cpu")]
     _owner: Option<AssertUnwindSafe<Box<dyn Send + Sync>>>,
 }
 
@@ -50,13 +50,13 @@ impl Storage {
             device: device.clone(),
             bytes,
             memory: RwLock::new(memory),
-            #[cfg(all(feature = "dlpack", feature = "cpu"))]
+            #[cfg(feature = "cpu")]
             _owner: None,
         }
     }
 
     /// Keeps the owner of borrowed host memory for as long as the storage lives.
-    #[cfg(all(feature = "dlpack", feature = "cpu"))]
+    #[cfg(feature = "cpu")]
     pub(crate) fn owned_by(self, owner: Box<dyn Send + Sync>) -> Storage {
         Storage { _owner: Some(AssertUnwindSafe(owner)), ..self }
     }

@@ -93,10 +93,11 @@ fn loaded(library: &str) -> Option<String> {
 /// Returns the findings about NVRTC and the kernel cache, which do not depend on a device.
 #[cfg(feature = "cuda")]
 fn compiler() -> Vec<(&'static str, String)> {
-    let nvrtc = match bitlane::introspect::nvrtc_version() {
-        Ok((major, minor)) => {
-            let path = loaded("libnvrtc").map_or(String::new(), |path| format!(", {path}"));
-            format!("{major}.{minor}{path}")
+    let nvrtc = match bitlane::introspect::nvrtc() {
+        Ok(chosen) => {
+            let (major, minor) = chosen.version;
+            let path = chosen.path.map_or(String::new(), |path| format!(", {}", path.display()));
+            format!("{major}.{minor}{path}, {}", chosen.reason)
         }
         Err(error) => error.to_string(),
     };
@@ -114,10 +115,17 @@ fn compiler() -> Vec<(&'static str, String)> {
 fn description(device: &Device) -> String {
     let Some(context) = bitlane::cuda::context(device) else { return "no context".into() };
     let name = context.name().unwrap_or_else(|error| format!("a device without a name ({error})"));
-    match context.compute_capability() {
-        Ok((major, minor)) => format!("{name}, capability {major}.{minor}"),
-        Err(error) => format!("{name}, capability unknown ({error})"),
-    }
+    let capability = match context.compute_capability() {
+        Ok((major, minor)) => format!("capability {major}.{minor}"),
+        Err(error) => format!("capability unknown ({error})"),
+    };
+    let code = match bitlane::introspect::code(device) {
+        Ok("cubin") => "kernels are machine code",
+        Ok(_) => "kernels are PTX",
+        Err(_) => "kernels cannot be compiled",
+    };
+    let driver = if bitlane::introspect::is_virtual() { ", on a virtual driver" } else { "" };
+    format!("{name}, {capability}, {code}{driver}")
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -23,7 +23,7 @@ Every operation can be called by its name, as copysign(a, b) or abs(a). There ar
   cast(a, f32)        a conversion
   select(c, a, b)     a where c is true, else b
   sum(a), mean(a, -1) and every other reduction: over all axes, or over those named;
-                      as the last step";
+                      sum_keepdims(a, -1) keeps them with size 1";
 
 /// The arguments of `eval`.
 #[derive(Args)]
@@ -95,6 +95,9 @@ pub fn lower<'a>(
             condition.select(x, lower(y, inputs, used)?)
         }
         Node::Cast(x, dtype) => lower(x, inputs, used)?.cast(*dtype),
-        Node::Reduce(op, x, axes) => lower(x, inputs, used)?.reduce(*op, axes),
+        Node::Reduce { op, x, axes, keepdims } => {
+            let x = lower(x, inputs, used)?;
+            if *keepdims { x.reduce_keepdims(*op, axes) } else { x.reduce(*op, axes) }
+        }
     })
 }

@@ -21,7 +21,7 @@ pub enum Node {
     Binary(BinaryOp, Box<Node>, Box<Node>),
     Select(Box<Node>, Box<Node>, Box<Node>),
     Cast(Box<Node>, DType),
-    Reduce(ReduceOp, Box<Node>, Axes),
+    Reduce { op: ReduceOp, x: Box<Node>, axes: Axes, keepdims: bool },
 }
 
 /// The binary operators with their precedence. An operator must come before its own prefixes.
@@ -200,13 +200,21 @@ impl<'a> Parser<'a> {
                 Node::Select(first, x, Box::new(self.expression(0)?))
             }
             _ => {
-                match (name.parse::<ReduceOp>(), name.parse::<UnaryOp>(), name.parse::<BinaryOp>())
-                {
-                    (Ok(op), ..) => Node::Reduce(op, first, self.axes()?),
-                    (Err(_), Ok(op), _) => Node::Unary(op, first),
-                    (Err(_), Err(_), Ok(op)) => {
+                let (reduction, keepdims) = match name.strip_suffix("_keepdims") {
+                    Some(reduction) => (reduction, true),
+                    None => (name, false),
+                };
+                // Bitwise reductions have the names of binary operations, and are called as their methods are.
+                let reduction = reduction.strip_suffix("_reduce").unwrap_or(reduction);
+                let reduction = reduction.parse::<ReduceOp>();
+                match (name.parse::<BinaryOp>(), name.parse::<UnaryOp>(), reduction) {
+                    (Ok(op), ..) => {
                         self.expect(",")?;
                         Node::Binary(op, first, Box::new(self.expression(0)?))
+                    }
+                    (Err(_), Ok(op), _) => Node::Unary(op, first),
+                    (Err(_), Err(_), Ok(op)) => {
+                        Node::Reduce { op, x: first, axes: self.axes()?, keepdims }
                     }
                     (Err(_), Err(_), Err(_)) => return Err(unknown(name)),
                 }
@@ -252,7 +260,9 @@ mod tests {
                 Node::Binary(op, x, y) => format!("({op} {} {})", show(x), show(y)),
                 Node::Select(c, x, y) => format!("(select {} {} {})", show(c), show(x), show(y)),
                 Node::Cast(x, dtype) => format!("({dtype} {})", show(x)),
-                Node::Reduce(op, x, axes) => format!("({op} {} {axes})", show(x)),
+                Node::Reduce { op, x, axes, keepdims } => {
+                    format!("({op}{} {} {axes})", if *keepdims { "_keepdims" } else { "" }, show(x))
+                }
             }
         }
         show(&parse(text).unwrap_or_else(|error| panic!("{text}: {error}")))

@@ -3,6 +3,7 @@
 //! A backend is given a [`Request`] and locked memory. It never broadcasts, promotes, converts of its own accord
 //! or chooses a destination: that has been done.
 
+mod borrow;
 #[cfg(feature = "cpu")]
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
@@ -13,8 +14,12 @@ use std::ops::Range;
 
 use bytemuck::AnyBitPattern;
 
+pub use self::borrow::HostSlice;
+pub(crate) use self::borrow::storage_of;
 use crate::device::DeviceKind;
+use crate::gather::GatherRequest;
 use crate::request::Request;
+use crate::scan::ScanRequest;
 use crate::storage::Access;
 use crate::{Device, Element, Result};
 
@@ -33,6 +38,63 @@ pub(crate) fn run(device: &Device, request: &Request<'_>, access: &Access<'_>) -
         DeviceKind::Cpu => cpu::run(request, access),
         #[cfg(feature = "cuda")]
         DeviceKind::Cuda(device) => device.run(request, access),
+    }
+}
+
+/// Runs a scan on the device that all of the access' memory belongs to.
+pub(crate) fn scan(device: &Device, request: &ScanRequest, access: &Access<'_>) -> Result<()> {
+    match device.kind() {
+        #[cfg(feature = "cpu")]
+        DeviceKind::Cpu => cpu::scan(request, access),
+        #[cfg(feature = "cuda")]
+        DeviceKind::Cuda(device) => device.scan(request, access),
+    }
+}
+
+/// Runs a look-up on the device that all of the access' memory belongs to.
+pub(crate) fn gather(
+    device: &Device,
+    request: &GatherRequest<'_>,
+    access: &Access<'_>,
+) -> Result<()> {
+    match device.kind() {
+        #[cfg(feature = "cpu")]
+        DeviceKind::Cpu => {
+            cpu::gather(request, access);
+            Ok(())
+        }
+        #[cfg(feature = "cuda")]
+        DeviceKind::Cuda(device) => device.gather(request, access),
+    }
+}
+
+/// Whether [`places`] needs no running sums.
+pub(crate) fn counts_on_the_way(device: &Device) -> bool {
+    match device.kind() {
+        #[cfg(feature = "cpu")]
+        DeviceKind::Cpu => true,
+        #[cfg(feature = "cuda")]
+        DeviceKind::Cuda(_) => false,
+    }
+}
+
+/// Writes the places of those of `len` bools that are true. The slots are the places, as many as are true; the bools; and
+/// their running sums, unless the device counts on the way. All are contiguous at the start of their storages.
+pub(crate) fn places(
+    device: &Device,
+    op: &'static str,
+    len: usize,
+    access: &Access<'_>,
+) -> Result<()> {
+    match device.kind() {
+        #[cfg(feature = "cpu")]
+        DeviceKind::Cpu => {
+            let _ = op;
+            cpu::places(len, access);
+            Ok(())
+        }
+        #[cfg(feature = "cuda")]
+        DeviceKind::Cuda(device) => device.places(op, len, access),
     }
 }
 
@@ -73,6 +135,16 @@ impl Memory {
             #[cfg(feature = "cpu")]
             Memory::Cpu(_) => None,
             Memory::Cuda(memory) => Some(memory),
+        }
+    }
+
+    /// Returns the address of the first byte.
+    pub(crate) fn address(&self) -> usize {
+        match self {
+            #[cfg(feature = "cpu")]
+            Memory::Cpu(memory) => memory.as_ptr().addr(),
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(memory) => memory.address() as usize,
         }
     }
 

@@ -4,10 +4,12 @@
 //! one per node; each addition promotes, broadcasts and reports errors in the same way. [`run`](Call::run) then allocates
 //! or checks the destination, makes the plan and calls the backend. `prepared` remembers what becomes of small calls.
 
+mod part;
 #[cfg(feature = "cpu")]
 pub(crate) mod prepared;
 mod reduce;
 mod run;
+mod variance;
 
 use smallvec::SmallVec;
 
@@ -16,15 +18,18 @@ pub(crate) use self::run::{Over, Target};
 #[cfg(feature = "cpu")]
 use crate::expr::graph::Node;
 use crate::expr::graph::Operation;
-use crate::layout::{Shape, broadcast};
+use crate::layout::{Shape, boxed, broadcast};
 use crate::op::ElementOp;
 use crate::operand::{Operand, Source};
 use crate::program::{Program, Value};
-use crate::promote::{Compute, Family, Kind, Op, Resolved, Rules, resolve, resolve_unary};
+use crate::promote::{
+    Compute, Family, Kind, Op, Resolved, Rules, resolve, resolve_three, resolve_unary,
+};
 use crate::scalar::ElementBytes;
 use crate::{BinaryOp, DType, Device, Error, Result, Scalar, Tensor, UnaryOp};
 
 /// The steps so far, and what they read.
+#[derive(Clone)]
 pub(crate) struct Call<'a> {
     pub(crate) program: Program,
     /// The inputs in memory, in the order of their slots.
@@ -285,11 +290,11 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Adds an operation. Terms beyond its arity are ignored.
+    /// Adds an operation that is computed element by element. Terms beyond its arity are ignored.
     ///
     /// # Errors
     ///
-    /// Those of the operation, and [`Error::InvalidArgument`] for a reduction, which ends a computation.
+    /// Those of the operation, and [`Error::InvalidArgument`] for a reduction or a view.
     pub(crate) fn operation(
         &mut self,
         operation: Operation,
@@ -300,11 +305,12 @@ impl<'a> Call<'a> {
         match operation {
             Operation::Unary(op) => self.unary(op, x.elements(name)?, rules),
             Operation::Cast(dtype) => Ok(self.cast(x.elements(name)?, dtype)),
+            Operation::Bitcast(dtype) => self.bitcast(x.elements(name)?, dtype),
             Operation::Binary(op) => self.binary(op, x, y, rules),
             Operation::Select => self.select(x, y, z, rules),
-            Operation::Reduce(..) => {
-                let reason =
-                    format!("a {name} must be the last step of an expression; run it first");
+            Operation::Fma => self.fma([x, y, z], rules),
+            Operation::Reduce(..) | Operation::View(..) => {
+                let reason = "it is not computed element by element".into();
                 Err(Error::InvalidArgument { op: name, reason })
             }
         }
@@ -382,6 +388,25 @@ impl<'a> Call<'a> {
         Elements { value: self.program.cast(x.value, dtype), ..x }
     }
 
+    /// Adds a step that reads the elements as another dtype of the same size.
+    pub(crate) fn bitcast(&mut self, x: Elements<'a>, dtype: DType) -> Result<Elements<'a>> {
+        let (op, from) = ("bitcast", self.program.dtype(x.value));
+        from.check_bitcast(op, dtype)?;
+        if from == dtype {
+            return Ok(x);
+        }
+        let sizes = (from.size(), dtype.size());
+        if sizes.0 != sizes.1 {
+            let shape = boxed(self.shape(x.shape));
+            let reason = format!(
+                "elements of {} bytes become elements of {}, which only a tensor can; call `Tensor::bitcast`",
+                sizes.0, sizes.1
+            );
+            return Err(Error::InvalidShape { op, shape, reason });
+        }
+        Ok(Elements { value: self.program.bitcast(x.value, dtype), ..x })
+    }
+
     /// Adds a selection: `x` where the condition is true, else `y`. Two numbers count as tensors without
     /// dimensions.
     pub(crate) fn select(
@@ -417,15 +442,34 @@ impl<'a> Call<'a> {
         let shape = self.broadcast(name, Some(condition.shape), Some(shape))?;
         let mut sides = [condition.value; 2];
         for (side, term) in sides.iter_mut().zip([x, y]) {
-            *side = match term {
-                Term::Elements(elements) => self.program.cast(elements.value, resolved.result),
-                Term::Number(scalar) => {
-                    self.converted_number(name, scalar, Meaning::Value, resolved.result)?
-                }
-            };
+            *side = self.in_dtype(name, &term, resolved.result)?;
         }
         let value = self.program.apply(op, [condition.value, sides[0], sides[1]]);
         Ok(Elements { value, shape, device })
+    }
+
+    /// Adds a fused multiplication and addition, `x · y + z`.
+    pub(crate) fn fma(&mut self, terms: [Term<'a>; 3], rules: Rules) -> Result<Elements<'a>> {
+        let op = ElementOp::Fma;
+        let name = op.name();
+        let device = common_device(name, &terms)?;
+        let [x, y, z] = &terms;
+        let dtype = resolve_three(Op::FMA, [x, y, z].map(|term| self.kind(term)), rules)?;
+        let shape = self.broadcast(name, x.shape(), y.shape())?;
+        let shape = self.broadcast(name, Some(shape), z.shape())?;
+        let mut values = [Value::Input(0); 3];
+        for (value, term) in values.iter_mut().zip(&terms) {
+            *value = self.in_dtype(name, term, dtype)?;
+        }
+        Ok(Elements { value: self.program.apply(op, values), shape, device })
+    }
+
+    /// Converts an operand, a number as a value that has to fit.
+    fn in_dtype(&mut self, op: &'static str, term: &Term<'a>, dtype: DType) -> Result<Value> {
+        match term {
+            Term::Elements(elements) => Ok(self.program.cast(elements.value, dtype)),
+            Term::Number(scalar) => self.converted_number(op, *scalar, Meaning::Value, dtype),
+        }
     }
 
     /// Checks that two operands of an operation are on one device and have a common dtype and shape, without
@@ -452,6 +496,8 @@ enum Meaning {
     Bits,
     /// As a shift amount, which is never wrapped.
     Amount,
+    /// As the amount of a rotation, modulo the width.
+    Turn,
     /// As the sign that the number has before it is converted.
     Sign,
 }
@@ -460,6 +506,9 @@ impl Meaning {
     /// Returns how a binary operation reads a number on this side.
     fn of(op: BinaryOp, side: Side) -> Meaning {
         match (op.family(), side) {
+            (_, Side::Right) if matches!(op, BinaryOp::RotateLeft | BinaryOp::RotateRight) => {
+                Meaning::Turn
+            }
             (Family::Shift, Side::Right) => Meaning::Amount,
             (Family::Copysign, Side::Right) => Meaning::Sign,
             (Family::Bitwise, _) => Meaning::Bits,
@@ -473,6 +522,7 @@ impl Meaning {
             Meaning::Value => number.checked_to_element(dtype),
             Meaning::Bits => number.checked_to_bits(dtype),
             Meaning::Amount => Some(number.to_shift_amount(dtype)),
+            Meaning::Turn => Some(number.to_turn(dtype)),
             Meaning::Sign => Some(number.to_sign(dtype)),
         }
     }

@@ -219,6 +219,9 @@ impl Recent {
     /// Returns the place of a call that is not the last one.
     #[inline(never)]
     fn find(&mut self, nodes: &[Node], operands: &Operands<'_>, rules: Rules) -> Option<usize> {
+        if !nodes.iter().all(|node| node.operation.is_elementwise()) {
+            return None;
+        }
         // Calls tend to come in the same order, so the next one is tried first.
         let (before, after) = self.known.split_at(self.last);
         let mut others = (self.last..).zip(after).chain((0..).zip(before));

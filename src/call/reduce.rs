@@ -4,8 +4,8 @@ use super::{Call, Elements, Over};
 use crate::layout::boxed;
 use crate::op::ReduceOp;
 use crate::promote::{ResolvedReduce, Rules, resolve_reduce};
-use crate::tensor::Axes;
-use crate::{DType, Error, Result};
+use crate::tensor::{Axes, IntoAxes};
+use crate::{DType, Error, Result, Scalar};
 
 /// The axes and options of a reduction.
 #[derive(Clone, Debug)]
@@ -15,6 +15,31 @@ pub(crate) struct ReduceArguments {
     pub(crate) keepdims: bool,
     /// The dtype of the terms and the result, in place of those that follow from the operand.
     pub(crate) dtype: Option<DType>,
+    /// What a variance subtracts from the number of terms.
+    pub(crate) correction: Option<Scalar>,
+}
+
+impl ReduceArguments {
+    /// Creates arguments without options.
+    pub(crate) fn new(axes: impl IntoAxes) -> ReduceArguments {
+        let axes = axes.into_axes();
+        ReduceArguments { axes, keepdims: false, dtype: None, correction: None }
+    }
+
+    /// Returns the correction as a number of terms.
+    fn correction(&self, op: ReduceOp) -> Result<f64> {
+        let Some(given) = self.correction else { return Ok(0.0) };
+        let refused = |reason| Err(Error::InvalidArgument { op: op.name(), reason });
+        if !op.takes_correction() {
+            return refused(format!("it has no correction, and {given} was given"));
+        }
+        match given {
+            Scalar::Int(number) => Ok(number as f64),
+            Scalar::UInt(number) => Ok(number as f64),
+            Scalar::Float(number) if number.is_finite() => Ok(number),
+            _ => refused(format!("the correction {given} is no number of elements")),
+        }
+    }
 }
 
 impl<'a> Call<'a> {
@@ -43,7 +68,7 @@ impl<'a> Call<'a> {
                 let takers: Vec<_> = takers.map(|op| op.name()).collect();
                 let reason = format!(
                     "the dtype {dtype} was given, which can be chosen for {} alone; `cast` the operand or the result",
-                    takers.join(", ")
+                    takers.join(" and ")
                 );
                 return Err(Error::InvalidArgument { op: op.name(), reason });
             }
@@ -56,7 +81,8 @@ impl<'a> Call<'a> {
         if op.of_nothing().is_none() && has_empty(true) && !has_empty(false) {
             return Err(refusal_of_nothing(op, shape));
         }
-        let over = Over { op, axes, keepdims: arguments.keepdims, rounded: result };
+        let correction = arguments.correction(op)?;
+        let over = Over { op, axes, keepdims: arguments.keepdims, rounded: result, correction };
         Ok((self.cast(elements, terms), over))
     }
 }

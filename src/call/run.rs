@@ -25,6 +25,8 @@ pub(crate) struct Over {
     pub(crate) keepdims: bool,
     /// The dtype of the result, to which the total is rounded once.
     pub(crate) rounded: DType,
+    /// What a variance subtracts from the number of terms.
+    pub(crate) correction: f64,
 }
 
 impl Over {
@@ -46,16 +48,16 @@ pub(crate) struct Target<'a> {
 }
 
 /// A computation whose operands are all in place.
-struct Ready<'a> {
-    op: &'static str,
-    device: &'a Device,
-    program: Program,
+pub(super) struct Ready<'a> {
+    pub(super) op: &'static str,
+    pub(super) device: &'a Device,
+    pub(super) program: Program,
     /// The shape of what the program computes.
-    shape: Shape,
+    pub(super) shape: Shape,
     over: Option<Over>,
     /// The shape and dtype of the result.
     result: (Shape, DType),
-    inputs: SmallVec<[(&'a Tensor, Layout); 4]>,
+    pub(super) inputs: SmallVec<[(&'a Tensor, Layout); 4]>,
 }
 
 impl<'a> Call<'a> {
@@ -114,7 +116,7 @@ impl<'a> Call<'a> {
         let mut kernels = Vec::new();
         self.with_ready(op, root, over, Target::default(), |ready| {
             ready.prepare(|request, _| {
-                kernels = backend::cuda::kernels_for(request)?;
+                kernels.extend(backend::cuda::kernels_for(request)?);
                 Ok(())
             })
         })?;
@@ -217,12 +219,10 @@ impl Ready<'_> {
     /// converted or masked.
     fn run_into(&mut self, out: &Tensor, mask: Option<&Tensor>) -> Result<()> {
         let mask_alias = match mask {
-            Some(mask) if mask.shares_storage(out) => alias(out.layout(), mask.layout()),
-            _ => Alias::Disjoint,
+            Some(mask) => alias_of(out, mask, mask.layout()),
+            None => Alias::Disjoint,
         };
-        let mut inputs = self.inputs.iter().map(|(tensor, layout)| {
-            if tensor.shares_storage(out) { alias(out.layout(), layout) } else { Alias::Disjoint }
-        });
+        let mut inputs = self.inputs.iter().map(|(tensor, layout)| alias_of(out, tensor, layout));
         let temporary = match self.over {
             None => {
                 mask_alias == Alias::Overlapping || inputs.any(|alias| alias == Alias::Overlapping)
@@ -294,8 +294,9 @@ impl Ready<'_> {
     /// Calls the backend to compute all of `out`, which has the dtype of the result.
     fn launch(&self, out: &Tensor, mask: Option<&Tensor>, access: &Access<'_>) -> Result<()> {
         match self.over {
-            Some(over) => self
-                .with_sum(over, out, access, |request| backend::run(self.device, &request, access)),
+            Some(over) => self.reduce(over, out, access, |request, access| {
+                backend::run(self.device, request, access)
+            }),
             None => {
                 let inputs = self.inputs.iter().map(|(_, layout)| layout);
                 self.elementwise(&self.program, out, inputs, mask.map(Tensor::layout), access)
@@ -327,17 +328,36 @@ impl Ready<'_> {
         backend::run(self.device, &request, access)
     }
 
-    /// Makes the request for a sum: the loops over the results, and the loops over the terms of one of them.
-    fn with_sum(
+    /// Calls a function with the requests of a reduction, in order.
+    pub(super) fn reduce(
         &self,
         over: Over,
         out: &Tensor,
         access: &Access<'_>,
-        function: impl FnOnce(Request<'_>) -> Result<()>,
+        mut function: impl FnMut(&Request<'_>, &Access<'_>) -> Result<()>,
     ) -> Result<()> {
         if out.is_empty() {
-            return Ok(());
+            Ok(())
+        } else if self.shape.contains(&0) {
+            self.empty_sum(over, out, access)
+        } else if over.op.takes_correction() {
+            self.variance(over, out, access, function)
+        } else {
+            let inputs = self.inputs.iter().map(|(_, layout)| layout);
+            self.with_sum(&self.program, inputs, over, out, |request| function(request, access))
         }
+    }
+
+    /// Makes the request for a sum: the loops over the results, and the loops over the terms of one of them. There must
+    /// be a result and a term.
+    pub(super) fn with_sum<'b>(
+        &self,
+        program: &Program,
+        inputs: impl IntoIterator<Item = &'b Layout>,
+        over: Over,
+        out: &Tensor,
+        function: impl FnOnce(&Request<'_>) -> Result<()>,
+    ) -> Result<()> {
         // The destination with the reduced dimensions as dimensions of size 1.
         let mut destination = *out.layout();
         for axis in 0..self.shape.len() {
@@ -345,15 +365,12 @@ impl Ready<'_> {
                 destination = destination.with_unit_axis(axis);
             }
         }
-        if self.shape.contains(&0) {
-            return self.empty_sum(over, out, access);
-        }
-        let inputs = self.inputs.iter().map(|(_, layout)| layout);
-        let layouts: SmallVec<[&Layout; 4]> = [&destination].into_iter().chain(inputs).collect();
+        let inputs = inputs.into_iter().copied();
+        let layouts: SmallVec<[Layout; 4]> = std::iter::once(destination).chain(inputs).collect();
         // Each plan iterates over its own dimensions; those of the other have size 1.
         let part = |summed: bool| -> SmallVec<[Layout; 4]> {
-            let first_of_others = |layout: &&Layout| {
-                (0..self.shape.len()).fold(**layout, |layout, axis| {
+            let first_of_others = |layout: &Layout| {
+                (0..self.shape.len()).fold(*layout, |layout, axis| {
                     if over.axes[axis] == summed { layout } else { layout.first_of(axis) }
                 })
             };
@@ -365,13 +382,14 @@ impl Ready<'_> {
         let shape = self.shape.only(&over.axes);
         summed[OUT] = summed[OUT].broadcast_to(self.op, &shape)?;
         let terms = Plan::in_order(&shape, &summed);
-        function(Request {
+        let divisor = (terms.len as f64 - over.correction).max(0.0);
+        function(&Request {
             op: self.op,
-            program: &self.program,
+            program,
             plan: &plan,
             out: out.dtype(),
             masked: false,
-            reduction: Some(Reduction { op: over.op, terms: &terms }),
+            reduction: Some(Reduction { op: over.op, terms: &terms, divisor }),
         })
     }
 
@@ -389,7 +407,7 @@ impl Ready<'_> {
     /// Makes the request for a new result without running it.
     fn prepare(
         &self,
-        function: impl FnOnce(&Request<'_>, &Access<'_>) -> Result<()>,
+        mut function: impl FnMut(&Request<'_>, &Access<'_>) -> Result<()>,
     ) -> Result<()> {
         // A destination that is never written. New memory is aligned whatever its size, so none is needed.
         let storage = Storage::allocate(self.device, 0)?;
@@ -399,7 +417,7 @@ impl Ready<'_> {
             if self.shape.contains(&0) {
                 return Ok(());
             }
-            return self.with_sum(over, &out, &access, |request| function(&request, &access));
+            return self.reduce(over, &out, &access, function);
         }
         let inputs = self.inputs.iter().map(|(_, layout)| layout);
         let plan = Plan::new(out.shape(), [out.layout()].into_iter().chain(inputs));
@@ -416,4 +434,12 @@ impl Ready<'_> {
         };
         function(&request, &access)
     }
+}
+
+/// Determines the relation between a destination and a tensor that is read through a layout.
+fn alias_of(out: &Tensor, tensor: &Tensor, layout: &Layout) -> Alias {
+    if !tensor.shares_storage(out) {
+        return Alias::Disjoint;
+    }
+    alias((out.layout(), out.dtype().size()), (layout, tensor.dtype().size()))
 }

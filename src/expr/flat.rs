@@ -18,7 +18,12 @@ impl Expr<'_> {
         let Root::Graph(graph) = &self.root else { return None };
         let mut operands = Operands::new();
         if graph.parts().is_empty() {
-            graph.inputs().try_for_each(|operand| operands.add(operand))?;
+            // An iterator over both would take longer than most of what it iterates over.
+            let (first, others) = graph.inputs();
+            for operand in first.iter().flatten() {
+                operands.add(operand)?;
+            }
+            others.iter().try_for_each(|operand| operands.add(operand))?;
             return prepared::run(&graph.nodes, &operands, self.rules, target);
         }
         let nodes = flatten(graph, &mut operands)?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::views::View;
 use crate::call::ReduceArguments;
 use crate::op::ElementOp;
 use crate::{BinaryOp, DType, Operand, ReduceOp, UnaryOp};
@@ -47,6 +48,7 @@ struct Rest<'a> {
     parts: Vec<Arc<Graph<'a>>>,
     /// The axes and options of reductions.
     reductions: Vec<ReduceArguments>,
+    views: Vec<View>,
 }
 
 /// What a node does with its operands.
@@ -54,18 +56,32 @@ struct Rest<'a> {
 pub(crate) enum Operation {
     Unary(UnaryOp),
     Cast(DType),
+    Bitcast(DType),
     Binary(BinaryOp),
     Select,
-    /// Allowed at the root only. The number is the place of its axes and options.
+    Fma,
+    /// The number is the place of its axes and options.
     Reduce(ReduceOp, u16),
+    /// A view of its operand, by its place.
+    View(u16),
 }
 
 impl Operation {
+    /// Whether each element of the result is computed from those with the same index.
+    #[cfg(feature = "cpu")]
+    pub(crate) const fn is_elementwise(self) -> bool {
+        !matches!(self, Operation::Reduce(..) | Operation::View(..))
+    }
+
     pub(crate) const fn arity(self) -> usize {
         match self {
-            Operation::Unary(_) | Operation::Cast(_) | Operation::Reduce(..) => 1,
+            Operation::Unary(_)
+            | Operation::Cast(_)
+            | Operation::Bitcast(_)
+            | Operation::Reduce(..)
+            | Operation::View(..) => 1,
             Operation::Binary(_) => 2,
-            Operation::Select => 3,
+            Operation::Select | Operation::Fma => 3,
         }
     }
 
@@ -74,9 +90,13 @@ impl Operation {
         match self {
             Operation::Unary(op) => op.name(),
             Operation::Cast(_) => "cast",
+            Operation::Bitcast(_) => "bitcast",
             Operation::Binary(op) => op.name(),
             Operation::Select => ElementOp::Select.name(),
+            Operation::Fma => ElementOp::Fma.name(),
             Operation::Reduce(reduce, _) => reduce.name(),
+            // The graph knows which.
+            Operation::View(_) => "view",
         }
     }
 }
@@ -208,6 +228,16 @@ impl<'a> Root<'a> {
         })
     }
 
+    /// A view of an expression.
+    pub(super) fn view(view: View, x: Root<'a>) -> Root<'a> {
+        x.then(|graph, x, _| {
+            let own = &mut graph.rest().views;
+            own.push(view);
+            let place = own.len() as u16 - 1;
+            graph.push(Operation::View(place), [x; 3]);
+        })
+    }
+
     /// Adds an operation to the graph of its first operand, or to a new graph if that one is shared. `add` is given the
     /// place of the operand, and whether operations of the next operand may be copied.
     #[inline]
@@ -297,8 +327,8 @@ impl<'a> Graph<'a> {
     /// Moves the operations of another graph to the end of this one.
     fn append(&mut self, mut other: Graph<'a>) -> Place {
         let (nodes, inputs) = (self.nodes.len(), self.inputs);
-        let lengths = |it: &Rest<'_>| (it.parts.len(), it.reductions.len());
-        let (parts, reductions) = self.rest.as_deref().map_or((0, 0), lengths);
+        let lengths = |it: &Rest<'_>| (it.parts.len(), it.reductions.len(), it.views.len());
+        let (parts, reductions, views) = self.rest.as_deref().map_or((0, 0, 0), lengths);
         let moved = |place: Place| match place.located() {
             Located::Input(index) => Place::input(index + inputs),
             Located::Node(index) => Place::node(index + nodes),
@@ -307,6 +337,7 @@ impl<'a> Graph<'a> {
         let node = |node: &Node| {
             let operation = match node.operation {
                 Operation::Reduce(op, own) => Operation::Reduce(op, own + reductions as u16),
+                Operation::View(own) => Operation::View(own + views as u16),
                 other => other,
             };
             Node::new(operation, [0, 1, 2].map(|index| moved(node.place(index))))
@@ -322,6 +353,7 @@ impl<'a> Graph<'a> {
             let own = self.rest();
             own.parts.append(&mut rest.parts);
             own.reductions.append(&mut rest.reductions);
+            own.views.append(&mut rest.views);
         }
         self.result()
     }
@@ -355,18 +387,31 @@ impl<'a> Graph<'a> {
         self.rest.as_ref().map_or(&[], |rest| &rest.inputs)
     }
 
-    /// The operands in memory and the numbers.
+    /// The operands in memory and the numbers: the first ones, and the others.
     #[cfg(feature = "cpu")]
     #[inline]
-    pub(super) fn inputs(&self) -> impl Iterator<Item = &Operand<'a>> {
-        let few = self.inputs.min(self.few.len());
-        self.few[..few].iter().flatten().chain(self.more())
+    pub(super) fn inputs(&self) -> (&[Option<Operand<'a>>], &[Operand<'a>]) {
+        (&self.few[..self.inputs.min(self.few.len())], self.more())
     }
 
     /// Graphs that are operands of the operations.
     #[inline]
     pub(super) fn parts(&self) -> &[Arc<Graph<'a>>] {
         self.rest.as_ref().map_or(&[], |rest| &rest.parts)
+    }
+
+    /// Returns the name of an operation, as errors and the printed expression have it.
+    pub(super) fn name(&self, node: &Node) -> &'static str {
+        let view = match node.operation {
+            Operation::View(place) => self.view(place),
+            _ => None,
+        };
+        view.map_or(node.operation.name(), |view| view.name)
+    }
+
+    /// A view, which the graph has.
+    pub(super) fn view(&self, place: u16) -> Option<&View> {
+        self.rest.as_ref()?.views.get(usize::from(place))
     }
 
     /// The axes and options of a reduction, which the graph has.

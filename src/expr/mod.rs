@@ -6,15 +6,19 @@ mod flat;
 pub(crate) mod graph;
 mod lower;
 mod methods;
+mod temporaries;
+mod views;
 mod walk;
 
 use self::graph::Root;
+use self::lower::Stages;
+use self::temporaries::Temporaries;
 use crate::call::Target;
 use crate::promote::Rules;
 use crate::{DType, Operand, Result, Tensor};
 
 /// A chain or graph of operations, computed in one pass over memory: every input is read once, the result is written
-/// once, and nothing in between is stored.
+/// once, and nothing in between is stored, except results of reductions.
 ///
 /// It starts with [`Tensor::expr`] and has every operation as a method of the same name without `?`, and as an operator
 /// where Rust has one. Building computes nothing and cannot fail; [`run`](Expr::run) does both.
@@ -33,14 +37,27 @@ use crate::{DType, Operand, Result, Tensor};
 /// # Ok::<(), bitlane::Error>(())
 /// ```
 ///
-/// The result has, bit for bit, what the same operations called one after another under the same rulebook give, on
-/// every device: each step has the dtype that [`promote::result_type`](crate::promote::result_type) says and is
+/// The result is bit-identical to calling the operations one by one under the same rulebook, on every device: each step has the dtype that [`promote::result_type`](crate::promote::result_type) says and is
 /// rounded to it, and nothing is contracted, reordered or left out. So expressions are also how operators are used
 /// with another rulebook ([`rules`](Expr::rules)), and how [`select`](Expr::select) gets a destination and a mask
 /// ([`out`](Expr::out)).
 ///
-/// A clone is the same node: used twice, it is computed once. Up to 256 operations, 16 different tensors and 128
-/// numbers fit into one expression.
+/// Operators and methods borrow the expression, so it can be used again; used twice, it is computed once.
+///
+/// A reduction may stand anywhere. It ends a pass: what comes before it is computed in one pass, and the rest reads its
+/// result. A value that both passes need is computed in each, so that nothing but results of reductions is stored:
+///
+/// ```
+/// # use bitlane::{Device, Tensor};
+/// let x = Tensor::from_nested([[0.0f32, 1.0, 2.0], [5.0, 5.0, 5.0]], &Device::cpu())?;
+/// let e = (x.expr() - x.expr().max_keepdims(-1)).exp();
+/// let softmax = (&e / &e.sum_keepdims(-1)).run()?;
+/// assert_eq!(softmax.slice(0, 1..)?.to_vec::<f32>()?, [1.0 / 3.0; 3]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+///
+/// Views are steps that move no data ([`reshape`](Expr::reshape), [`transpose`](Expr::transpose) and so on). An
+/// expression has up to 256 operations, and one pass reads up to 16 different tensors and 128 numbers.
 ///
 /// On CUDA the first run of an expression compiles a kernel, for 0.1 to 0.3 s. Kernels are kept in memory and on disk,
 /// and serve every expression that differs only in its numbers, sizes and strides; [`prepare`](Expr::prepare)
@@ -53,10 +70,10 @@ pub struct Expr<'a> {
 }
 
 impl<'a> Expr<'a> {
-    /// An expression with the default rulebook, whatever those of its operands were.
+    /// Returns an expression with the rulebook of the thread, whatever those of its operands were.
     #[inline]
     fn of(root: Root<'a>) -> Expr<'a> {
-        Expr { root, rules: Rules::default() }
+        Expr { root, rules: Rules::current() }
     }
 
     /// Promotes by this rulebook instead of Paddle's, in the whole expression. On a part of a larger expression it has
@@ -82,9 +99,10 @@ impl<'a> Expr<'a> {
     ///
     /// # Errors
     ///
-    /// What [`run`](Expr::run) would say of the operands.
+    /// The same operand errors as [`run`](Expr::run).
     pub fn dtype(&self) -> Result<DType> {
-        self.lower().map(|lowered| lowered.dtype())
+        let temporaries = Temporaries::default();
+        self.lower(&temporaries, &mut Stages::Describe).map(|lowered| lowered.dtype())
     }
 
     /// The shape of the result, without computing it.
@@ -103,18 +121,19 @@ impl<'a> Expr<'a> {
     ///
     /// # Errors
     ///
-    /// What [`run`](Expr::run) would say of the operands.
+    /// The same operand errors as [`run`](Expr::run).
     pub fn shape(&self) -> Result<Vec<usize>> {
-        self.lower().map(|lowered| lowered.shape().to_vec())
+        let temporaries = Temporaries::default();
+        self.lower(&temporaries, &mut Stages::Describe).map(|lowered| lowered.shape().to_vec())
     }
 
-    /// Computes the expression in one pass.
+    /// Computes the expression.
     ///
     /// # Errors
     ///
     /// The first error of the operations called one after another, left operand, right operand, operation, as
     /// [`Binary::run`](crate::Binary::run) lists them; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an
-    /// expression that is too large or made of numbers alone, or for a sum that is not its last step.
+    /// expression that is too large or made of numbers alone.
     pub fn run(&self) -> Result<Tensor> {
         self.run_into(Target::default())
     }
@@ -130,7 +149,7 @@ impl<'a> Expr<'a> {
 
     #[cold]
     fn run_general(&self, target: Target<'_>) -> Result<Tensor> {
-        self.lower()?.run(target)
+        self.lower(&Temporaries::default(), &mut Stages::Run)?.run(target)
     }
 
     /// Writes the result to a tensor instead of a new one. It keeps its dtype and shape: the result must have that
@@ -159,16 +178,20 @@ impl<'a> Expr<'a> {
     ///
     /// # Errors
     ///
-    /// What [`run`](Expr::run) would say of the operands, [`Error::Compile`](crate::Error::Compile) and
+    /// The same operand errors as [`run`](Expr::run), [`Error::Compile`](crate::Error::Compile) and
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn prepare(&self) -> Result<()> {
-        self.lower()?.prepare()
+        self.lower(&Temporaries::default(), &mut Stages::Prepare)?.prepare()
     }
 
     /// The kernels that [`run`](Expr::run) would launch on CUDA.
     #[cfg(feature = "cuda")]
     pub(crate) fn kernels(&self) -> Result<Vec<crate::introspect::Kernel>> {
-        self.lower()?.kernels()
+        let (temporaries, mut stages) = (Temporaries::default(), Stages::List(Vec::new()));
+        let last = self.lower(&temporaries, &mut stages)?.kernels()?;
+        let Stages::List(mut kernels) = stages else { return Ok(last) };
+        kernels.extend(last);
+        Ok(kernels)
     }
 }
 
@@ -220,6 +243,30 @@ impl Tensor {
     /// ```
     pub fn expr(&self) -> Expr<'_> {
         Expr::from(self)
+    }
+
+    /// Starts an [expression](Expr) that owns this tensor, so that it can outlive the variable.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Expr, Tensor};
+    /// fn doubled(values: &[f32]) -> bitlane::Result<Expr<'static>> {
+    ///     let x = Tensor::from_slice(values, values.len(), &Device::cpu())?;
+    ///     Ok(2.0 * x.into_expr())
+    /// }
+    /// assert_eq!(doubled(&[1.5, 2.0])?.run()?.to_vec::<f32>()?, [3.0, 4.0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn into_expr(self) -> Expr<'static> {
+        Expr::from(self)
+    }
+}
+
+impl<'a> From<&Expr<'a>> for Expr<'a> {
+    /// Returns the same expression: used twice, it is computed once.
+    fn from(expr: &Expr<'a>) -> Self {
+        expr.clone()
     }
 }
 

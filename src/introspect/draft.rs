@@ -165,8 +165,9 @@ impl Draft {
         let term_layouts: Vec<_> =
             std::iter::once(Ok(still)).chain(inputs).collect::<Result<_>>()?;
         let plan = Plan::new(&[results], &kept_layouts);
+        let divisor = terms as f64;
         let terms = Plan::in_order(&[terms], &term_layouts);
-        self.generate(&plan, Some(Reduction { op, terms: &terms }))
+        self.generate(&plan, Some(Reduction { op, terms: &terms, divisor }))
     }
 
     fn generate(&self, plan: &Plan, reduction: Option<Reduction<'_>>) -> Result<Vec<Kernel>> {

@@ -118,13 +118,47 @@ pub fn recorded_sources() -> Vec<Kernel> {
     cuda::recorded().into_iter().filter(|kernel| !kernel.source.is_empty()).collect()
 }
 
-/// Returns the version of NVRTC as (major, minor). This needs no driver.
+/// Which NVRTC compiles the kernels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// The version as (major, minor).
+    pub version: (i32, i32),
+    /// The library's file, if the system knows it.
+    pub path: Option<std::path::PathBuf>,
+    /// Why this library was chosen rather than another, for people.
+    pub reason: String,
+}
+
+/// Returns the NVRTC that compiles the kernels. This needs no driver.
 ///
 /// # Errors
 ///
 /// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) if NVRTC is missing or too old.
-pub fn nvrtc_version() -> Result<(i32, i32)> {
-    cuda::nvrtc_version()
+pub fn nvrtc() -> Result<Chosen> {
+    let compiler = cuda::nvrtc_library()?;
+    let (path, reason) = (compiler.file().map(Path::to_owned), compiler.origin().to_owned());
+    Ok(Chosen { version: compiler.version, path, reason })
+}
+
+/// Returns what the next kernel of a device is compiled to: `"cubin"` or `"ptx"`, and `""` for the CPU.
+///
+/// # Errors
+///
+/// [`Error::CudaUnavailable`](crate::Error::CudaUnavailable) if NVRTC is missing or too old.
+pub fn code(device: &crate::Device) -> Result<&'static str> {
+    match device.kind() {
+        crate::device::DeviceKind::Cuda(device) => Ok(match device.code()? {
+            cuda::Code::Cubin => "cubin",
+            cuda::Code::Ptx => "ptx",
+        }),
+        #[cfg(feature = "cpu")]
+        crate::device::DeviceKind::Cpu => Ok(""),
+    }
+}
+
+/// Returns whether the CUDA driver in use is the virtual one.
+pub fn is_virtual() -> bool {
+    cuda::is_virtual()
 }
 
 /// Returns the folder of the on-disk kernel cache, or the reason why there is no cache.

@@ -15,7 +15,7 @@ impl Nvrtc {
     ///
     /// [`Error::CudaUnavailable`] if the file cannot be loaded or is no NVRTC.
     pub fn open(path: &Path) -> Result<Nvrtc> {
-        Compiler::load(Some(path.into())).map(Nvrtc)
+        Compiler::load(path.into()).map(Nvrtc)
     }
 
     /// Returns the version as (major, minor).

@@ -48,30 +48,30 @@
 //! | logaddexp | 45 | 26 | 139 | 32 |
 //! | atan2 | 54 | 29 | 109 | 30 |
 
+mod exponential;
 mod fmod;
+mod hyperbolic;
 mod ipow;
+mod logarithm;
 pub(crate) mod narrow;
 mod parts;
+mod sums;
 mod tables;
+pub(crate) mod trigonometry;
 mod wide;
 
+pub(crate) use exponential::{exp as exp_f64, exp2 as exp2_f64, expm1 as expm1_f64};
 pub(crate) use fmod::{fmod_f32, fmod_f64, fmod_step_f32, fmod_step_f64, is_far_f32, is_far_f64};
-pub(crate) use ipow::Power;
-pub(crate) use wide::{
-    atan2 as atan2_f64, exp as exp_f64, log as log_f64, logaddexp as logaddexp_f64, pow as pow_f64,
+pub(crate) use hyperbolic::{
+    acosh as acosh_f64, asinh as asinh_f64, atanh as atanh_f64, cosh as cosh_f64, sinh as sinh_f64,
+    tanh as tanh_f64,
 };
-
-/// e^x.
-#[inline(always)]
-pub(crate) fn exp_f32(x: f32) -> f32 {
-    narrow::exp(x.into()) as f32
-}
-
-/// The natural logarithm.
-#[inline(always)]
-pub(crate) fn log_f32(x: f32) -> f32 {
-    narrow::log(x.into()) as f32
-}
+pub(crate) use ipow::Power;
+pub(crate) use logarithm::{
+    log as log_f64, log1p as log1p_f64, log2 as log2_f64, log10 as log10_f64,
+};
+pub(crate) use trigonometry::wide::hypot as hypot_f64;
+pub(crate) use wide::{atan2 as atan2_f64, logaddexp as logaddexp_f64, pow as pow_f64};
 
 /// x^y.
 #[inline(always)]
@@ -89,4 +89,10 @@ pub(crate) fn atan2_f32(y: f32, x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn logaddexp_f32(x: f32, y: f32) -> f32 {
     narrow::logaddexp(x.into(), y.into()) as f32
+}
+
+/// sqrt(x^2 + y^2).
+#[inline(always)]
+pub(crate) fn hypot_f32(x: f32, y: f32) -> f32 {
+    trigonometry::narrow::hypot(x.into(), y.into()) as f32
 }

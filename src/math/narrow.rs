@@ -1,28 +1,26 @@
-//! exp, log, pow, atan2 and logaddexp for results that are rounded to f32, f16 or bf16.
+//! Functions for results that are rounded to f32, f16 or bf16.
 //!
 //! The arguments are f64 values that an f32 can represent. The caller rounds the result, an f64, once. Its relative
 //! error is far below that of this rounding, and a result that is too large or too small for the narrow format still
 //! rounds to infinity or 0.
 
+pub(crate) use super::exponential::{
+    narrow_exp as exp, narrow_exp2 as exp2, narrow_expm1 as expm1,
+};
+pub(crate) use super::hyperbolic::{
+    narrow_acosh as acosh, narrow_asinh as asinh, narrow_atanh as atanh, narrow_cosh as cosh,
+    narrow_sinh as sinh, narrow_tanh as tanh,
+};
+pub(crate) use super::logarithm::{
+    narrow_log as log, narrow_log1p as log1p, narrow_log2 as log2, narrow_log10 as log10,
+};
 use super::parts::{
-    Parity, ROUND, Split, Triangle, flip, limited, log_cases, logaddexp_cases, pow_cases, select,
+    Parity, ROUND, Split, Triangle, flip, limited, logaddexp_cases, pow_cases, select,
 };
 use super::tables::{ATAN, EXP, HALF_PI_HI, LN2, LOG2_E, PI_HI};
 
 /// An exponent of 2 that is outside the range of every narrow format, but inside that of f64.
 const LIMIT: f64 = 512.0;
-
-/// e^x.
-#[inline(always)]
-pub(crate) fn exp(x: f64) -> f64 {
-    exp2(x * LOG2_E)
-}
-
-/// The natural logarithm.
-#[inline(always)]
-pub(crate) fn log(x: f64) -> f64 {
-    log_cases(x, log2(x) * LN2)
-}
 
 /// x^y.
 #[inline(always)]
@@ -30,7 +28,7 @@ pub(crate) fn pow(x: f64, y: f64) -> f64 {
     // An exponent of this size takes every power out of range except that of 1, so infinity needs no special case.
     const LARGE: f64 = 1_099_511_627_776.0; // 2^40
     let exponent = limited(y, LARGE);
-    pow_cases(x, y, parity(exponent), settle(exp2(exponent * log2(x.abs()))))
+    pow_cases(x, y, parity(exponent), settle(power_of_two(exponent * logarithm(x.abs()))))
 }
 
 /// Returns the parity of a number of magnitude up to 2^40.
@@ -47,10 +45,10 @@ fn parity(x: f64) -> Parity {
 pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
     let large = select(x > y, x, y);
     let small = select(x > y, y, x);
-    let ratio = exp2((small - large) * LOG2_E);
+    let ratio = power_of_two((small - large) * LOG2_E);
     let sum = 1.0 + ratio;
     // The part of a small ratio that rounding the sum has lost is added to the logarithm directly.
-    let log = log2(sum) * LN2 + (ratio - (sum - 1.0));
+    let log = logarithm(sum) * LN2 + (ratio - (sum - 1.0));
     logaddexp_cases(x, y, large + log)
 }
 
@@ -58,9 +56,15 @@ pub(crate) fn logaddexp(x: f64, y: f64) -> f64 {
 #[inline(always)]
 pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     let triangle = Triangle::of(y, x);
-    let short = triangle.short;
+    let (near, _, small) = atan_parts(triangle.short, triangle.long);
+    flip(triangle.axis(HALF_PI_HI, PI_HI) + triangle.turn(near + small), y)
+}
+
+/// The angle whose tangent is `short` / `long` as a sum of three, of which the first two are in the table.
+#[inline(always)]
+pub(super) fn atan_parts(short: f64, long: f64) -> (f64, f64, f64) {
     // Relative to this number every narrow number is negligible, as relative to infinity, but 0 times it is 0.
-    let long = select(triangle.long == f64::INFINITY, 1e300, triangle.long);
+    let long = select(long == f64::INFINITY, 1e300, long);
     // The nearest angle of the table, plus the rest, from the formula for the tangent of a difference.
     let shifted = f64::from(short as f32 / long as f32) * 64.0 + ROUND;
     let near = (shifted - ROUND) * (1.0 / 64.0);
@@ -68,14 +72,13 @@ pub(crate) fn atan2(y: f64, x: f64) -> f64 {
     let t = (short - near * long) / (long + near * short);
     let t2 = t * t;
     let series = -1.0 / 3.0 + t2 * (1.0 / 5.0 + t2 * (-1.0 / 7.0));
-    let angle = f64::from_bits(row[0]) + (t + t * (t2 * series));
-    flip(triangle.axis(HALF_PI_HI, PI_HI) + triangle.turn(angle), y)
+    (f64::from_bits(row[0]), f64::from_bits(row[1]), t + t * (t2 * series))
 }
 
 /// 2^t, with t clamped to ±[`LIMIT`], so that a result out of range is still out of range of the narrow formats. NaN
 /// stays NaN.
 #[inline(always)]
-fn exp2(t: f64) -> f64 {
+fn power_of_two(t: f64) -> f64 {
     let t = limited(t, LIMIT);
     let shifted = t * 128.0 + ROUND;
     let steps = shifted.to_bits();
@@ -89,7 +92,7 @@ fn exp2(t: f64) -> f64 {
 
 /// The binary logarithm of a positive finite number.
 #[inline(always)]
-fn log2(x: f64) -> f64 {
+fn logarithm(x: f64) -> f64 {
     let Split { significand, exponent, row } = Split::of(x);
     let r = significand * f64::from_bits(row[0]) - 1.0;
     let series = -0.5 + r * (1.0 / 3.0 + r * (-0.25 + r * (0.2 + r * (-1.0 / 6.0))));

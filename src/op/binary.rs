@@ -26,7 +26,7 @@ pub enum Shift {
 
 macro_rules! define_binary_op {
     ($(
-        $variant:ident $name:ident $domain:ident $result:ident {$assign:ident $family:ident}
+        $variant:ident $name:ident $domain:ident $result:ident {$assign:ident $family:ident $($alias:literal)*}
         $doc:literal {$($example:tt)*};
     )*) => {
         /// A binary operation.

@@ -10,19 +10,27 @@ pub(crate) enum Finish {
     Total,
     /// It is divided by the number of terms.
     Mean,
+    /// It is a sum of squares of distances from the mean, and divided by the number of terms less a correction.
+    Variance,
+    /// It is the square root of a variance.
+    Deviation,
+    /// The result is the place of the first term that it equals.
+    Place,
 }
 
 macro_rules! define_reduce_op {
     ($(
         $variant:ident $name:ident $domain:ident $result:ident
-        {$keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident}
+        {$method:ident $keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident}
         $doc:literal {$($example:tt)*};
     )*) => {
         /// A reduction.
         ///
         /// Each has a method of [`Tensor`](crate::Tensor) and of [`Expr`](crate::Expr), and a second one, whose name
         /// ends in `_keepdims`, that keeps the reduced dimensions with size 1. [`reduce`](crate::reduce()) runs any of
-        /// them with a rulebook, a destination and a mask. A reduction is printed and parsed as the name of its method.
+        /// them with a rulebook, a destination and a mask. A reduction is printed and parsed as the name of its method,
+        /// except for the bitwise ones: those have the names of the binary operations, and methods whose names end in
+        /// `_reduce`.
         ///
         /// # Examples
         ///
@@ -129,6 +137,8 @@ macro_rules! terms {
 #[rustfmt::skip] // a table
 macro_rules! of_nothing {
     (none) => { None };
+    (one) => { Some(Scalar::Int(1)) };
+    (ones) => { Some(Scalar::Int(-1)) };
     (zero) => { Some(Scalar::Int(0)) };
     (no) => { Some(Scalar::Bool(false)) };
     (yes) => { Some(Scalar::Bool(true)) };
@@ -150,10 +160,15 @@ impl ReduceOp {
         self.domain().contains(dtype)
     }
 
+    /// Returns whether the reduction has a correction, and is computed from the distances from the mean.
+    pub(crate) const fn takes_correction(self) -> bool {
+        matches!(self.finish(), Finish::Variance | Finish::Deviation)
+    }
+
     /// Returns whether the dtype of the terms and the result can be chosen: where integers would be widened otherwise.
     pub(crate) const fn takes_dtype(self) -> bool {
         let narrow = DType::U8;
-        self.terms(narrow) as u8 == narrow as u8 && self.result(narrow) as u8 != narrow as u8
+        self.terms(narrow) as u8 == narrow as u8 && matches!(self.result(narrow), DType::U64)
     }
 }
 

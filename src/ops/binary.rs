@@ -58,13 +58,13 @@ pub fn binary<'a>(
         op,
         lhs: lhs.into(),
         rhs: rhs.into(),
-        rules: Rules::default(),
+        rules: Rules::current(),
         target: Target::default(),
     }
 }
 
 impl<'a> Binary<'a> {
-    /// Promotes the operands by this rulebook. The default is [`Rules::Paddle`].
+    /// Promotes the operands by this rulebook. The default is [`Rules::current`].
     ///
     /// # Examples
     ///

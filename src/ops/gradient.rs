@@ -99,7 +99,13 @@ impl Tensor {
         }
         let mut gx = Elements { value, shape: shape_id, device };
         let over = if axes.contains(&true) {
-            Some(Over { op: ReduceOp::Sum, axes, keepdims: false, rounded: self.dtype() })
+            Some(Over {
+                op: ReduceOp::Sum,
+                axes,
+                keepdims: false,
+                rounded: self.dtype(),
+                correction: 0.0,
+            })
         } else {
             gx = call.cast(gx, self.dtype());
             None

@@ -311,6 +311,7 @@ fn run(
         axes: [true; MAX_RANK],
         keepdims: false,
         rounded: resolved.result,
+        correction: 0.0,
     });
     let mut losses = Elements { value, shape, device };
     if over.is_none() {

@@ -27,6 +27,9 @@ impl Tensor {
     /// # Errors
     ///
     /// See [`Binary::run`](crate::Binary::run).
+    #[doc(alias = "shl")]
+    #[doc(alias = "left_shift")]
+    #[doc(alias = "shift_left")]
     pub fn bitwise_left_shift<'a>(
         &'a self,
         amount: impl Into<Operand<'a>>,
@@ -51,6 +54,10 @@ impl Tensor {
     /// # Errors
     ///
     /// See [`Binary::run`](crate::Binary::run).
+    #[doc(alias = "shr")]
+    #[doc(alias = "right_shift")]
+    #[doc(alias = "shift_right_logical")]
+    #[doc(alias = "shift_right_arithmetic")]
     pub fn bitwise_right_shift<'a>(
         &'a self,
         amount: impl Into<Operand<'a>>,
@@ -119,7 +126,7 @@ macro_rules! as_result {
 
 macro_rules! define_methods {
     ($(
-        $variant:ident $name:ident $domain:ident $rule:ident {$assign:ident $family:ident}
+        $variant:ident $name:ident $domain:ident $rule:ident {$assign:ident $family:ident $($alias:literal)*}
         $doc:literal {$x:literal $y:literal => $dtype:ident $result:literal};
     )*) => {
         /// # Binary operations
@@ -147,6 +154,7 @@ macro_rules! define_methods {
                 /// # Errors
                 ///
                 /// See [`Binary::run`](crate::Binary::run).
+                $(#[doc(alias = $alias)])*
                 pub fn $name<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
                     binary(BinaryOp::$variant, self, other).run()
                 }

@@ -8,15 +8,21 @@ mod unary;
 
 mod reduce;
 
+mod scan;
+
+mod take;
+
 mod gradient;
 
 mod atleast;
 mod binary;
 pub mod loss;
-mod select;
+mod packing;
+mod ternary;
 
 pub use self::atleast::{atleast_1d, atleast_2d, atleast_3d};
 pub use self::binary::{Binary, binary};
 pub use self::reduce::{Reduce, reduce};
-pub use self::select::select;
+pub use self::scan::{Scan, scan};
+pub use self::ternary::{clip, select};
 pub use self::unary::{Unary, unary};

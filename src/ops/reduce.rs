@@ -6,7 +6,7 @@ use crate::call::{Call, ReduceArguments, Target};
 use crate::op::{ReduceOp, for_each_op};
 use crate::promote::Rules;
 use crate::tensor::IntoAxes;
-use crate::{DType, Result, Tensor};
+use crate::{DType, Result, Scalar, Tensor};
 
 /// A reduction that has not run yet, created by [`reduce`].
 ///
@@ -46,8 +46,13 @@ pub struct Reduce<'a> {
 /// # Ok::<(), bitlane::Error>(())
 /// ```
 pub fn reduce(op: ReduceOp, x: &Tensor, axes: impl IntoAxes) -> Reduce<'_> {
-    let arguments = ReduceArguments { axes: axes.into_axes(), keepdims: false, dtype: None };
-    Reduce { op, x, arguments, rules: Rules::default(), target: Target::default() }
+    Reduce {
+        op,
+        x,
+        arguments: ReduceArguments::new(axes),
+        rules: Rules::current(),
+        target: Target::default(),
+    }
 }
 
 impl<'a> Reduce<'a> {
@@ -68,8 +73,8 @@ impl<'a> Reduce<'a> {
         self
     }
 
-    /// Sums in this dtype: the elements are converted to it, and the result has it. Integers then wrap in their own
-    /// width. Only `sum` has this option.
+    /// Sums or multiplies in this dtype: the elements are converted to it, and the result has it. Integers then wrap in
+    /// their own width. Only `sum` and `prod` have this option.
     ///
     /// # Examples
     ///
@@ -85,7 +90,24 @@ impl<'a> Reduce<'a> {
         self
     }
 
-    /// Promotes the operand by this rulebook. The default is [`Rules::Paddle`].
+    /// Divides by the number of elements less this correction, which is 0 by default. Only `var` and `std` have this
+    /// option; with 1 they estimate the variance of what the elements are a sample of.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, ReduceOp, Tensor, reduce};
+    /// let x = Tensor::from_nested([1.0f32, 3.0, 5.0], &Device::cpu())?;
+    /// let variance = reduce(ReduceOp::Var, &x, ..).correction(1).run()?;
+    /// assert_eq!(variance.item::<f32>()?, 4.0);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn correction(mut self, correction: impl Into<Scalar>) -> Self {
+        self.arguments.correction = Some(correction.into());
+        self
+    }
+
+    /// Promotes the operand by this rulebook. The default is [`Rules::current`].
     ///
     /// See [`promote::reduce_result_type`](crate::promote::reduce_result_type) for the dtype of the result.
     ///
@@ -158,7 +180,7 @@ impl<'a> Reduce<'a> {
     /// - [`Error::DeviceMismatch`], [`Error::InplaceShape`], [`Error::InplaceDtype`] or
     ///   [`Error::OverlappingDestination`] if the destination cannot hold the result.
     /// - [`Error::InvalidArgument`] if a mask is not `bool` or has no destination, or if a dtype is given to another
-    ///   reduction than `sum`; [`Error::Broadcast`] if the mask does not broadcast to the result.
+    ///   reduction than `sum` and `prod`, or a correction to another than `var` and `std`; [`Error::Broadcast`] if the mask does not broadcast to the result.
     /// - [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`].
     ///
     /// On error the destination is unchanged.
@@ -173,7 +195,8 @@ impl<'a> Reduce<'a> {
 
 macro_rules! define_methods {
     ($(
-        $variant:ident $name:ident $domain:ident $result:ident {$keepdims:ident $($own:ident)*}
+        $variant:ident $name:ident $domain:ident $result:ident
+        {$method:ident $keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident}
         $doc:literal {$x:literal => $dtype:ident $columns:literal $whole:literal};
     )*) => {
         /// # Reductions
@@ -183,62 +206,82 @@ macro_rules! define_methods {
         /// all; see [`IntoAxes`]. For a destination, a mask, other rules or the dtype of a sum see
         /// [`reduce`](crate::reduce()).
         ///
-        /// Floats are added in `f64` and rounded once. The order of the additions depends only on the number of terms:
-        /// the terms, in row-major order, are the leaves of a perfect binary tree. The result therefore has the same
-        /// bits on every device, with any number of threads and for every layout. Its error before rounding is at most
-        /// 2⁻⁵³ times the depth of the tree (the binary logarithm of the number of terms, rounded up) times the sum of
-        /// the magnitudes of the terms. The sign and payload of a NaN are unspecified.
+        /// Floats are added and multiplied in `f64` and rounded once. The order of the additions and multiplications
+        /// depends only on the number of terms: the terms, in row-major order, are the leaves of a perfect binary tree.
+        /// The result therefore has the same bits on every device, with any number of threads and for every layout. The
+        /// error of a sum before rounding is at most 2⁻⁵³ times the depth of the tree (the binary logarithm of the
+        /// number of terms, rounded up) times the sum of the magnitudes of the terms. The sign and payload of a NaN are
+        /// unspecified.
         impl Tensor {
-            $(
-                #[doc = $doc]
-                ///
-                /// # Examples
-                ///
-                /// ```
-                /// # use bitlane::{Device, Tensor};
-                #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
-                #[doc = concat!(
-                    "assert_eq!(x.", stringify!($name), "(0)?.to_vec::<", stringify!($dtype), ">()?, [",
-                    $columns, "]);"
-                )]
-                #[doc = concat!(
-                    "assert_eq!(x.", stringify!($name), "(..)?.item::<", stringify!($dtype), ">()?, ",
-                    $whole, ");"
-                )]
-                /// # Ok::<(), bitlane::Error>(())
-                /// ```
-                ///
-                /// # Errors
-                ///
-                /// See [`Reduce::run`](crate::Reduce::run).
-                pub fn $name(&self, axes: impl IntoAxes) -> Result<Tensor> {
-                    reduce(ReduceOp::$variant, self, axes).run()
-                }
+            $(define_method! {
+                $finish $variant $method $keepdims $doc $x $dtype
+                concat!("[", $columns, "]"), $whole
+            })*
+        }
+    };
+}
 
-                #[doc = concat!(
-                    "Computes [`Tensor::", stringify!($name), "`] and keeps the reduced dimensions, with size 1."
-                )]
-                ///
-                /// # Examples
-                ///
-                /// ```
-                /// # use bitlane::{Device, Tensor};
-                #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
-                #[doc = concat!("let kept = x.", stringify!($keepdims), "(0)?;")]
-                /// assert_eq!(kept.shape(), [1, 3]);
-                #[doc = concat!(
-                    "assert_eq!(kept.to_vec::<", stringify!($dtype), ">()?, [", $columns, "]);"
-                )]
-                /// # Ok::<(), bitlane::Error>(())
-                /// ```
-                ///
-                /// # Errors
-                ///
-                /// See [`Reduce::run`](crate::Reduce::run).
-                pub fn $keepdims(&self, axes: impl IntoAxes) -> Result<Tensor> {
-                    reduce(ReduceOp::$variant, self, axes).keepdims().run()
-                }
-            )*
+/// Defines the two methods of a row, by what becomes of its total.
+macro_rules! define_method {
+    (Variance $($row:tt)*) => {
+        define_method!(@ [, correction: impl Into<Scalar>] [.correction(correction)] ", 0" $($row)*);
+    };
+    (Deviation $($row:tt)*) => {
+        define_method!(@ [, correction: impl Into<Scalar>] [.correction(correction)] ", 0" $($row)*);
+    };
+    ($finish:ident $($row:tt)*) => {
+        define_method!(@ [] [] "" $($row)*);
+    };
+    (
+        @ [$($parameter:tt)*] [$($option:tt)*] $example:literal
+        $variant:ident $method:ident $keepdims:ident $doc:literal $x:literal $dtype:ident
+        $columns:expr, $whole:literal
+    ) => {
+        #[doc = $doc]
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// # use bitlane::{Device, Tensor};
+        #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
+        #[doc = concat!(
+            "assert_eq!(x.", stringify!($method), "(0", $example, ")?.to_vec::<", stringify!($dtype), ">()?, ",
+            $columns, ");"
+        )]
+        #[doc = concat!(
+            "assert_eq!(x.", stringify!($method), "(..", $example, ")?.item::<", stringify!($dtype), ">()?, ",
+            $whole, ");"
+        )]
+        /// # Ok::<(), bitlane::Error>(())
+        /// ```
+        ///
+        /// # Errors
+        ///
+        /// See [`Reduce::run`](crate::Reduce::run).
+        pub fn $method(&self, axes: impl IntoAxes $($parameter)*) -> Result<Tensor> {
+            reduce(ReduceOp::$variant, self, axes)$($option)*.run()
+        }
+
+        #[doc = concat!(
+            "Computes [`Tensor::", stringify!($method), "`] and keeps the reduced dimensions, with size 1."
+        )]
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// # use bitlane::{Device, Tensor};
+        #[doc = concat!("let x = Tensor::from_slice(&[", $x, "], [2, 3], &Device::cpu())?;")]
+        #[doc = concat!("let kept = x.", stringify!($keepdims), "(0", $example, ")?;")]
+        /// assert_eq!(kept.shape(), [1, 3]);
+        #[doc = concat!("assert_eq!(kept.to_vec::<", stringify!($dtype), ">()?, ", $columns, ");")]
+        /// # Ok::<(), bitlane::Error>(())
+        /// ```
+        ///
+        /// # Errors
+        ///
+        /// See [`Reduce::run`](crate::Reduce::run).
+        pub fn $keepdims(&self, axes: impl IntoAxes $($parameter)*) -> Result<Tensor> {
+            reduce(ReduceOp::$variant, self, axes)$($option)*.keepdims().run()
         }
     };
 }

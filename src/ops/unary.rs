@@ -39,17 +39,17 @@ pub struct Unary<'a> {
 /// ```
 /// use bitlane::{Device, Tensor, UnaryOp, unary};
 /// let x = Tensor::from_nested([0b01u8, 0b10], &Device::cpu())?;
-/// for &op in UnaryOp::ALL {
+/// for &op in UnaryOp::ALL.iter().filter(|op| op.is_defined_for(x.dtype())) {
 ///     println!("{op}: {}", unary(op, &x).run()?);
 /// }
 /// # Ok::<(), bitlane::Error>(())
 /// ```
 pub fn unary(op: UnaryOp, x: &Tensor) -> Unary<'_> {
-    Unary { op, x, rules: Rules::default(), target: Target::default() }
+    Unary { op, x, rules: Rules::current(), target: Target::default() }
 }
 
 impl<'a> Unary<'a> {
-    /// Promotes the operand by this rulebook. The default is [`Rules::Paddle`].
+    /// Promotes the operand by this rulebook. The default is [`Rules::current`].
     ///
     /// See [`promote::unary_result_type`](crate::promote::unary_result_type) for the dtype of the result.
     ///

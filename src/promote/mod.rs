@@ -26,6 +26,7 @@ mod jax;
 mod numpy;
 mod op;
 mod paddle;
+mod scope;
 #[cfg(test)]
 mod tests;
 mod torch;
@@ -380,6 +381,19 @@ pub(crate) fn decide(
         _ => common,
     };
     Ok(Resolved { compute, result })
+}
+
+/// Determines the dtype of an operation on three operands: the common dtype of the first two, and then that of both with
+/// the third. The operation need not be defined for the first.
+pub(crate) fn resolve_three(op: Op, [x, y, z]: [Kind; 3], rules: Rules) -> Result<DType> {
+    let common = match decide(op, x, y, rules) {
+        Ok(resolved) => resolved.result,
+        Err(Refusal::Unsupported(common)) => common,
+        Err(refusal) => return Err(refused(refusal, op, x, y, rules)),
+    };
+    let has_dimensions = [x, y].iter().any(|kind| matches!(kind, Kind::Tensor(_)));
+    let both = if has_dimensions { Kind::Tensor(common) } else { Kind::ZeroD(common) };
+    Ok(resolve(op, both, z, rules)?.result)
 }
 
 #[cold]

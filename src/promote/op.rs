@@ -56,7 +56,7 @@ pub(crate) enum UnaryFamily {
     Float,
 }
 
-/// An operation that [`result_type`](super::result_type) knows: any [`BinaryOp`], `select`, or one of the losses.
+/// An operation that [`result_type`](super::result_type) knows: any [`BinaryOp`], `select`, `fma`, or one of the losses.
 ///
 /// # Examples
 ///
@@ -80,6 +80,9 @@ enum Row {
 impl Op {
     /// `select`.
     pub(crate) const SELECT: Op = Op(Row::Other(OtherOp::Select));
+
+    /// `fma`.
+    pub(crate) const FMA: Op = Op(Row::Other(OtherOp::Fma));
 
     /// Every operation.
     pub const ALL: &'static [Op] = &{

@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use super::shape::{IntoRange, IntoShape};
+use crate::backend;
 use crate::call::{Call, Elements, Target};
 use crate::cast::Cast;
 use crate::dtype::for_each_dtype;
@@ -38,6 +39,33 @@ impl Tensor {
             expect_len("from_slice", shape, T::DTYPE, elements.len())?;
             let storage = Storage::from_bytes(device, bytemuck::cast_slice(elements))?;
             Ok(Tensor::row_major(storage, shape, T::DTYPE))
+        })
+    }
+
+    /// Creates a tensor of the elements of a vector, in row-major order.
+    ///
+    /// On the CPU the tensor takes over the vector's memory, and nothing is copied.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_vec(vec![1.0f32, 2.0, 3.0, 4.0], [2, 2], &Device::cpu())?;
+    /// assert_eq!(x.get::<f32>([1, 0])?, 3.0);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::from_slice`].
+    pub fn from_vec<T: Element>(
+        elements: Vec<T>,
+        shape: impl IntoShape,
+        device: &Device,
+    ) -> Result<Tensor> {
+        shape.with_shape(|shape| {
+            expect_len("from_vec", shape, T::DTYPE, elements.len())?;
+            Ok(Tensor::row_major(backend::storage_of(device, elements)?, shape, T::DTYPE))
         })
     }
 

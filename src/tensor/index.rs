@@ -5,10 +5,121 @@ use std::ops::Range;
 
 use super::{IntoAxis, IntoIndex, Tensor};
 use crate::layout::place;
+use crate::slice::Slice;
 use crate::{Element, Error, Result};
+
+/// One entry of the argument of [`Tensor::at`]: a number, which selects one index of a dimension and removes it, or a
+/// range or [`Slice`], which keeps the dimension. Negative numbers count from the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// One index.
+    Index(i128),
+    /// A range of indices.
+    Slice(Slice),
+}
+
+impl<S: Into<Slice>> From<S> for Position {
+    fn from(slice: S) -> Self {
+        Position::Slice(slice.into())
+    }
+}
+
+macro_rules! position_from_numbers {
+    ($($number:ty)*) => {$(
+        impl From<$number> for Position {
+            fn from(number: $number) -> Self {
+                Position::Index(number.number())
+            }
+        }
+    )*};
+}
+
+position_from_numbers! { usize isize i32 i64 }
+
+/// The argument of [`Tensor::at`]: a tuple of numbers and ranges, one per dimension from the first on, or one alone.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not select elements of a tensor",
+    note = "`at` takes numbers and ranges, such as `3`, `1..`, or `(.., 3, 1..5)`"
+)]
+pub trait IntoPositions {
+    /// Returns the entries, in the order of the dimensions.
+    fn positions(self) -> Vec<Position>;
+}
+
+impl<P: Into<Position>> IntoPositions for P {
+    fn positions(self) -> Vec<Position> {
+        vec![self.into()]
+    }
+}
+
+macro_rules! tuple_positions {
+    ($($($name:ident $position:ident)*;)*) => {$(
+        impl<$($name: Into<Position>),*> IntoPositions for ($($name,)*) {
+            fn positions(self) -> Vec<Position> {
+                let ($($position,)*) = self;
+                vec![$($position.into()),*]
+            }
+        }
+    )*};
+}
+
+tuple_positions! {
+    A a;
+    A a B b;
+    A a B b C c;
+    A a B b C c D d;
+    A a B b C c D d E e;
+    A a B b C c D d E e F f;
+    A a B b C c D d E e F f G g;
+    A a B b C c D d E e F f G g H h;
+}
 
 /// # Elements and rows
 impl Tensor {
+    /// Returns a view of selected elements: a number selects one index of a dimension and removes it, a range selects
+    /// several. Dimensions that are not mentioned are kept whole.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::arange(24, DType::I32, &Device::cpu())?.reshape([2, 3, 4])?;
+    /// assert_eq!(x.at((.., 1, 2..))?.to_vec::<i32>()?, [6, 7, 18, 19]);
+    /// assert_eq!(x.at((-1, -1))?.to_vec::<i32>()?, [20, 21, 22, 23]);
+    /// assert_eq!(x.at(0)?.shape(), [3, 4]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`] if there is no such index or dimension, and [`Error::InvalidArgument`] for a step of 0.
+    pub fn at(&self, positions: impl IntoPositions) -> Result<Tensor> {
+        let positions = positions.positions();
+        if positions.len() > self.rank() {
+            let (given, rank) = (positions.len(), self.rank());
+            let reason = format!("{given} positions in a tensor of rank {rank}");
+            return Err(Error::OutOfBounds { op: "at", reason });
+        }
+        let (mut view, mut axis) = (self.clone(), 0);
+        for position in positions {
+            match position {
+                Position::Slice(slice) => {
+                    view = view.slice(axis, slice)?;
+                    axis += 1;
+                }
+                Position::Index(number) => {
+                    let index = place(number, view.shape()[axis]).ok_or_else(|| {
+                        let shape = self.shape();
+                        let reason = format!("index {number} in a tensor of shape {shape:?}");
+                        Error::OutOfBounds { op: "at", reason }
+                    })?;
+                    view = view.narrow(axis, index, 1)?.squeeze(axis)?;
+                }
+            }
+        }
+        Ok(view)
+    }
+
     /// Returns the only element of a tensor with exactly one element. Waits for the device.
     ///
     /// # Examples

@@ -28,6 +28,8 @@ impl Tensor {
     /// [`Error::InvalidArgument`] if there are no tensors or their dtypes differ, [`Error::InvalidShape`] if their
     /// sizes do not agree, [`Error::OutOfBounds`] if the axis does not exist, [`Error::DeviceMismatch`],
     /// [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`].
+    #[doc(alias = "cat")]
+    #[doc(alias = "concat")]
     pub fn concatenate<T: AsRef<Tensor>>(
         tensors: impl IntoIterator<Item = T>,
         axis: impl IntoAxis,

@@ -21,7 +21,7 @@ mod shape;
 use std::sync::Arc;
 
 pub use self::axes::{Axes, IntoAxes};
-pub use self::index::Rows;
+pub use self::index::{IntoPositions, Position, Rows};
 pub use self::nested::{Nested, Ragged};
 pub use self::shape::{IntoAxis, IntoIndex, IntoRange, IntoReshape, IntoShape, Size};
 use crate::layout::{Layout, checked_len};

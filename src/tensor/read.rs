@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::AnyBitPattern;
 
 use super::Tensor;
-use crate::backend;
+use crate::backend::{self, HostSlice};
 use crate::call::{Call, Target, run_operation};
 use crate::expr::graph::Operation;
 use crate::promote::Rules;
@@ -33,13 +33,54 @@ impl Tensor {
         self.elements("to_vec")
     }
 
+    /// Borrows the elements of a contiguous tensor on the CPU, in row-major order, without a copy.
+    ///
+    /// The slice holds the lock of the storage: until it is dropped, operations that write to the storage wait, and the
+    /// thread that holds it must not start one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Device, Tensor};
+    /// let x = Tensor::from_vec(vec![3, 1, 2], [3], &Device::cpu())?;
+    /// assert_eq!(x.as_slice::<i32>()?.iter().max(), Some(&3));
+    /// assert_eq!(x.slice(0, 1..)?.as_slice::<i32>()?[..], [1, 2]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if `T` is not the element type, the tensor is on another device, or it is not
+    /// contiguous; [`Tensor::to_vec`] copies such elements.
+    pub fn as_slice<T: Element>(&self) -> Result<HostSlice<'_, T>> {
+        let op = "as_slice";
+        self.expect_element_type::<T>(op)?;
+        let refused = |reason: String| Error::InvalidArgument { op, reason };
+        if !self.is_contiguous() {
+            let (shape, strides) = (self.shape(), self.strides());
+            return Err(refused(format!(
+                "a tensor of shape {shape:?} with strides {strides:?} is not contiguous; `contiguous` copies it"
+            )));
+        }
+        let byte = self.byte_range().start;
+        HostSlice::new(self.storage.read(), byte, self.len()).ok_or_else(|| {
+            let device = self.device();
+            refused(format!("elements on {device} cannot be borrowed; `to_vec` copies them"))
+        })
+    }
+
+    fn expect_element_type<T: Element>(&self, op: &'static str) -> Result<()> {
+        if T::DTYPE == self.dtype {
+            return Ok(());
+        }
+        let (asked, own) = (T::DTYPE, self.dtype);
+        let reason = format!("elements of {own} were asked for as {asked}; cast them first");
+        Err(Error::InvalidArgument { op, reason })
+    }
+
     /// Like [`Tensor::to_vec`], with errors that name the operation `op`.
     pub(crate) fn elements<T: Element>(&self, op: &'static str) -> Result<Vec<T>> {
-        if T::DTYPE != self.dtype {
-            let (asked, own) = (T::DTYPE, self.dtype);
-            let reason = format!("elements of {own} were asked for as {asked}; cast them first");
-            return Err(Error::InvalidArgument { op, reason });
-        }
+        self.expect_element_type::<T>(op)?;
         // Only bools have invalid bit patterns, which a user's own kernels may have written.
         backend::elements(self.download()?).ok_or_else(|| {
             let reason = "the storage holds a bool beyond 0 and 1".into();
@@ -135,6 +176,8 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or [`Error::Driver`].
+    #[doc(alias = "astype")]
+    #[doc(alias = "to_dtype")]
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
         if dtype == self.dtype {
             return Ok(self.clone());

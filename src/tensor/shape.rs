@@ -48,12 +48,8 @@ pub trait IntoShape {
     note = "such a shape is `[2, 3]`, `(2, 3)`, `(2, ..)`, `&[usize]`, `Vec<usize>`, a single `usize`, `()` or `..`"
 )]
 pub trait IntoReshape {
-    /// Calls a function with the sizes, in which `..` is replaced by the size that makes `len` elements in total.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidShape`] if there is more than one `..` or no such size exists, and the errors of the function.
-    fn with_sizes<R>(self, len: usize, function: impl FnOnce(&[usize]) -> Result<R>) -> Result<R>;
+    /// Returns the sizes, with `None` for `..`.
+    fn sizes(self) -> Vec<Option<usize>>;
 }
 
 macro_rules! into_shape {
@@ -66,12 +62,8 @@ macro_rules! into_shape {
         }
 
         impl<$($generics)*> IntoReshape for $from {
-            fn with_sizes<R>(
-                self,
-                _len: usize,
-                function: impl FnOnce(&[usize]) -> Result<R>,
-            ) -> Result<R> {
-                self.with_shape(function)
+            fn sizes(self) -> Vec<Option<usize>> {
+                self.with_shape(|shape| shape.iter().map(|&size| Some(size)).collect())
             }
         }
     )*};
@@ -110,8 +102,8 @@ impl Size for RangeFull {
 }
 
 impl IntoReshape for RangeFull {
-    fn with_sizes<R>(self, len: usize, function: impl FnOnce(&[usize]) -> Result<R>) -> Result<R> {
-        function(&[len])
+    fn sizes(self) -> Vec<Option<usize>> {
+        vec![None]
     }
 }
 
@@ -125,13 +117,9 @@ macro_rules! tuple_shapes {
         }
 
         impl<$($name: Size),*> IntoReshape for ($($name,)*) {
-            fn with_sizes<R>(
-                self,
-                len: usize,
-                function: impl FnOnce(&[usize]) -> Result<R>,
-            ) -> Result<R> {
+            fn sizes(self) -> Vec<Option<usize>> {
                 let ($($size,)*) = self;
-                function(&inferred(len, &[$($size.size()),*])?)
+                vec![$($size.size()),*]
             }
         }
     )*};
@@ -150,7 +138,7 @@ tuple_shapes! {
 }
 
 /// Replaces the missing size by the one that makes `len` elements in total.
-fn inferred(len: usize, sizes: &[Option<usize>]) -> Result<SmallVec<[usize; MAX_RANK]>> {
+pub(super) fn inferred(len: usize, sizes: &[Option<usize>]) -> Result<SmallVec<[usize; MAX_RANK]>> {
     let op = "reshape";
     let known: SmallVec<[usize; MAX_RANK]> = sizes.iter().map(|size| size.unwrap_or(1)).collect();
     let invalid = |reason: String| Error::InvalidShape { op, shape: boxed(&known), reason };

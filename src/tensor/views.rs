@@ -2,10 +2,11 @@
 
 use smallvec::SmallVec;
 
+use super::shape::inferred;
 use super::{IntoAxis, IntoIndex, IntoReshape, IntoShape, Tensor};
-use crate::layout::{Layout, MAX_RANK, checked_axis, checked_len, place};
+use crate::layout::{Layout, MAX_RANK, boxed, checked_axis, checked_len, place};
 use crate::slice::Slice;
-use crate::{Error, Result};
+use crate::{DType, Error, Result};
 
 /// # Views
 ///
@@ -33,8 +34,15 @@ impl Tensor {
     ///
     /// [`Error::InvalidShape`] if the number of elements differs, or if no strides over the storage can express the
     /// shape. In the latter case a copy is needed: call [`Tensor::contiguous`] first.
+    #[doc(alias = "view")]
     pub fn reshape(&self, shape: impl IntoReshape) -> Result<Tensor> {
-        shape.with_sizes(self.len(), |shape| Ok(self.with_layout(self.layout.reshape(shape)?)))
+        self.reshape_to(&shape.sizes())
+    }
+
+    /// Returns a view of another shape, in which one size may be inferred from the others.
+    pub(crate) fn reshape_to(&self, sizes: &[Option<usize>]) -> Result<Tensor> {
+        let shape = inferred(self.len(), sizes)?;
+        Ok(self.with_layout(self.layout.reshape(&shape)?))
     }
 
     /// Inserts a dimension of size 1, which becomes dimension `axis` of the result.
@@ -52,6 +60,7 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Error::OutOfBounds`] if the result has no such dimension, [`Error::InvalidShape`] if the rank is already 8.
+    #[doc(alias = "expand_dims")]
     pub fn unsqueeze(&self, axis: impl IntoAxis) -> Result<Tensor> {
         let place = place(axis.number(), self.rank() + 1).ok_or_else(|| Error::OutOfBounds {
             op: "unsqueeze",
@@ -232,8 +241,56 @@ impl Tensor {
         Layout::strided(op, shape, strides, offset, capacity).map(|layout| self.with_layout(layout))
     }
 
+    /// Returns a view of the same bytes as elements of another dtype.
+    ///
+    /// Dtypes of the same size keep the shape. Otherwise the last dimension, which must be dense, grows or shrinks by the
+    /// ratio of the sizes; a complex number is read as its real and then its imaginary part, and every other element as
+    /// its bytes in the order of the machine. `bool` is excluded, because only two of its bytes are valid: [cast](Tensor::cast)
+    /// it from or to `u8`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{Complex, DType, Device, Tensor};
+    /// # let device = Device::cpu();
+    /// let x = Tensor::from_slice(&[1.0f32, -2.0], [2], &device)?;
+    /// let bits = x.bitcast(DType::U32)?;
+    /// assert_eq!(bits.to_vec::<u32>()?, [0x3f80_0000, 0xc000_0000]);
+    /// assert!(bits.shares_storage(&x));
+    /// assert_eq!(x.bitcast(DType::U16)?.shape(), [4]);
+    /// let z = x.bitcast(DType::C64)?;
+    /// assert_eq!(z.to_vec::<Complex<f32>>()?, [Complex::new(1.0, -2.0)]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidShape`] if no strides over the storage can express the elements, with the dimension that stands in
+    /// the way; [`Error::UnsupportedDType`] from or to `bool`.
+    #[doc(alias = "view")]
+    #[doc(alias = "transmute")]
+    #[doc(alias = "reinterpret")]
+    #[doc(alias = "bitcast_convert_type")]
+    #[doc(alias = "to_bits")]
+    #[doc(alias = "from_bits")]
+    pub fn bitcast(&self, dtype: DType) -> Result<Tensor> {
+        let op = "bitcast";
+        self.dtype.check_bitcast(op, dtype)?;
+        let layout = self.layout.bitcast(self.dtype.size(), dtype.size())?;
+        // Memory of another library may be aligned to its own elements only.
+        let address = self.storage.read().address();
+        if !address.is_multiple_of(dtype.size()) && !layout.is_empty() {
+            let (shape, size) = (boxed(self.shape()), dtype.size());
+            let reason = format!(
+                "the memory begins at {address:#x}, which is no multiple of {size}; call `copy` first"
+            );
+            return Err(Error::InvalidShape { op, shape, reason });
+        }
+        Ok(Tensor { layout, dtype, ..self.clone() })
+    }
+
     /// Resolves an axis that may be negative.
-    pub(super) fn axis(&self, op: &'static str, number: impl IntoAxis) -> Result<usize> {
+    pub(crate) fn axis(&self, op: &'static str, number: impl IntoAxis) -> Result<usize> {
         checked_axis(op, number.number(), self.shape())
     }
 }

@@ -13,7 +13,9 @@ pub fn slices_become_tensors_and_slices_again() {
         let context = CudaContext::new(0).unwrap();
         let stream = context.new_stream().unwrap();
         let slice = stream.clone_htod(&[1u32, 2, 3, 4, 5, 6]).unwrap();
-        let copies = driver.calls_of("cuMemAllocAsync");
+        let allocations =
+            || driver.calls_of("cuMemAllocAsync") + driver.calls_of("cuMemAllocFromPoolAsync");
+        let copies = allocations();
         let x = cuda::tensor_from_slice(slice, [2, 3]).unwrap();
         assert_eq!(x.device(), &Device::cuda(0).unwrap(), "the primary context is the device's");
         assert_eq!(cuda::stream(x.device()).unwrap(), &stream);
@@ -25,7 +27,7 @@ pub fn slices_become_tensors_and_slices_again() {
         assert!(cuda::slice_from_tensor::<i32>(x.clone()).is_err());
         assert!(cuda::slice_from_tensor::<u32>(view).is_err());
         let slice = cuda::slice_from_tensor::<u32>(x).unwrap();
-        assert_eq!(driver.calls_of("cuMemAllocAsync"), copies, "nothing was allocated");
+        assert_eq!(allocations(), copies, "nothing was allocated");
         let values = stream.clone_dtoh(&slice).unwrap();
         stream.synchronize().unwrap();
         assert_eq!(values, [16, 32, 48, 64, 80, 96]);
@@ -120,6 +122,35 @@ pub fn a_warm_call_can_be_captured() {
             graph.launch().unwrap();
         }
         assert_eq!(out.to_vec::<i32>().unwrap(), [4, 8, 12]);
+    });
+}
+
+pub fn a_cold_call_leaves_a_capture_alone() {
+    isolated(module_path!(), "a_cold_call_leaves_a_capture_alone", &[], |_| {
+        let context = CudaContext::new(0).unwrap();
+        let [stream, other] = [(); 2].map(|()| context.new_stream().unwrap());
+        let device = cuda::device_on(&stream).unwrap();
+        let x = Tensor::from_slice(&[1i32, 2, 3], [3], &device).unwrap();
+        let mut out = Tensor::from_slice(&[0i32, 0, 0], [3], &device).unwrap();
+        let y = Tensor::from_slice(&[5u8, 6], [2], &cuda::device_on(&other).unwrap()).unwrap();
+        binary(BinaryOp::Add, out.clone(), &x).out(&mut out).run().unwrap();
+        stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL).unwrap();
+        binary(BinaryOp::Add, out.clone(), &x).out(&mut out).run().unwrap();
+        // Neither a hand-written kernel nor a generated one is loaded.
+        for cold in [
+            binary(BinaryOp::Maximum, out.clone(), &x).out(&mut out).run(),
+            (x.expr() * 3 - 1).out(&mut out).run(),
+        ] {
+            let error = cold.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains("before the capture"), "{error}");
+        }
+        // On another stream one can be loaded.
+        assert_eq!((&y - 1).unwrap().to_vec::<u8>().unwrap(), [4, 5]);
+        let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        let graph = stream.end_capture(flags).unwrap().expect("something was captured");
+        graph.launch().unwrap();
+        assert_eq!(out.to_vec::<i32>().unwrap(), [2, 4, 6]);
     });
 }
 

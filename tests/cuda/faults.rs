@@ -133,6 +133,7 @@ pub fn what_is_dropped_while_the_driver_refuses_is_freed() {
                 assert_eq!(read.to_vec::<i32>().unwrap(), [2; 1000]);
                 drop(read);
                 device.synchronize().unwrap();
+                bitlane::cuda::trim_pool(&device).unwrap();
                 assert_eq!(driver.allocations(), 0, "refused: {refused:?}");
             }
         });
@@ -152,7 +153,7 @@ pub fn a_destination_survives_a_failed_call() {
             "cuLaunchKernel failed with CUDA_ERROR_INVALID_VALUE (1): invalid argument"
         );
         assert_eq!(out.to_vec::<f32>().unwrap(), [7.0; 10]);
-        driver.set("fail", "cuModuleLoadData:1:200");
+        driver.set("fail", "cuModuleLoadDataEx:1:301");
         let fresh = binary(BinaryOp::Subtract, &x, &x).out(&mut out).run();
         assert!(matches!(fresh, Ok(_) | Err(Error::Driver { .. })));
         driver.set("fail", "");

@@ -61,6 +61,7 @@ fn main() {
             a_slice_comes_after_the_work_of_every_stream
             views_are_lent_and_go_back
             a_warm_call_can_be_captured
+            a_cold_call_leaves_a_capture_alone
             a_context_of_theirs_is_a_device
             what_is_lent_goes_back_whatever_was_put_in_its_place
             cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor
@@ -102,6 +103,7 @@ fn main() {
             a_device_that_is_too_old
             a_device_that_is_not_there
             no_nvrtc
+            the_stub_of_a_toolkit
             a_driver_that_does_not_start_and_then_does
         }
         order {
@@ -120,7 +122,12 @@ fn main() {
         setup {
             without_memory_pools
             machine_code_for_a_driver_older_than_nvrtc
+            machine_code_comes_first_and_is_refused_once
+            both_refusals_are_in_the_error
+            memory_that_runs_out_while_kernels_are_loaded
+            nvrtc_is_of_the_drivers_version
             memory_that_runs_out
+            other_libraries_get_what_is_trimmed
             kernels_are_compiled_once_per_machine
         }
     };

@@ -54,6 +54,15 @@ pub fn no_nvrtc() {
     });
 }
 
+pub fn the_stub_of_a_toolkit() {
+    let stub = &[("VCUDA_FAIL", "cuInit:*:34")];
+    isolated(module_path!(), "the_stub_of_a_toolkit", stub, |_| {
+        refused("is the stub of a CUDA toolkit (/");
+        refused("take the folder of stubs out of LD_LIBRARY_PATH");
+        falls_to_the_cpu();
+    });
+}
+
 pub fn a_driver_that_does_not_start_and_then_does() {
     isolated(module_path!(), "a_driver_that_does_not_start_and_then_does", &[], |driver| {
         driver.set("fail", "cuInit:1:999");

@@ -1,6 +1,6 @@
 //! Other devices and drivers: without memory pools, with an older driver, with little memory.
 
-use bitlane::{DType, Device, ErrorKind, Tensor};
+use bitlane::{DType, Device, ErrorKind, Tensor, cuda};
 
 use crate::virtual_driver::{Driver, is_isolated, isolated};
 
@@ -20,7 +20,24 @@ fn works(_: &Driver) {
 pub fn without_memory_pools() {
     isolated(module_path!(), "without_memory_pools", &[("VCUDA_NO_POOLS", "1")], |driver| {
         works(driver);
-        assert_eq!(driver.calls_of("cuMemAllocAsync"), 0);
+        let pooled = ["cuMemAllocAsync", "cuMemAllocFromPoolAsync", "cuMemPoolCreate"];
+        assert_eq!(pooled.map(|call| driver.calls_of(call)), [0; 3]);
+        let device = Device::cuda(0).unwrap();
+        assert!(driver.allocations() > 0, "what was freed is kept");
+        let kept = cuda::pool_statistics(&device).unwrap();
+        assert!(kept.kept_bytes >= 2 * 400 && kept.used_bytes == 0, "{kept:?}");
+        // A stream's blocks go to others when it is gone.
+        let stream = device.with_new_stream().unwrap();
+        drop(Tensor::zeros([1000], DType::F64, &stream).unwrap());
+        drop(stream);
+        let calls = driver.calls_of("cuMemAlloc_v2");
+        let x = Tensor::zeros([1000], DType::F64, &device).unwrap();
+        assert_eq!(driver.calls_of("cuMemAlloc_v2"), calls);
+        drop(x);
+        cuda::set_pool_limit(&device, 100).unwrap();
+        assert_eq!(cuda::pool_statistics(&device).unwrap().kept_bytes, 0);
+        assert_eq!(driver.allocations(), 0);
+        works(driver);
         assert_eq!(driver.allocations(), 0);
     });
 }
@@ -31,19 +48,145 @@ pub fn machine_code_for_a_driver_older_than_nvrtc() {
     isolated(module_path!(), "machine_code_for_a_driver_older_than_nvrtc", old, |driver| {
         works(driver);
         // One attempt to load PTX, and one load of machine code.
-        assert_eq!(driver.calls_of("cuModuleLoadData"), 2);
+        assert_eq!(driver.calls_of("cuModuleLoadDataEx"), 2);
     });
 }
 
-pub fn memory_that_runs_out() {
-    isolated(module_path!(), "memory_that_runs_out", &[("VCUDA_MEMORY", "8m")], |driver| {
+pub fn machine_code_comes_first_and_is_refused_once() {
+    let name = "machine_code_comes_first_and_is_refused_once";
+    for refusal in ["200", "209", "221", "222", "223"] {
+        let fail = format!("cuModuleLoadDataEx:1:{refusal}");
+        let variables =
+            &[("BITLANE_CODE", "cubin"), ("BITLANE_CACHE", "off"), ("VCUDA_FAIL", &*fail)];
+        isolated(module_path!(), name, variables, |driver| {
+            let device = Device::cuda(0).unwrap();
+            assert_eq!(bitlane::introspect::code(&device).unwrap(), "cubin");
+            works(driver);
+            assert_eq!(bitlane::introspect::code(&device).unwrap(), "ptx");
+            assert_eq!(driver.calls_of("cuModuleLoadDataEx"), 2);
+            // Only the kernel that was needed is looked up, and another of the same PTX needs no other load.
+            assert_eq!(driver.calls_of("cuModuleGetFunction"), 1);
+            let x = Tensor::arange(100, DType::I32, &device).unwrap();
+            assert_eq!((&x << &x).unwrap().to_vec::<i32>().unwrap()[3], 24);
+            assert_eq!(driver.calls_of("cuModuleLoadDataEx"), 2);
+            // The next kernel is not tried as machine code.
+            assert_eq!((&x - 1).unwrap().to_vec::<i32>().unwrap()[3], 2);
+            assert_eq!(driver.calls_of("cuModuleLoadDataEx"), 3);
+        });
+        if is_isolated() {
+            return;
+        }
+    }
+}
+
+pub fn both_refusals_are_in_the_error() {
+    let refused = &[("VCUDA_FAIL", "cuModuleLoadDataEx:1:221,cuModuleLoadDataEx:2:209")];
+    isolated(module_path!(), "both_refusals_are_in_the_error", refused, |driver| {
         let device = Device::cuda(0).unwrap();
-        let error = Tensor::zeros([100 << 20], DType::U8, &device).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::OutOfMemory);
-        assert!(
-            error.to_string().starts_with("cuda:0: cannot allocate 100.0 MiB (104857600 bytes); ")
-        );
+        let x = Tensor::arange(100, DType::I32, &device).unwrap();
+        let error = (&x << 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Driver);
+        let text = error.to_string();
+        let (first, second) = (text.find("(221)").unwrap(), text.find("(209)").unwrap());
+        assert!(first < second && text.contains("; then cuModuleLoadDataEx failed"), "{text}");
         works(driver);
+    });
+}
+
+pub fn memory_that_runs_out_while_kernels_are_loaded() {
+    let short = &[("VCUDA_FAIL", "cuModuleLoadDataEx:1:2")];
+    isolated(module_path!(), "memory_that_runs_out_while_kernels_are_loaded", short, |driver| {
+        let device = Device::cuda(0).unwrap();
+        let x = Tensor::arange(100, DType::I32, &device).unwrap();
+        let error = (&x << 1).unwrap_err();
+        assert!(error.to_string().contains("CUDA_ERROR_OUT_OF_MEMORY (2)"), "{error}");
+        // It says nothing about the kind of the image.
+        assert_eq!(bitlane::introspect::code(&device).unwrap(), "ptx");
+        works(driver);
+    });
+}
+
+pub fn nvrtc_is_of_the_drivers_version() {
+    let name = "nvrtc_is_of_the_drivers_version";
+    // The wheels that the tests have fetched, as a Python would find them.
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/cuda-wheels");
+    let wheels: Vec<_> = root.read_dir().into_iter().flatten().flatten().collect();
+    let wheels: Vec<_> = wheels.iter().map(|wheel| wheel.path()).collect();
+    let path = std::env::join_paths(&wheels).unwrap().into_string().unwrap();
+    let of_both = [(12, "cuda_nvrtc/lib/libnvrtc.so.12"), (13, "cu13/lib/libnvrtc.so.13")];
+    for (major, file) in of_both {
+        if !is_isolated() && !wheels.iter().any(|wheel| wheel.join("nvidia").join(file).exists()) {
+            eprintln!("NVRTC {major} is not fetched, and not looked for");
+            continue;
+        }
+        let driver = format!("{major}000");
+        let variables =
+            &[("BITLANE_NVRTC", ""), ("PYTHONPATH", &*path), ("VCUDA_DRIVER", &*driver)];
+        isolated(module_path!(), name, variables, |driver| {
+            let major: i32 = std::env::var("VCUDA_DRIVER").unwrap().parse::<i32>().unwrap() / 1000;
+            let chosen = bitlane::introspect::nvrtc().unwrap();
+            assert_eq!(chosen.version.0, major, "{chosen:?}");
+            assert!(chosen.reason.ends_with("of the driver's major version"), "{chosen:?}");
+            assert!(chosen.path.unwrap().is_absolute());
+            works(driver);
+        });
+        if is_isolated() {
+            return;
+        }
+    }
+}
+
+pub fn memory_that_runs_out() {
+    let name = "memory_that_runs_out";
+    for no_pools in ["0", "1"] {
+        let variables = &[("VCUDA_MEMORY", "8m"), ("VCUDA_NO_POOLS", no_pools)];
+        isolated(module_path!(), name, variables, |driver| {
+            let device = Device::cuda(0).unwrap();
+            let error = Tensor::zeros([100 << 20], DType::U8, &device).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+            let text = error.to_string();
+            assert!(text.starts_with("cuda:0: cannot allocate 100.0 MiB (104857600 bytes); "));
+            works(driver);
+            // Memory that is still to be freed on another stream is waited for, and what is kept of another size is
+            // returned to the driver.
+            let other = device.with_new_stream().unwrap();
+            for bytes in [5 << 20, 6 << 20, 3 << 20, 7 << 20] {
+                let x = Tensor::ones([bytes], DType::U8, &device).unwrap();
+                let y = x.to_device(&other).unwrap().sum(..).unwrap();
+                drop(x);
+                assert_eq!(y.to_vec::<u64>().unwrap(), [bytes as u64]);
+            }
+        });
+    }
+}
+
+pub fn other_libraries_get_what_is_trimmed() {
+    let small = &[("VCUDA_MEMORY", "8m")];
+    isolated(module_path!(), "other_libraries_get_what_is_trimmed", small, |_| {
+        // On every path the memory of this crate is in a pool of its own, which keeps it.
+        let context = cuda::cudarc::driver::CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        for device in [Device::cuda(0).unwrap(), cuda::device_on(&stream).unwrap()] {
+            let x = Tensor::zeros([6 << 20], DType::U8, &device).unwrap();
+            assert_eq!(cuda::pool_statistics(&device).unwrap().used_bytes, 6 << 20);
+            drop(x);
+            device.synchronize().unwrap();
+            let pool = cuda::pool_statistics(&device).unwrap();
+            assert_eq!((pool.used_bytes, pool.kept_bytes), (0, 6 << 20));
+            assert_eq!((pool.limit, pool.peak_bytes), (usize::MAX, 6 << 20));
+            assert!(stream.alloc_zeros::<u8>(6 << 20).is_err());
+            cuda::trim_pool(&device).unwrap();
+            assert_eq!(cuda::pool_statistics(&device).unwrap().kept_bytes, 0);
+            drop(stream.alloc_zeros::<u8>(6 << 20).unwrap());
+            stream.synchronize().unwrap();
+        }
+        let device = Device::cuda(0).unwrap();
+        cuda::set_pool_limit(&device, 1 << 20).unwrap();
+        drop(Tensor::zeros([6 << 20], DType::U8, &device).unwrap());
+        device.synchronize().unwrap();
+        assert_eq!(cuda::pool_statistics(&device).unwrap().kept_bytes, 1 << 20);
+        let refused = cuda::trim_pool(&Device::cpu()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
     });
 }
 

@@ -218,3 +218,57 @@ fn tensors_are_compared_as_a_whole() {
         assert_eq!(large.allclose(&x, 0.0, 0.0).unwrap_err().kind(), ErrorKind::Broadcast);
     }
 }
+
+/// A tensor on the CPU takes over the memory of a vector; elsewhere, and where the vector is not aligned, it is a copy.
+#[test]
+fn vectors_become_tensors() {
+    for device in devices() {
+        let elements: Vec<i32> = (0..1000).collect();
+        let address = elements.as_ptr();
+        let mut x = Tensor::from_vec(elements, [10, 100], &device).unwrap();
+        x.add_assign(1).unwrap();
+        assert_eq!(ints(&x), (1..=1000).collect::<Vec<i32>>());
+        match x.as_slice::<i32>() {
+            Ok(slice) => assert_eq!(slice.as_ptr(), address),
+            Err(_) => assert_ne!(device.to_string(), "cpu"),
+        }
+        let complex = vec![bitlane::Complex::new(1.5f32, -2.0); 7];
+        let y = Tensor::from_vec(complex.clone(), 7, &device).unwrap();
+        assert_eq!(y.to_vec::<bitlane::Complex<f32>>().unwrap(), complex);
+        assert!(Tensor::from_vec(Vec::<f64>::new(), [0, 3], &device).unwrap().is_empty());
+        let error = Tensor::from_vec(vec![1u8, 2], [3], &device).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidShape);
+    }
+}
+
+#[cfg(feature = "cpu")]
+#[test]
+fn elements_are_borrowed_where_they_are() {
+    let device = bitlane::Device::cpu();
+    let x = Tensor::from_nested([[1, 2, 3], [4, 5, 6]], &device).unwrap();
+    let rows = x.slice(0, 1..).unwrap();
+    assert_eq!(rows.as_slice::<i32>().unwrap()[..], [4, 5, 6]);
+    // Two slices may exist at once, and operations that read do not wait.
+    let (first, second) = (x.as_slice::<i32>().unwrap(), x.as_slice::<i32>().unwrap());
+    assert_eq!(ints(&(&x + 1).unwrap())[0], first[0] + second[0]);
+    drop((first, second));
+    let refused = |tensor: &Tensor| tensor.as_slice::<i32>().unwrap_err().to_string();
+    assert!(refused(&x.transpose(0, 1).unwrap()).contains("is not contiguous"));
+    assert!(refused(&x.cast(DType::I64).unwrap()).contains("asked for as i32"));
+    let empty = Tensor::zeros([0, 2], DType::Bool, &device).unwrap();
+    assert!(empty.as_slice::<bool>().unwrap().is_empty());
+}
+
+#[test]
+fn positions_are_numbers_and_ranges() {
+    for device in devices() {
+        let x = Tensor::arange(24, DType::I32, &device).unwrap().reshape([2, 3, 4]).unwrap();
+        assert_eq!(ints(&x.at((1, 2, 3)).unwrap()), [23]);
+        assert_eq!(ints(&x.at((.., -1, Slice::from(..).step(-2))).unwrap()), [11, 9, 23, 21]);
+        assert_eq!(x.at((1..2, ..)).unwrap().shape(), [1, 3, 4]);
+        assert!(x.at(1).unwrap().shares_storage(&x));
+        for error in [x.at((0, 3)), x.at((-3,)), x.at((0, 0, 0, 0))] {
+            assert_eq!(error.unwrap_err().kind(), ErrorKind::OutOfBounds);
+        }
+    }
+}

@@ -324,7 +324,25 @@ fn operands_that_do_not_go_together() {
         refused(
             floats.bitwise_left_shift(1, Shift::Logical),
             ErrorKind::UnsupportedDType,
-            "bitwise_left_shift_logical: f32 is not supported, only integers; cast the operands",
+            "bitwise_left_shift_logical: f32 is not supported, only integers; \
+             cast the operands, or bitcast them if their bits are meant",
+        );
+        refused(
+            &floats & 1,
+            ErrorKind::UnsupportedDType,
+            "bitwise_and: f32 is not supported, only bool and integers; \
+             cast the operands, or bitcast them if their bits are meant",
+        );
+        refused(
+            floats.count_ones(),
+            ErrorKind::UnsupportedDType,
+            "count_ones: f32 is not supported, only integers; \
+             cast the operands, or bitcast them if their bits are meant",
+        );
+        refused(
+            x.real(),
+            ErrorKind::UnsupportedDType,
+            "real: i32 is not supported, only complex numbers; cast the operands",
         );
         refused(
             binary(BinaryOp::Add, 1, 2).run(),

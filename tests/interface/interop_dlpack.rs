@@ -56,6 +56,27 @@ fn views_of_every_dtype_share_their_memory() {
 }
 
 #[test]
+fn memory_of_others_is_read_as_another_dtype_only_if_it_is_aligned() {
+    for device in devices() {
+        let x = Tensor::arange(24, DType::U8, &device).unwrap();
+        let bits = x.narrow(0, 8, 16).unwrap().bitcast(DType::U32).unwrap();
+        let y = there_and_back::<DLManagedTensorVersioned>(&bits);
+        assert_eq!(y.dtype(), DType::U32);
+        assert!(y.bits_equal(&bits).unwrap());
+        // Bytes that begin at an odd address, which are the first of a storage of their own.
+        let odd = there_and_back::<DLManagedTensor>(&x.narrow(0, 1, 16).unwrap());
+        assert_eq!(odd.bitcast(DType::I8).unwrap().to_bytes().unwrap()[0], 1);
+        for dtype in [DType::F16, DType::U32, DType::C128] {
+            let error = odd.bitcast(dtype).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidShape);
+            assert!(error.to_string().contains("no multiple of"), "{error}");
+            assert_eq!(odd.copy().unwrap().bitcast(dtype).unwrap().len(), 16 / dtype.size());
+        }
+        assert!(odd.narrow(0, 0, 0).unwrap().bitcast(DType::U32).unwrap().is_empty());
+    }
+}
+
+#[test]
 fn the_memory_outlives_the_exporter() {
     for device in devices() {
         let x = Tensor::arange(1000, DType::I64, &device).unwrap();

@@ -1,5 +1,6 @@
 //! Tensors as text. NumPy 2.4 prints the same arrays in the same way, except that it has no `bf16`.
 
+use crate::devices::devices;
 use bitlane::{Complex, DType, Device, Element, Tensor, bf16, f16};
 
 #[track_caller]
@@ -99,4 +100,19 @@ fn debugging_is_one_line() {
     assert!(format!("{long:?}").ends_with("False False False ...)"));
     let empty = Tensor::zeros([0], DType::Bool, &Device::cpu()).unwrap();
     assert_eq!(format!("{empty:?}"), "Tensor(bool [0] cpu:)");
+}
+
+#[test]
+fn bits_have_all_their_digits() {
+    for device in devices() {
+        let x = Tensor::from_nested([[-1i16, 0], [1, 0x7ab]], &device).unwrap();
+        assert_eq!(format!("{x:#x}"), "[[ffff 0000]\n [0001 07ab]]");
+        assert_eq!(format!("{x:#X}"), "[[FFFF 0000]\n [0001 07AB]]");
+        let x = Tensor::from_nested([true, false], &device).unwrap();
+        assert_eq!(format!("{x:#b}"), "[00000001 00000000]");
+        let x = Tensor::from_nested(-0.0f32, &device).unwrap();
+        assert_eq!(format!("{x:x}"), format!("80000000\nshape [], f32, {device}"));
+        let x = Tensor::from_nested([bitlane::Complex::new(1.0f32, -2.0)], &device).unwrap();
+        assert_eq!(format!("{x:#x}"), "[3f800000:c0000000]");
+    }
 }

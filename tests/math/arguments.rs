@@ -27,23 +27,23 @@ impl Random {
         low + (high - low) * (self.bits() >> 11) as f64 * 2f64.powi(-53)
     }
 
-    fn exponent(&mut self, low: i32, high: i32) -> i32 {
+    pub fn exponent(&mut self, low: i32, high: i32) -> i32 {
         low + self.below((high - low + 1) as u64) as i32
     }
 
-    fn sign(&mut self) -> f64 {
+    pub fn sign(&mut self) -> f64 {
         if self.bits() >> 63 == 1 { -1.0 } else { 1.0 }
     }
 
     /// Returns a positive number, with all exponents of the format equally likely, including those of subnormals.
-    fn positive(&mut self, format: Format) -> f64 {
+    pub fn positive(&mut self, format: Format) -> f64 {
         let exponent = self.exponent(format.smallest - format.bits + 1, format.largest);
         let x = format.round(power_of_two(self.between(1.0, 2.0), exponent));
         if x.is_finite() && x > 0.0 { x } else { 1.5 }
     }
 
     /// Returns a number near 1, possibly adjacent to it.
-    fn near_one(&mut self, format: Format) -> f64 {
+    pub fn near_one(&mut self, format: Format) -> f64 {
         let exponent = self.exponent(-format.bits, -3);
         format.round(1.0 + self.sign() * power_of_two(self.between(1.0, 2.0), exponent))
     }
@@ -63,7 +63,16 @@ pub fn random(random: &mut Random, function: Function, format: Format) -> (f64, 
     let exponents = (f64::from(format.smallest - format.bits), f64::from(format.largest + 1));
     match function {
         Function::Exp => (format.round(random.between(exponents.0 * ln2, exponents.1 * ln2)), 0.0),
-        Function::Log => (random.positive(format), 0.0),
+        Function::Log | Function::Log2 | Function::Log10 => (random.positive(format), 0.0),
+        Function::Exp2 => (format.round(random.between(exponents.0, exponents.1)), 0.0),
+        Function::Expm1 => (format.round(random.between(-40.0, exponents.1 * ln2)), 0.0),
+        Function::Sinh | Function::Cosh => {
+            (format.round(random.between(-exponents.1 * ln2, exponents.1 * ln2)), 0.0)
+        }
+        Function::Tanh => (format.round(random.between(-20.0, 20.0)), 0.0),
+        Function::Log1p | Function::Asinh => (random.sign() * random.positive(format), 0.0),
+        Function::Acosh => (random.positive(format).max(1.0), 0.0),
+        Function::Atanh => (format.round(random.between(-1.0, 1.0)), 0.0),
         Function::Pow => {
             let x = random.positive(format);
             let x = if x == 1.0 { 1.5 } else { x };
@@ -120,7 +129,7 @@ pub fn hard(random: &mut Random, function: Function, format: Format) -> (f64, f6
             };
             (format.round(x), 0.0)
         }
-        Function::Log => (
+        Function::Log | Function::Log2 | Function::Log10 | Function::Acosh => (
             match case {
                 0..=2 => random.near_one(format),
                 3 => subnormal(random),
@@ -131,6 +140,43 @@ pub fn hard(random: &mut Random, function: Function, format: Format) -> (f64, f6
             },
             0.0,
         ),
+        Function::Exp2 => {
+            let (low, high) = (f64::from(format.smallest - format.bits), f64::from(format.largest));
+            let x = match case {
+                0 | 1 => {
+                    random.between(-1.0, 1.0) * 2f64.powi(random.exponent(-2 * format.bits, 0))
+                }
+                2 => high + random.between(0.9, 1.1),
+                3 => low + random.between(0.0, 3.0),
+                4 => f64::from(format.smallest) + random.between(-1.0, 1.0),
+                _ => f64::from(random.exponent(format.smallest - format.bits, format.largest)),
+            };
+            (format.round(x), 0.0)
+        }
+        // Near 0, where results are near x; near the steps of a table; and at the ends of the range.
+        Function::Expm1
+        | Function::Log1p
+        | Function::Sinh
+        | Function::Cosh
+        | Function::Tanh
+        | Function::Asinh
+        | Function::Atanh => {
+            let x = match case {
+                0 => power_of_two(random.between(1.0, 2.0), random.exponent(-2 * format.bits, -1)),
+                1 => power_of_two(random.between(1.0, 2.0), random.exponent(-12, -4)),
+                2 => subnormal(random),
+                3 => random.between(0.0, 1.0),
+                4 => {
+                    1.0 - power_of_two(random.between(1.0, 2.0), random.exponent(-format.bits, -3))
+                }
+                _ if function == Function::Atanh => random.between(0.5, 1.0),
+                _ => {
+                    (f64::from(format.largest + 1) * std::f64::consts::LN_2)
+                        * random.between(0.99, 1.01)
+                }
+            };
+            (random.sign() * format.round(x), 0.0)
+        }
         Function::Pow => match case {
             0 | 1 => {
                 let x = random.near_one(format);
@@ -194,7 +240,14 @@ pub fn is_ordinary(function: Function, x: f64, y: f64) -> bool {
     let both = x.is_finite() && y.is_finite();
     match function {
         Function::Exp => x.is_finite(),
-        Function::Log => x.is_finite() && x > 0.0 && x != 1.0,
+        Function::Log | Function::Log2 | Function::Log10 => x.is_finite() && x > 0.0 && x != 1.0,
+        Function::Exp2 | Function::Cosh => x.is_finite(),
+        Function::Expm1 | Function::Sinh | Function::Tanh | Function::Asinh => {
+            x.is_finite() && x != 0.0
+        }
+        Function::Log1p => x.is_finite() && x > -1.0 && x != 0.0,
+        Function::Acosh => x.is_finite() && x > 1.0,
+        Function::Atanh => x.abs() < 1.0 && x != 0.0,
         Function::Pow => both && x > 0.0 && x != 1.0 && y != 0.0,
         Function::Atan2 => both && x != 0.0 && y != 0.0,
         Function::Logaddexp => both,

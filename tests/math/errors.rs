@@ -136,29 +136,6 @@ fn results_of_f32_near_ties_are_nearly_rounded() {
     }
 }
 
-#[test]
-fn exp_and_log_of_every_16_bit_argument_are_nearly_rounded() {
-    for arguments in [F16, BF16] {
-        let magnitudes = arguments.magnitudes();
-        for function in [Function::Exp, Function::Log] {
-            // Losses round to f32, so check that format too.
-            for format in [arguments, F32] {
-                let worst = on_all_cores(magnitudes.len(), |index| {
-                    let x = magnitudes[index];
-                    let mut worst = Worst::default();
-                    for x in [x, -x] {
-                        if is_ordinary(function, x, 0.0) && x.abs() < 1e5 {
-                            worst = worst.or(measure(function, format, x, 0.0));
-                        }
-                    }
-                    worst
-                });
-                check(&format!("every {}", arguments.name), function, format, worst, NARROW);
-            }
-        }
-    }
-}
-
 /// Decodes the bits of an f16.
 fn f16(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };

@@ -11,11 +11,84 @@ pub enum Function {
     Pow,
     Atan2,
     Logaddexp,
+    Exp2,
+    Expm1,
+    Log2,
+    Log10,
+    Log1p,
+    Sinh,
+    Cosh,
+    Tanh,
+    Asinh,
+    Acosh,
+    Atanh,
 }
 
 impl Function {
-    pub const ALL: [Function; 5] =
-        [Function::Exp, Function::Log, Function::Pow, Function::Atan2, Function::Logaddexp];
+    pub const ALL: [Function; 16] = [
+        Function::Exp,
+        Function::Log,
+        Function::Pow,
+        Function::Atan2,
+        Function::Logaddexp,
+        Function::Exp2,
+        Function::Expm1,
+        Function::Log2,
+        Function::Log10,
+        Function::Log1p,
+        Function::Sinh,
+        Function::Cosh,
+        Function::Tanh,
+        Function::Asinh,
+        Function::Acosh,
+        Function::Atanh,
+    ];
+
+    /// Returns the functions of one argument.
+    pub fn of_one() -> impl Iterator<Item = Function> {
+        let of_two = [Function::Pow, Function::Atan2, Function::Logaddexp];
+        Function::ALL.into_iter().filter(move |function| !of_two.contains(function))
+    }
+
+    /// Returns the correctly rounded result of a function of one f32, by core-math.
+    pub fn rounded_f32(self) -> fn(f32) -> f32 {
+        match self {
+            Function::Exp => core_math::expf,
+            Function::Exp2 => core_math::exp2f,
+            Function::Expm1 => core_math::expm1f,
+            Function::Log => core_math::logf,
+            Function::Log2 => core_math::log2f,
+            Function::Log10 => core_math::log10f,
+            Function::Log1p => core_math::log1pf,
+            Function::Sinh => core_math::sinhf,
+            Function::Cosh => core_math::coshf,
+            Function::Tanh => core_math::tanhf,
+            Function::Asinh => core_math::asinhf,
+            Function::Acosh => core_math::acoshf,
+            Function::Atanh => core_math::atanhf,
+            other => panic!("{other:?} has two arguments"),
+        }
+    }
+
+    /// Returns the correctly rounded result of a function of one f64, by core-math.
+    pub fn rounded_f64(self) -> fn(f64) -> f64 {
+        match self {
+            Function::Exp => core_math::exp,
+            Function::Exp2 => core_math::exp2,
+            Function::Expm1 => core_math::expm1,
+            Function::Log => core_math::log,
+            Function::Log2 => core_math::log2,
+            Function::Log10 => core_math::log10,
+            Function::Log1p => core_math::log1p,
+            Function::Sinh => core_math::sinh,
+            Function::Cosh => core_math::cosh,
+            Function::Tanh => core_math::tanh,
+            Function::Asinh => core_math::asinh,
+            Function::Acosh => core_math::acosh,
+            Function::Atanh => core_math::atanh,
+            other => panic!("{other:?} has two arguments"),
+        }
+    }
 
     pub fn named(name: &str) -> Option<Function> {
         Function::ALL.into_iter().find(|function| format!("{function:?}").to_lowercase() == name)
@@ -29,6 +102,17 @@ impl Function {
             Function::Pow => math::narrow::pow(x, y),
             Function::Atan2 => math::narrow::atan2(x, y),
             Function::Logaddexp => math::narrow::logaddexp(x, y),
+            Function::Exp2 => math::narrow::exp2(x),
+            Function::Expm1 => math::narrow::expm1(x),
+            Function::Log2 => math::narrow::log2(x),
+            Function::Log10 => math::narrow::log10(x),
+            Function::Log1p => math::narrow::log1p(x),
+            Function::Sinh => math::narrow::sinh(x),
+            Function::Cosh => math::narrow::cosh(x),
+            Function::Tanh => math::narrow::tanh(x),
+            Function::Asinh => math::narrow::asinh(x),
+            Function::Acosh => math::narrow::acosh(x),
+            Function::Atanh => math::narrow::atanh(x),
         }
     }
 
@@ -40,6 +124,17 @@ impl Function {
             Function::Pow => math::pow_f64(x, y),
             Function::Atan2 => math::atan2_f64(x, y),
             Function::Logaddexp => math::logaddexp_f64(x, y),
+            Function::Exp2 => math::exp2_f64(x),
+            Function::Expm1 => math::expm1_f64(x),
+            Function::Log2 => math::log2_f64(x),
+            Function::Log10 => math::log10_f64(x),
+            Function::Log1p => math::log1p_f64(x),
+            Function::Sinh => math::sinh_f64(x),
+            Function::Cosh => math::cosh_f64(x),
+            Function::Tanh => math::tanh_f64(x),
+            Function::Asinh => math::asinh_f64(x),
+            Function::Acosh => math::acosh_f64(x),
+            Function::Atanh => math::atanh_f64(x),
         }
     }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes exact results of exp, log, pow, atan2 and logaddexp, to 200 bits by mpmath 1.3, as double-doubles.
+"""Writes exact results of the mathematical functions, to 200 bits by mpmath 1.3, as double-doubles.
 
     goldens.py COUNT FILE
 
@@ -13,7 +13,7 @@ import sys
 
 from mpmath import mp, mpf
 
-mp.prec = 400
+mp.prec = 700
 RANDOM = random.Random(20)
 
 
@@ -59,6 +59,17 @@ ARGUMENTS = {
         lambda: (RANDOM.uniform(-2, 2), RANDOM.uniform(-2, 2)),
         lambda: (signed_small(), RANDOM.uniform(-700, 1)),
     ],
+    "exp2": [lambda: (RANDOM.uniform(-1075, 1024), 0.0), lambda: (signed_small(), 0.0)],
+    "expm1": [lambda: (RANDOM.uniform(-40, 709.7), 0.0), lambda: (signed_small(), 0.0)],
+    "log2": [lambda: (positive(), 0.0), lambda: (near_one(), 0.0), lambda: (RANDOM.uniform(0.5, 2), 0.0)],
+    "log10": [lambda: (positive(), 0.0), lambda: (near_one(), 0.0), lambda: (RANDOM.uniform(0.5, 2), 0.0)],
+    "log1p": [lambda: (positive(), 0.0), lambda: (abs(signed_small()), 0.0), lambda: (RANDOM.uniform(-1, 1), 0.0)],
+    "sinh": [lambda: (RANDOM.uniform(-710, 710), 0.0), lambda: (signed_small(), 0.0)],
+    "cosh": [lambda: (RANDOM.uniform(-710, 710), 0.0), lambda: (signed_small(), 0.0)],
+    "tanh": [lambda: (RANDOM.uniform(-20, 20), 0.0), lambda: (signed_small(), 0.0)],
+    "asinh": [lambda: (signed(), 0.0), lambda: (signed_small(), 0.0), lambda: (RANDOM.uniform(-9, 9), 0.0)],
+    "acosh": [lambda: (max(positive(), 1.5), 0.0), lambda: (2 - min(near_one(), 1 - 1e-15), 0.0)],
+    "atanh": [lambda: (RANDOM.uniform(-1, 1), 0.0), lambda: (signed_small() / 8, 0.0)],
 }
 
 
@@ -72,6 +83,17 @@ EXACT = {
     "pow": lambda x, y: mp.power(x, y),
     "atan2": lambda x, y: mp.atan2(x, y),
     "logaddexp": lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
+    "exp2": lambda x, y: mp.power(2, x),
+    "expm1": lambda x, y: mp.expm1(x),
+    "log2": lambda x, y: mp.log(x, 2),
+    "log10": lambda x, y: mp.log(x, 10),
+    "log1p": lambda x, y: mp.log1p(x),
+    "sinh": lambda x, y: mp.sinh(x),
+    "cosh": lambda x, y: mp.cosh(x),
+    "tanh": lambda x, y: mp.tanh(x),
+    "asinh": lambda x, y: mp.asinh(x),
+    "acosh": lambda x, y: mp.acosh(x),
+    "atanh": lambda x, y: mp.atanh(x),
 }
 
 
@@ -83,7 +105,9 @@ def main():
             x, y = RANDOM.choice(ARGUMENTS[name])()
             if RANDOM.random() < 0.5 and 1e-30 < abs(x) < 1e30 and abs(y) < 1e30:
                 x, y = f32(x), f32(y)
-            if x == 0 or (x == 1 and name in ("log", "pow")) or (y == 0 and name in ("pow", "atan2")):
+            if (name == "atanh" and abs(x) >= 1) or (name == "acosh" and x <= 1) or (name == "log1p" and x <= -1):
+                x = 0.75 if name == "atanh" else 1.75
+            if x == 0 or (x == 1 and name in ("log", "log2", "log10", "pow")) or (y == 0 and name in ("pow", "atan2")):
                 x, y = 1.5, 2.5
             if name == "pow" and abs(y * math.log(x)) > 900:
                 y = 1.5

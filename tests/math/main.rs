@@ -1,7 +1,8 @@
-//! The errors of the crate's own exp, log, pow, atan2, logaddexp, fmod and powers of integers.
+//! The errors of the crate's own mathematical functions.
 //!
 //! `cargo test` tries a few thousand arguments of each kind; with `BITLANE_EXHAUSTIVE` set, as by `cargo xtask
-//! exhaustive`, 10^8 for f32, 10^7 for f64 and 10^5 hard ones. `exhaustive16` covers the pairs of 16 bits.
+//! exhaustive`, 10^8 for f32, 10^7 for f64 and 10^5 hard ones. `exhaustive16` covers the pairs of 16 bits, and
+//! `of_one` every input of functions of one operand.
 
 // The module is private and independent of the rest of the crate, so it is compiled into the test.
 #[path = "../../src/math/mod.rs"]
@@ -24,8 +25,11 @@ mod host_math;
 #[path = "../model/mod.rs"]
 #[allow(unused_imports, reason = "the tests of the model itself are run elsewhere")]
 mod model;
+mod of_one;
 mod reference;
+mod rounding;
 mod special;
+mod ties;
 
 /// Returns whether the exhaustive mode is requested.
 fn exhaustive() -> bool {

@@ -2,7 +2,7 @@
 //!
 //! They share no algorithms with the functions under test. `goldens` compares them with mpmath.
 
-use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, PI};
+use std::f64::consts::{FRAC_PI_2, LN_2, LN_10, LOG2_E, PI};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::sync::LazyLock;
 
@@ -16,6 +16,7 @@ pub struct Double {
 }
 
 const LN2: Double = Double { hi: LN_2, lo: f64::from_bits(0x3c7a_bc9e_3b39_803f) };
+const LN10: Double = Double { hi: LN_10, lo: f64::from_bits(0xbcaf_48ad_494e_a3e9) };
 const WHOLE: Double = Double { hi: PI, lo: f64::from_bits(0x3ca1_a626_3314_5c07) };
 const HALF: Double = Double { hi: FRAC_PI_2, lo: f64::from_bits(0x3c91_a626_3314_5c07) };
 
@@ -167,6 +168,122 @@ fn log(x: Double) -> Double {
     log + LN2 * f64::from(exponent).into()
 }
 
+/// Returns the square root of a number that is not negative.
+fn root(x: Double) -> Double {
+    if x.hi == 0.0 {
+        return x;
+    }
+    let near = x.hi.sqrt();
+    let rest = x - Double::from(near) * near.into();
+    quick_sum(near, rest.hi / (2.0 * near)) + (rest.lo / (2.0 * near)).into()
+}
+
+/// log(1 + x) for x above -1, with a small relative error also near 0.
+fn log_one_plus(x: Double) -> Double {
+    if x.hi.abs() > 0.25 {
+        return log(x + 1.0.into());
+    }
+    // One step of Newton's method, as in `log`.
+    let near = x.hi.ln_1p();
+    let power = exp_minus_one(near.into());
+    let error = (x - power) / (power + 1.0.into());
+    Double::from(near) + error + (-0.5 * error.hi * error.hi).into()
+}
+
+/// e^x - 1, with a small relative error also near 0.
+fn exp_less_one(x: Double) -> Exact {
+    if x.hi.abs() < 0.3 {
+        return exp_minus_one(x).into();
+    }
+    let power = exp(x);
+    if power.exponent > 200 {
+        return power;
+    }
+    if power.exponent < -200 {
+        return Double::from(-1.0).into();
+    }
+    (power.value.scaled(power.exponent) - 1.0.into()).into()
+}
+
+/// Returns (m, m / (m + 1)), of which half the sum is sinh x and half the difference cosh x - 1, for x up to 100.
+fn powers_less_one(x: f64) -> (Double, Double) {
+    let m = exp_less_one(x.into()).value;
+    (m, m / (m + 1.0.into()))
+}
+
+/// sinh x or cosh x for x from 100 on.
+fn half_exp(x: f64) -> Exact {
+    let power = exp(x.into());
+    Exact { value: power.value, exponent: power.exponent - 1 }
+}
+
+fn sinh(x: f64) -> Exact {
+    if x > 100.0 {
+        return half_exp(x);
+    }
+    let (up, down) = powers_less_one(x);
+    (up + down).scaled(-1).into()
+}
+
+fn cosh(x: f64) -> Exact {
+    if x > 100.0 {
+        return half_exp(x);
+    }
+    let (up, down) = powers_less_one(x);
+    ((up - down).scaled(-1) + 1.0.into()).into()
+}
+
+fn tanh(x: f64) -> Exact {
+    if x > 40.0 {
+        return Double::from(1.0).into();
+    }
+    let m = exp_less_one((2.0 * x).into()).value;
+    (m / (m + 2.0.into())).into()
+}
+
+fn asinh(x: f64) -> Exact {
+    if x > 1e30 {
+        return (log(x.into()) + LN2).into();
+    }
+    let square = Double::from(x) * x.into();
+    let root = root(square + 1.0.into());
+    log_one_plus(Double::from(x) + square / (root + 1.0.into())).into()
+}
+
+fn acosh(x: f64) -> Exact {
+    if x > 1e30 {
+        return (log(x.into()) + LN2).into();
+    }
+    let (below, above) = (two_sum(x, -1.0), two_sum(x, 1.0));
+    log_one_plus(below + root(below * above)).into()
+}
+
+fn atanh(x: f64) -> Exact {
+    log_one_plus(Double::from(2.0 * x) / two_sum(1.0, -x)).scaled(-1).into()
+}
+
+/// Returns an odd function of any number, given that of positive ones. Tiny numbers are scaled up, so that no product of
+/// them underflows.
+fn odd(function: fn(f64) -> Exact, x: f64) -> Exact {
+    // Below this, x^3 is less than 2^-160 of x, and the function is x.
+    let size = x.abs();
+    let result = if size < 2f64.powi(-80) {
+        let exponent = exponent_of(size);
+        Exact { value: power_of_two(size, -exponent).into(), exponent }
+    } else {
+        function(size)
+    };
+    if x < 0.0 { Exact { value: -result.value, ..result } } else { result }
+}
+
+/// Returns x + c x^2, for an x so small that the terms beyond are negligible.
+fn line(x: f64, c: f64) -> Exact {
+    let exponent = exponent_of(x);
+    let x_scaled = power_of_two(x, -exponent);
+    let square = if exponent < -500 { 0.0 } else { c * x_scaled * x };
+    Exact { value: quick_sum(x_scaled, square), exponent }
+}
+
 /// (sin x, cos x) for x in [0, 0.8].
 fn sin_cos(x: f64) -> (Double, Double) {
     const HALVINGS: i32 = 5;
@@ -243,5 +360,18 @@ pub fn exact(function: Function, x: f64, y: f64) -> Exact {
         Function::Pow => exp(log(x.into()) * y.into()),
         Function::Atan2 => atan2(x, y),
         Function::Logaddexp => logaddexp(x, y).into(),
+        Function::Exp2 => exp(LN2 * x.into()),
+        Function::Expm1 if x.abs() < 1e-20 => line(x, 0.5),
+        Function::Expm1 => exp_less_one(x.into()),
+        Function::Log2 => (log(x.into()) / LN2).into(),
+        Function::Log10 => (log(x.into()) / LN10).into(),
+        Function::Log1p if x.abs() < 1e-20 => line(x, -0.5),
+        Function::Log1p => log_one_plus(x.into()).into(),
+        Function::Sinh => odd(sinh, x),
+        Function::Cosh => cosh(x.abs()),
+        Function::Tanh => odd(tanh, x),
+        Function::Asinh => odd(asinh, x),
+        Function::Acosh => acosh(x),
+        Function::Atanh => odd(atanh, x),
     }
 }

@@ -3,6 +3,7 @@
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 use crate::function::{F32, Function};
+use crate::reference::power_of_two;
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
@@ -44,6 +45,97 @@ fn exp_and_log() {
         (-SMALL, NAN),
     ] {
         expect(Function::Log, x, 0.0, expected);
+    }
+}
+
+/// Checks a function of one argument.
+fn expect_one(function: Function, rows: &[(f64, f64)]) {
+    for &(x, expected) in rows {
+        expect(function, x, 0.0, expected);
+    }
+    expect(function, NAN, 0.0, NAN);
+}
+
+/// Checks an odd function, which keeps the sign of a zero.
+fn expect_odd(function: Function, rows: &[(f64, f64)]) {
+    for &(x, expected) in [(0.0, 0.0)].iter().chain(rows) {
+        expect_one(function, &[(x, expected), (-x, -expected)]);
+    }
+}
+
+#[test]
+fn exponentials() {
+    let ends = [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (1e30, INF), (-1e30, 0.0)];
+    expect_one(Function::Exp2, &ends);
+    for k in -149..=127 {
+        expect(Function::Exp2, k.into(), 0.0, 2f64.powi(k));
+    }
+    for (x, expected) in
+        [(-1074.0, 5e-324), (-1075.0, 0.0), (1023.0, 2f64.powi(1023)), (1024.0, INF)]
+    {
+        assert_eq!(Function::Exp2.wide(x, 0.0), expected);
+    }
+    expect_one(
+        Function::Expm1,
+        &[(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -1.0), (1e30, INF), (-1e30, -1.0)],
+    );
+    for tiny in [5e-324, -5e-324, 1e-310] {
+        assert_eq!(Function::Expm1.wide(tiny, 0.0), tiny);
+    }
+    assert!(Function::Expm1.wide(709.782_712_893_384, 0.0) < INF);
+    assert_eq!(Function::Expm1.wide(709.782_712_893_384_2, 0.0), INF);
+}
+
+#[test]
+fn logarithms() {
+    for function in [Function::Log2, Function::Log10] {
+        expect_one(
+            function,
+            &[(0.0, -INF), (-0.0, -INF), (1.0, 0.0), (INF, INF), (-1.0, NAN), (-INF, NAN)],
+        );
+    }
+    for k in -149..=127 {
+        expect(Function::Log2, power_of_two(1.0, k), 0.0, k.into());
+    }
+    for k in -1074..=1023 {
+        assert_eq!(Function::Log2.wide(power_of_two(1.0, k), 0.0), k.into());
+    }
+    for k in 0..=10 {
+        expect(Function::Log10, 10f64.powi(k), 0.0, k.into());
+    }
+    for k in 0..=22 {
+        let power: f64 = format!("1e{k}").parse().unwrap();
+        assert_eq!(Function::Log10.wide(power, 0.0), k.into());
+    }
+    expect_one(
+        Function::Log1p,
+        &[(0.0, 0.0), (-0.0, -0.0), (-1.0, -INF), (INF, INF), (-1.5, NAN), (-INF, NAN)],
+    );
+    for tiny in [5e-324, -5e-324, 1e-310] {
+        assert_eq!(Function::Log1p.wide(tiny, 0.0), tiny);
+    }
+}
+
+#[test]
+fn hyperbolic_functions() {
+    expect_odd(Function::Sinh, &[(INF, INF), (1e30, INF)]);
+    expect_odd(Function::Tanh, &[(INF, 1.0), (1e30, 1.0), (50.0, 1.0)]);
+    expect_odd(Function::Asinh, &[(INF, INF)]);
+    expect_odd(Function::Atanh, &[(1.0, INF), (1.5, NAN), (INF, NAN)]);
+    expect_one(Function::Cosh, &[(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, INF), (-1e30, INF)]);
+    expect_one(
+        Function::Acosh,
+        &[(1.0, 0.0), (INF, INF), (0.5, NAN), (0.0, NAN), (-1.0, NAN), (-INF, NAN)],
+    );
+    for function in [Function::Sinh, Function::Tanh, Function::Asinh, Function::Atanh] {
+        for tiny in [5e-324, -5e-324, 1e-310, -1e-300] {
+            assert_eq!(function.wide(tiny, 0.0), tiny, "{function:?}");
+        }
+    }
+    // e^x is beyond the range here, and half of it is not.
+    for function in [Function::Sinh, Function::Cosh] {
+        assert!(function.wide(710.475_860_073_943_8, 0.0) < INF);
+        assert_eq!(function.wide(710.475_860_073_944, 0.0), INF);
     }
 }
 
@@ -187,6 +279,113 @@ fn atan2() {
     assert_eq!(Function::Atan2.wide(1e308, 5e-324), FRAC_PI_2);
     assert_eq!(Function::Atan2.wide(5e-324, 5e-324), FRAC_PI_4);
     assert_eq!(Function::Atan2.wide(1.7e308, 1.7e308), FRAC_PI_4);
+}
+
+#[test]
+fn angles() {
+    use crate::math::trigonometry::{narrow, wide};
+    type One = fn(f64) -> f64;
+    let cases: [(&str, One, One, &[(f64, f64)]); 6] = [
+        (
+            "sin",
+            narrow::sin,
+            wide::sin,
+            &[(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
+        ),
+        (
+            "cos",
+            narrow::cos,
+            wide::cos,
+            &[(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
+        ),
+        (
+            "tan",
+            narrow::tan,
+            wide::tan,
+            &[(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
+        ),
+        (
+            "asin",
+            narrow::asin,
+            wide::asin,
+            &[
+                (0.0, 0.0),
+                (-0.0, -0.0),
+                (1.0, FRAC_PI_2),
+                (-1.0, -FRAC_PI_2),
+                (1.5, NAN),
+                (-INF, NAN),
+                (NAN, NAN),
+            ],
+        ),
+        (
+            "acos",
+            narrow::acos,
+            wide::acos,
+            &[
+                (1.0, 0.0),
+                (-1.0, PI),
+                (0.0, FRAC_PI_2),
+                (-0.0, FRAC_PI_2),
+                (-1.5, NAN),
+                (INF, NAN),
+                (NAN, NAN),
+            ],
+        ),
+        (
+            "atan",
+            narrow::atan,
+            wide::atan,
+            &[
+                (0.0, 0.0),
+                (-0.0, -0.0),
+                (INF, FRAC_PI_2),
+                (-INF, -FRAC_PI_2),
+                (1.0, FRAC_PI_4),
+                (NAN, NAN),
+            ],
+        ),
+    ];
+    for (name, narrow, wide, rows) in cases {
+        for &(x, expected) in rows {
+            for (given, expected) in
+                [(F32.round(narrow(x)), F32.round(expected)), (wide(x), expected)]
+            {
+                let same = given.to_bits() == expected.to_bits();
+                assert!(
+                    same || (given.is_nan() && expected.is_nan()),
+                    "{name}({x}) = {given}, not {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn hypot() {
+    use crate::math::trigonometry::{narrow, wide};
+    let both = |x: f64, y: f64, expected: f64| {
+        for (x, y) in [(x, y), (y, x), (-x, y), (-y, -x)] {
+            for given in [narrow::hypot(x, y), wide::hypot(x, y)] {
+                let same = given.to_bits() == expected.to_bits();
+                assert!(
+                    same || (given.is_nan() && expected.is_nan()),
+                    "hypot({x}, {y}) = {given}, not {expected}"
+                );
+            }
+        }
+    };
+    both(3.0, 4.0, 5.0);
+    both(0.0, 0.0, 0.0);
+    both(0.0, SMALL, SMALL);
+    both(INF, 1.0, INF);
+    both(INF, INF, INF);
+    both(INF, NAN, INF);
+    both(NAN, 1.0, NAN);
+    both(NAN, NAN, NAN);
+    assert_eq!(wide::hypot(3e300, 4e300), 5e300);
+    assert_eq!(wide::hypot(5e-324, 0.0), 5e-324);
+    assert_eq!(wide::hypot(1.7e308, 1.7e308), INF);
 }
 
 #[test]

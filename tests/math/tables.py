@@ -9,7 +9,7 @@ import struct
 
 from mpmath import mp, mpf
 
-mp.prec = 300
+mp.prec = 1400
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # The bits of the smallest significand of a reduced argument, about 0.7044: 1 lies two thirds into the 76th of 128
@@ -19,6 +19,8 @@ LN2_GRID = mpf(2) ** -42
 
 
 def bits(x):
+    if isinstance(x, int):
+        return x
     return struct.unpack("<Q", struct.pack("<d", float(x)))[0]
 
 
@@ -66,6 +68,55 @@ def atan_rows():
     return [list(pair(mp.atan(mpf(i) / 64))) for i in range(65)]
 
 
+def parts(name, text, x):
+    """The first 24 bits of a number below 2, which have exact products with numbers of 26 bits, and the rest."""
+    upper = on_grid(x, mpf(2) ** -24)
+    return [
+        (f"{name}_UPPER", upper, f"The first 24 bits of {text}."),
+        (f"{name}_LOWER", x - upper, f"The rest of {text}."),
+    ]
+
+
+def turn_rows():
+    """For each exponent of x from -32 to 127: 2/pi without what x makes multiples of 4, in three parts.
+
+    A number of 24 bits is an integer times 2^(exponent - 23), and its products with the first two parts are exact.
+    """
+    rows = []
+    for exponent in range(-32, 128):
+        unit = mpf(2) ** (exponent - 23)
+        turns = unit * 2 / mp.pi
+        turns -= 4 * mp.floor(turns / 4)
+        hi = on_grid(turns, mpf(2) ** -27)
+        mid = on_grid(turns - hi, mpf(2) ** -56)
+        rows.append([part / unit for part in (hi, mid, turns - hi - mid)])
+    return rows
+
+
+def quarter_turn_rows():
+    """2/pi as a fraction, 64 bits per row, after 128 bits that are 0."""
+    return [[int(mp.floor(mp.ldexp(2 / mp.pi, 64 * i - 64))) % 2**64] for i in range(21)]
+
+
+def sin_cos_rows():
+    return [[*pair(mp.sin(mpf(i) / 64)), *pair(mp.cos(mpf(i) / 64))] for i in range(52)]
+
+
+def series(function, limit, degree):
+    """Nearly the best polynomial for a function on [0, limit], lowest coefficient first."""
+    coefficients, error = mp.chebyfit(function, [mpf(0), limit], degree + 1, error=True)
+    print("largest error of a series:", mp.nstr(mp.log(error, 2), 6), "bits")
+    return list(reversed(coefficients))
+
+
+def over_square(function, at_zero):
+    """(f(sqrt u) / sqrt u - f'(0)) / u, which is a series in u for an odd f."""
+    def quotient(u):
+        u = u if u > mpf(2) ** -60 else mpf(2) ** -60
+        return (function(mp.sqrt(u)) / mp.sqrt(u) - at_zero) / u
+    return quotient
+
+
 def constants():
     ln2_hi = on_grid(mp.ln(2), LN2_GRID)
     step = mp.ln(2) / 128
@@ -79,7 +130,10 @@ def constants():
         ("STEP_LO", step - step_hi, "The rest of ln 2 / 128."),
         ("STEPS", 128 / mp.ln(2), "128 / ln 2."),
         ("LN2", mp.ln(2), "ln 2."),
+        ("LN2_REST", mp.ln(2) - mpf(float(mp.ln(2))), "What rounding ln 2 left out."),
         ("LOG2_E", 1 / mp.ln(2), "log2 e."),
+        *parts("LOG2_E", "log2 e", 1 / mp.ln(2)),
+        *parts("LOG10_E", "log10 e", 1 / mp.ln(10)),
         ("PI_HI", pi_hi, "Pi, rounded."),
         ("PI_LO", pi_lo, "The rest of pi."),
         ("HALF_PI_HI", half_pi_hi, "Half of pi, rounded."),
@@ -91,7 +145,41 @@ TABLES = [
     ("LOG", log_rows, "1/c, ln c as a sum of two, log2 c, for c near the middle of each of 128 intervals."),
     ("EXP", exp_rows, "2^(i/128), and its relative error: what one plus it must be multiplied by."),
     ("ATAN", atan_rows, "atan(i/64) as a sum of two."),
+    ("TURNS", turn_rows, "What a number is multiplied by for its quarter turns modulo 4, in three parts, by its exponent from -32 up."),
+    ("QUARTER_TURNS", quarter_turn_rows, "2/pi as a fraction, 64 bits per row, after 128 bits that are 0."),
+    ("SIN_COS", sin_cos_rows, "sin(i/64) and cos(i/64), each as a sum of two."),
 ]
+
+EIGHTH_TURN = (mpf(1) / 2 + mpf(2) ** -20) ** 2
+SERIES = [
+    ("sin_quarter_turns", series(over_square(lambda f: mp.sin(mp.pi / 2 * f), mp.pi / 2), EIGHTH_TURN, 6),
+     "(sin(pi/2 f) / f - pi/2) / u for u = f^2 up to 1/4."),
+    ("cos_quarter_turns", series(lambda u: (mp.cos(mp.pi / 2 * mp.sqrt(max(u, mpf(2) ** -60))) - 1) / max(u, mpf(2) ** -60), EIGHTH_TURN, 6),
+     "(cos(pi/2 f) - 1) / u for u = f^2 up to 1/4."),
+    ("asin_series", series(over_square(mp.asin, 1), mpf(1) / 4, 13),
+     "(asin(v) / v - 1) / u for u = v^2 up to 1/4."),
+]
+
+
+# The f32 inputs whose exact results are so close to a tie, less than half a unit in the last place of an f64, that the
+# nearest f64 is that tie. Found by running all of them (tests/math/of_one.rs).
+NEAREST_TIES = [
+    ("SIN", mp.sin, [0x46199998]),
+    ("COS", mp.cos, [0x5F18B878, 0x6115CB11]),
+    ("ACOS", mp.acos, [0x328885A3, 0x39826222]),
+    ("ATAN", mp.atan, [0x3D8D6B23]),
+]
+
+
+def beside_ties(function, inputs):
+    """The inputs as f64, and their results, truncated and with the last bit set, so on the right side of the tie."""
+    rows = []
+    for f32_bits in inputs:
+        x = mpf(struct.unpack("<f", struct.pack("<I", f32_bits))[0])
+        exact = function(x)
+        nearest = bits(exact)
+        rows.append([bits(x), (nearest - (abs(number(nearest)) > abs(exact))) | 1])
+    return rows
 
 
 def rust():
@@ -104,6 +192,16 @@ def rust():
         out += ["", f"/// {doc}", "#[rustfmt::skip]"]
         out += [f"pub(super) static {name}: [[u64; {len(rows[0])}]; {len(rows)}] = ["]
         out += ["    [" + ", ".join(f"{bits(x):#018x}" for x in row) + "]," for row in rows] + ["];"]
+    for name, function, inputs in NEAREST_TIES:
+        out += ["", f"/// Inputs of {name.lower()} whose result is all but a tie, and an f64 on its side of the tie.", "#[rustfmt::skip]"]
+        out += [f"pub(super) const {name}_TIES: [[u64; 2]; {len(inputs)}] = ["]
+        out += ["    [" + ", ".join(f"{x:#018x}" for x in row) + "]," for row in beside_ties(function, inputs)] + ["];"]
+    for name, coefficients, doc in SERIES:
+        *lower, last = coefficients
+        out += ["", f"/// {doc}", "#[inline(always)]", f"pub(super) fn {name}(u: f64) -> f64 {{"]
+        out += [f"    let s = f64::from_bits({bits(last):#018x});"]
+        out += [f"    let s = f64::from_bits({bits(c):#018x}) + u * s;" for c in reversed(lower[1:])]
+        out += [f"    f64::from_bits({bits(lower[0]):#018x}) + u * s", "}"]
     return "\n".join(out) + "\n"
 
 
@@ -120,6 +218,17 @@ def cuda():
         out += [f"    alignas(16) static const u64 rows[{len(rows)}][{len(rows[0])}] = {{"]
         out += ["        {" + ", ".join(f"{bits(x):#018x}ull" for x in row) + "}," for row in rows]
         out += ["    };", "    return rows[row];", "}"]
+    for name, function, inputs in NEAREST_TIES:
+        out += ["", f"// The result of {name.lower()}, except for inputs whose result is all but a tie."]
+        out += [f"BL_FN f64 {name.lower()}_ties(f64 x, f64 result) {{"]
+        for x, beside in beside_ties(function, inputs):
+            out += [f"    result = bits_of(x) == {x:#018x}ull ? from_bits<f64>({beside:#018x}ull) : result;"]
+        out += ["    return result;", "}"]
+    for name, coefficients, doc in SERIES:
+        *lower, last = coefficients
+        out += ["", f"// {doc}", f"BL_FN f64 {name}(f64 u) {{", f"    f64 s = from_bits<f64>({bits(last):#018x}ull);"]
+        out += [f"    s = from_bits<f64>({bits(c):#018x}ull) + u * s;" for c in reversed(lower)]
+        out += ["    return s;", "}"]
     return "\n".join(out + ["", "}  // namespace math", "}  // namespace bl"]) + "\n"
 
 

@@ -1,4 +1,4 @@
-//! The functions whose last place is not specified: pow, atan2, logaddexp (docs/semantics.md, section 7).
+//! The functions whose last place the model leaves open: pow, atan2, hypot, logaddexp (docs/semantics.md, section 7).
 //!
 //! The standard library's `f64` functions stand in for the exact ones. Their error is below one unit in the last place,
 //! so f64 results must be within two units, and those of narrower dtypes within one: see
@@ -27,6 +27,9 @@ pub fn function(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
         BinaryOp::Pow if b == 0.0 || a == 1.0 => 1.0,
         BinaryOp::Pow => a.powf(b),
         BinaryOp::Atan2 => a.atan2(b),
+        // Explicit for the same reason: an infinity wins over any NaN.
+        BinaryOp::Hypot if a.is_infinite() || b.is_infinite() => f64::INFINITY,
+        BinaryOp::Hypot => a.hypot(b),
         _ => logaddexp(a, b),
     };
     nearest(dtype, result)

@@ -12,5 +12,7 @@ pub mod modular;
 pub mod ops;
 pub mod random;
 pub mod reduce;
+pub mod scan;
+pub mod ternary;
 pub mod unary;
 pub mod view;

@@ -25,11 +25,11 @@ pub fn result_dtype(op: BinaryOp, dtype: DType) -> DType {
 pub fn is_defined(op: BinaryOp, dtype: DType) -> bool {
     use BinaryOp::*;
     match op {
-        LeftShift(_) | RightShift(_) => dtype.is_int(),
+        LeftShift(_) | RightShift(_) | RotateLeft | RotateRight => dtype.is_int(),
         Subtract => dtype != DType::Bool,
         Divide => dtype.is_float() || dtype.is_complex(),
         FloorDivide | Remainder | Pow => dtype.is_int() || dtype.is_float(),
-        LogAddExp | NextAfter | Atan2 => dtype.is_float(),
+        LogAddExp | NextAfter | Atan2 | Hypot => dtype.is_float(),
         BitwiseAnd | BitwiseOr | BitwiseXor => dtype.is_int() || dtype == DType::Bool,
         Copysign | LessThan | LessEqual | GreaterThan | GreaterEqual | Maximum | Minimum | Fmax
         | Fmin => !dtype.is_complex(),
@@ -46,7 +46,7 @@ pub fn nan_freedom(op: BinaryOp) -> Nan {
 /// [`nan_freedom`] applies.
 pub fn freedom(op: BinaryOp) -> Nan {
     match op {
-        BinaryOp::Pow | BinaryOp::Atan2 => Nan::Near,
+        BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot => Nan::Near,
         BinaryOp::LogAddExp => Nan::NearSum,
         _ => nan_freedom(op),
     }
@@ -59,6 +59,8 @@ pub fn apply(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
     let order = || compare(dtype, x, y);
     match op {
         LeftShift(_) | RightShift(_) => shift(op, dtype, x, integer(dtype, y)),
+        RotateLeft => rotate(dtype, x, integer(dtype, y)),
+        RotateRight => rotate(dtype, x, -integer(dtype, y)),
         Copysign => copysign(dtype, x, y),
         Add | Subtract | Multiply | Divide => arithmetic(op, dtype, x, y),
         Equal => equal(dtype, x, y).into(),
@@ -76,7 +78,7 @@ pub fn apply(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
         Maximum | Minimum | Fmax | Fmin => extreme(op, dtype, x, y),
         FloorDivide | Remainder => divided(op, dtype, x, y),
         Pow if dtype.is_int() => whole_power(dtype, x, y),
-        Pow | Atan2 | LogAddExp => function(op, dtype, x, y),
+        Pow | Atan2 | Hypot | LogAddExp => function(op, dtype, x, y),
         NextAfter => nextafter(dtype, x, y),
         other => panic!("the model lacks {other}"),
     }
@@ -95,6 +97,16 @@ pub fn shift(op: BinaryOp, dtype: DType, x: Bits, amount: i128) -> Bits {
         _ if in_range => x >> amount,
         _ => 0,
     }
+}
+
+/// Rotates to the left by an amount of any size, modulo the width (docs/semantics.md, section 3).
+pub fn rotate(dtype: DType, x: Bits, amount: i128) -> Bits {
+    let bits = dtype.bits();
+    let turn = amount.rem_euclid(bits.into());
+    (0..bits).fold(0, |result, bit| {
+        let to = (i128::from(bit) + turn) % i128::from(bits);
+        result | (x >> bit & 1) << to
+    })
 }
 
 /// Returns `copysign` of two elements (docs/semantics.md, section 4).

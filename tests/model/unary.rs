@@ -1,4 +1,4 @@
-//! The unary operations, and `select` (docs/semantics.md, section 7).
+//! The unary operations (docs/semantics.md, section 7).
 
 use bitlane::{BinaryOp, DType, Rules, UnaryOp};
 
@@ -11,8 +11,7 @@ use super::ops::{apply as binary, is_negative};
 /// Returns whether an operation is defined for a dtype: the table in docs/semantics.md, section 7.
 pub fn is_defined(op: UnaryOp, dtype: DType) -> bool {
     match op {
-        UnaryOp::Abs => dtype.is_int() || dtype.is_float(),
-        UnaryOp::Negative => dtype != DType::Bool,
+        UnaryOp::Abs | UnaryOp::Negative => dtype != DType::Bool,
         UnaryOp::BitwiseNot => dtype.is_int() || dtype == DType::Bool,
         UnaryOp::LogicalNot => true,
         UnaryOp::Signbit => !dtype.is_complex(),
@@ -28,7 +27,20 @@ pub fn is_defined(op: UnaryOp, dtype: DType) -> bool {
         | UnaryOp::SwapBytes => dtype.is_int(),
         UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => dtype.is_complex(),
         UnaryOp::Reciprocal => dtype.is_float() || dtype.is_complex(),
+        UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan => dtype.is_float(),
+        UnaryOp::Asin | UnaryOp::Acos | UnaryOp::Atan => dtype.is_float(),
         UnaryOp::Sqrt | UnaryOp::Exp | UnaryOp::Log => dtype.is_float(),
+        UnaryOp::Exp2
+        | UnaryOp::Expm1
+        | UnaryOp::Log2
+        | UnaryOp::Log10
+        | UnaryOp::Log1p
+        | UnaryOp::Sinh
+        | UnaryOp::Cosh
+        | UnaryOp::Tanh
+        | UnaryOp::Asinh
+        | UnaryOp::Acosh
+        | UnaryOp::Atanh => dtype.is_float(),
         other => panic!("the model lacks {other}"),
     }
 }
@@ -58,14 +70,15 @@ pub fn result_dtype(op: UnaryOp, dtype: DType) -> DType {
         | UnaryOp::IsNan
         | UnaryOp::IsInf
         | UnaryOp::IsFinite => DType::Bool,
-        UnaryOp::Real | UnaryOp::Imag => part_dtype(dtype),
+        UnaryOp::Abs | UnaryOp::Real | UnaryOp::Imag => part_dtype(dtype),
         _ => dtype,
     }
 }
 
-/// Returns how a result may differ from the model's.
-pub fn freedom(op: UnaryOp) -> Nan {
+/// Returns how a result of an operation computed in `dtype` may differ from the model's.
+pub fn freedom(op: UnaryOp, dtype: DType) -> Nan {
     match op {
+        UnaryOp::Abs if dtype.is_complex() => Nan::Near,
         UnaryOp::Sign
         | UnaryOp::Square
         | UnaryOp::Reciprocal
@@ -113,11 +126,35 @@ pub fn apply(op: UnaryOp, dtype: DType, x: Bits) -> Bits {
             let (real, imaginary) = parts(dtype, x);
             from_parts(dtype, real, negative(part_dtype(dtype), imaginary))
         }
+        UnaryOp::Sin => function(f64::sin, dtype, x),
+        UnaryOp::Cos => function(f64::cos, dtype, x),
+        UnaryOp::Tan => function(f64::tan, dtype, x),
+        UnaryOp::Asin => function(f64::asin, dtype, x),
+        UnaryOp::Acos => function(f64::acos, dtype, x),
+        UnaryOp::Atan => function(f64::atan, dtype, x),
         UnaryOp::Sqrt => function(f64::sqrt, dtype, x),
         UnaryOp::Exp => function(f64::exp, dtype, x),
         UnaryOp::Log => function(f64::ln, dtype, x),
+        UnaryOp::Exp2 => function(f64::exp2, dtype, x),
+        UnaryOp::Expm1 => function(f64::exp_m1, dtype, x),
+        UnaryOp::Log2 => function(f64::log2, dtype, x),
+        UnaryOp::Log10 => function(f64::log10, dtype, x),
+        UnaryOp::Log1p => function(f64::ln_1p, dtype, x),
+        UnaryOp::Sinh => function(f64::sinh, dtype, x),
+        UnaryOp::Cosh => function(f64::cosh, dtype, x),
+        UnaryOp::Tanh => function(f64::tanh, dtype, x),
+        UnaryOp::Asinh => function(|x| asinh(x), dtype, x),
+        UnaryOp::Acosh => function(|x| acosh(x), dtype, x),
+        UnaryOp::Atanh => function(|x| atanh(x), dtype, x),
         other => panic!("the model lacks {other}"),
     }
+}
+
+// Those of the C library, which are accurate where the standard library's own overflow or cancel.
+unsafe extern "C" {
+    safe fn asinh(x: f64) -> f64;
+    safe fn acosh(x: f64) -> f64;
+    safe fn atanh(x: f64) -> f64;
 }
 
 /// Returns a function of the standard library, rounded to the dtype.
@@ -157,8 +194,13 @@ fn rounded(op: UnaryOp, dtype: DType, x: Bits) -> Bits {
     encode_float(dtype, Number::Finite { negative, mantissa, exponent: 0 })
 }
 
-/// Returns the magnitude: an integer wraps, the sign bit of a float is cleared.
+/// Returns the magnitude: an integer wraps, the sign bit of a float is cleared, and that of a complex number is the
+/// length of its parts.
 fn abs(dtype: DType, x: Bits) -> Bits {
+    if dtype.is_complex() {
+        let (real, imaginary) = parts(dtype, x);
+        return binary(BinaryOp::Hypot, part_dtype(dtype), real, imaginary);
+    }
     if dtype.is_float() {
         return x & !(1 << (dtype.bits() - 1));
     }
@@ -179,9 +221,4 @@ fn negative(dtype: DType, x: Bits) -> Bits {
 /// Flips every bit; a bool has only one.
 fn bitwise_not(dtype: DType, x: Bits) -> Bits {
     if dtype == DType::Bool { x ^ 1 } else { wrapped(dtype, !integer(dtype, x)) }
-}
-
-/// Returns x if the condition is true, else y.
-pub fn select(condition: Bits, x: Bits, y: Bits) -> Bits {
-    if condition == 1 { x } else { y }
 }

@@ -100,7 +100,8 @@ fn linear(l: usize) -> Vec<Case> {
 
 /// Operations with a number as one operand.
 fn numbers(op: BinaryOp, dtype: DType) -> Vec<Case> {
-    let shifts = matches!(op, BinaryOp::LeftShift(_) | BinaryOp::RightShift(_));
+    use BinaryOp::{LeftShift, RightShift, RotateLeft, RotateRight};
+    let shifts = matches!(op, LeftShift(_) | RightShift(_) | RotateLeft | RotateRight);
     let mut numbers: Vec<Scalar> = match dtype {
         DType::Bool => vec![true.into(), false.into()],
         _ if dtype.is_int() => vec![3.into(), 0.into(), 100.into()],

@@ -38,6 +38,7 @@ examples! {
     streams_and_graphs "07_streams_and_graphs";
     #[cfg(feature = "cpu")]
     parity "09_parity";
+    normalize_and_quantize "10_normalize_and_quantize";
 }
 
 /// Fails if an example is not in the list.

@@ -182,6 +182,8 @@ fn every_operation_has_an_in_place_method() {
             RightShift(Arithmetic) bitwise_right_shift bitwise_right_shift_assign;
             LeftShift(Logical) bitwise_left_shift bitwise_left_shift_assign;
             RightShift(Logical) bitwise_right_shift bitwise_right_shift_assign;
+            RotateLeft rotate_left rotate_left_assign;
+            RotateRight rotate_right rotate_right_assign;
             Copysign copysign copysign_assign;
             Add add add_assign;
             Subtract subtract subtract_assign;
@@ -209,6 +211,7 @@ fn every_operation_has_an_in_place_method() {
             LogAddExp logaddexp logaddexp_assign;
             NextAfter nextafter nextafter_assign;
             Atan2 atan2 atan2_assign;
+            Hypot hypot hypot_assign;
         }
         assert_eq!(listed, BinaryOp::ALL);
     }

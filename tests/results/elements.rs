@@ -70,14 +70,14 @@ fn every_form(op: BinaryOp, dtype: DType, device: &Device) {
 /// How many operations are defined for how many dtypes (docs/semantics.md), as (operations, dtypes, which). Counted by
 /// hand, so that a pair that the model leaves out, and that would therefore not be tested, is noticed.
 const DEFINED: [(usize, usize, &str); 8] = [
-    (4, 8, "shifts: integers"),
+    (6, 8, "shifts and rotations: integers"),
     (3, 9, "bitwise operations: bool and integers"),
     (7, 15, "add, multiply, equal, not_equal and logical operations: all"),
     (1, 14, "subtract: all but bool"),
     (9, 13, "copysign, orderings, maxima and minima: all but complex numbers"),
     (3, 12, "floor_divide, remainder and pow: integers and floats"),
     (1, 6, "divide: floats and complex numbers"),
-    (3, 4, "logaddexp, nextafter and atan2: floats"),
+    (4, 4, "logaddexp, nextafter, atan2 and hypot: floats"),
 ];
 
 #[test]
@@ -96,7 +96,7 @@ fn every_operation_has_a_kernel_for_every_dtype_of_its_domain() {
                 let x = Tensor::zeros([2], dtype, &device).unwrap();
                 // Some are computed in floats, and are therefore defined for dtypes that convert to one.
                 let becomes = match op {
-                    BinaryOp::Divide | BinaryOp::LogAddExp => Some(DType::F32),
+                    BinaryOp::Divide | BinaryOp::LogAddExp | BinaryOp::Hypot => Some(DType::F32),
                     BinaryOp::Atan2 => Some(DType::F64),
                     _ => None,
                 };

@@ -1,20 +1,25 @@
-//! Shifts, divisions and powers of every pair of 8-bit integers, compared with the definition in wide integers. Pairs
+//! Shifts, rotations, divisions and powers of every pair of 8-bit integers, compared with the definition in wide integers. Pairs
 //! of 16 bits are tested in `tests/math/exhaustive16`.
 
 use crate::devices::devices;
 use bitlane::{BinaryOp, DType, Device, Shift, Tensor, binary};
 
-const SHIFTS: [BinaryOp; 4] = [
+const SHIFTS: [BinaryOp; 6] = [
     BinaryOp::LeftShift(Shift::Arithmetic),
     BinaryOp::LeftShift(Shift::Logical),
     BinaryOp::RightShift(Shift::Arithmetic),
     BinaryOp::RightShift(Shift::Logical),
+    BinaryOp::RotateLeft,
+    BinaryOp::RotateRight,
 ];
 
-/// Shifts a byte, interpreted as signed or unsigned, by any amount; the result is a byte.
+/// Shifts or rotates a byte, interpreted as signed or unsigned, by any amount; the result is a byte.
 fn shifted(op: BinaryOp, signed: bool, byte: u8, amount: i64) -> u8 {
     let value = if signed { i64::from(byte as i8) } else { i64::from(byte) };
+    let turned = |amount: i64| byte.rotate_left(amount.rem_euclid(8) as u32).into();
     let result = match (op, (0..8).contains(&amount)) {
+        (BinaryOp::RotateLeft, _) => turned(amount),
+        (BinaryOp::RotateRight, _) => turned(-(amount % 8)),
         (BinaryOp::LeftShift(_), true) => value << amount,
         (BinaryOp::LeftShift(_), false) => 0,
         (BinaryOp::RightShift(Shift::Arithmetic), true) => value >> amount,

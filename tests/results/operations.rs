@@ -5,7 +5,7 @@ use crate::model::element::{Bits, Nan, cast, download, edge_values, same, upload
 use crate::model::functions::{is_near, nearest, value};
 use crate::model::losses::{Loss, loss as one_loss, reduced};
 use crate::model::random::Random;
-use crate::model::unary;
+use crate::model::{ternary, unary};
 use bitlane::loss::{self, PoissonNll, Reduction};
 use bitlane::promote::unary_result_type;
 use bitlane::{DType, Device, ErrorKind, Result, Rules, Tensor, UnaryOp, select};
@@ -14,8 +14,8 @@ const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
 
 /// How many dtypes each unary operation is defined for (docs/semantics.md). Counted by hand, so that a pair that the
 /// model leaves out, and that would therefore not be tested, is noticed.
-const DEFINED: [(usize, UnaryOp); 26] = [
-    (12, UnaryOp::Abs),
+const DEFINED: [(usize, UnaryOp); 43] = [
+    (14, UnaryOp::Abs),
     (14, UnaryOp::Negative),
     (9, UnaryOp::BitwiseNot),
     (15, UnaryOp::LogicalNot),
@@ -39,8 +39,25 @@ const DEFINED: [(usize, UnaryOp); 26] = [
     (2, UnaryOp::Imag),
     (2, UnaryOp::Conj),
     (4, UnaryOp::Sqrt),
+    (4, UnaryOp::Sin),
+    (4, UnaryOp::Cos),
+    (4, UnaryOp::Tan),
+    (4, UnaryOp::Asin),
+    (4, UnaryOp::Acos),
+    (4, UnaryOp::Atan),
     (4, UnaryOp::Exp),
     (4, UnaryOp::Log),
+    (4, UnaryOp::Exp2),
+    (4, UnaryOp::Expm1),
+    (4, UnaryOp::Log2),
+    (4, UnaryOp::Log10),
+    (4, UnaryOp::Log1p),
+    (4, UnaryOp::Sinh),
+    (4, UnaryOp::Cosh),
+    (4, UnaryOp::Tanh),
+    (4, UnaryOp::Asinh),
+    (4, UnaryOp::Acosh),
+    (4, UnaryOp::Atanh),
 ];
 
 #[test]
@@ -87,7 +104,7 @@ fn unary_operations_see_every_edge_in_every_layout() {
                     let result = bitlane::unary(op, &view).rules(rules).run().unwrap();
                     assert_eq!((result.dtype(), result.shape()), (to, view.shape()), "{op}");
                     let elements = download(&view).into_iter();
-                    let freedom = unary::freedom(op);
+                    let freedom = unary::freedom(op, compute);
                     for (given, bits) in download(&result).into_iter().zip(elements) {
                         let expected = unary::apply(op, compute, cast(dtype, compute, bits));
                         assert!(
@@ -164,7 +181,7 @@ fn select_moves_bits_and_broadcasts_all_three() {
                 let flags = download(&condition.broadcast_to([count, count]).unwrap());
                 for (at, given) in download(&result).into_iter().enumerate() {
                     let (l, r) = (edges[at / count], edges[count - 1 - at % count]);
-                    let expected = unary::select(flags[at], l, r);
+                    let expected = ternary::select(flags[at], l, r);
                     assert_eq!(given, expected, "{dtype}, {what}, element {at} on {device}");
                 }
             };

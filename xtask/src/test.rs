@@ -24,6 +24,9 @@ pub struct Options {
     /// and goes on after a step that fails.
     #[arg(long)]
     full: bool,
+    /// Go on after a step that fails, and list all that failed at the end.
+    #[arg(long)]
+    keep_going: bool,
     /// Only the steps with these words in their names.
     #[arg(long, value_name = "WORDS")]
     only: Option<String>,
@@ -33,7 +36,7 @@ pub struct Options {
 const CAPABILITIES: [u32; 5] = [75, 80, 90, 100, 120];
 
 /// Runs every step, and says at the end how long each took.
-pub fn run(Options { full, only }: Options) -> Outcome {
+pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
     // Incremental compilation makes the next build faster but this one slower.
     let mut variables = vec![("CARGO_INCREMENTAL", "0".into())];
     if full {
@@ -47,7 +50,7 @@ pub fn run(Options { full, only }: Options) -> Outcome {
         variables.push((name, seed.to_string()));
     }
     run::set_environment(variables);
-    let mut steps = Steps::new(full, only);
+    let mut steps = Steps::new(full || keep_going, only);
     let cuda = VirtualCuda::new(full)?;
     // None needs cargo, which waits for itself at times: compiling what the tests on the virtual device will load, and
     // measuring machine code. A warning is an error.

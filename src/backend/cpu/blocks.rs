@@ -88,11 +88,17 @@ impl<'a> Frame<'a> {
         match source {
             Source::Slot(slot) => slots[usize::from(slot)],
             Source::Register(register) => self.register(register),
-            Source::Number(index) => match &self.inputs[usize::from(index)] {
-                Input::Number(_, number) => number.0.as_ptr(),
-                Input::Memory(..) => ZERO.0.as_ptr(),
-            },
-            Source::Zero => ZERO.0.as_ptr(),
+            _ => self.number(source),
+        }
+    }
+
+    /// Returns the address of a number.
+    #[inline(never)] // so that the code for slots and registers, which most sources are, stays small
+    fn number(&self, source: Source) -> *const u8 {
+        let Source::Number(index) = source else { return ZERO.0.as_ptr() };
+        match &self.inputs[usize::from(index)] {
+            Input::Number(_, number) => number.0.as_ptr(),
+            Input::Memory(..) => ZERO.0.as_ptr(),
         }
     }
 

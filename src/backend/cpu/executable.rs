@@ -20,6 +20,9 @@ use crate::scalar::ElementBytes;
 /// The most slots of an executable.
 const MAX_SLOTS: usize = 9;
 
+/// Half of the room for the registers of a few elements; the other half is for rounding them up.
+const HALF: usize = 512;
+
 /// A program with its script for contiguous operands, or ones of one element, and a contiguous destination of its own.
 pub(crate) struct Executable {
     program: Program,
@@ -177,24 +180,26 @@ impl Row<'_> {
     /// As for [`Row::share`].
     #[inline(always)]
     unsafe fn run(&self, slots: &[*mut u8], len: usize) {
+        let bytes = self.script.registers * self.script.widest;
         // SAFETY: the caller's promise.
         unsafe {
-            match self.script.registers {
+            match len.saturating_mul(bytes) {
                 0 => self.run_in(&mut Scratch::<0>::new(), slots, len),
-                _ => self.run_in_registers(slots, len),
+                1..=HALF => self.run_in_room::<{ 2 * HALF }>(slots, len),
+                _ => self.run_in_room::<MAX_BLOCK_BYTES>(slots, len),
             }
         }
     }
 
-    /// [`Row::run`] with registers. It is apart so that the room for them is taken from the stack only where it is needed.
+    /// [`Row::run`] with room for registers, which is taken from the stack only where it is needed.
     ///
     /// # Safety
     ///
     /// As for [`Row::share`].
     #[inline(never)]
-    unsafe fn run_in_registers(&self, slots: &[*mut u8], len: usize) {
+    unsafe fn run_in_room<const BYTES: usize>(&self, slots: &[*mut u8], len: usize) {
         // SAFETY: the caller's promise.
-        unsafe { self.run_in(&mut Scratch::<MAX_BLOCK_BYTES>::new(), slots, len) };
+        unsafe { self.run_in(&mut Scratch::<BYTES>::new(), slots, len) };
     }
 
     /// [`Row::run`] with these registers.

@@ -159,6 +159,8 @@ const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::ShiftRight | Op::ShiftRightLogical => {
             table!(dtype: of_two ShiftRight not_words)
         }
+        Op::RotateLeft => table!(dtype: of_two RotateLeft wrapping),
+        Op::RotateRight => table!(dtype: of_two RotateRight wrapping),
         Op::Copysign if is_unsigned => Some(First),
         Op::Copysign if is_int => table!(dtype: of_two Copysign signed),
         Op::Copysign => table!(dtype: of_two CopysignBits float_bits),
@@ -205,6 +207,8 @@ const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::LogAddExp => function!(dtype: heavy LogAddExp NarrowLogAddExp),
         Op::NextAfter => table!(dtype: heavy NextAfter floats),
         Op::Atan2 => function!(dtype: heavy Atan2 NarrowAtan2),
+        Op::Hypot => function!(dtype: heavy Hypot NarrowHypot),
+        Op::Abs if dtype.is_complex() => table!(dtype: of_one AbsOfComplex complex),
         Op::Abs if is_unsigned => Some(First),
         Op::Abs if is_int => table!(dtype: of_one Abs signed),
         Op::Abs => table!(dtype: of_one AbsBits float_bits),
@@ -247,8 +251,33 @@ const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::Real => table!(dtype: of_one Real complex),
         Op::Imag => table!(dtype: of_one Imag complex),
         Op::Conj => table!(dtype: of_one Conj complex),
+        Op::Sin => function!(dtype: of_one Sin NarrowSin),
+        Op::Cos => function!(dtype: of_one Cos NarrowCos),
+        Op::Tan => function!(dtype: of_one Tan NarrowTan),
+        Op::Asin => function!(dtype: of_one Asin NarrowAsin),
+        Op::Acos => function!(dtype: of_one Acos NarrowAcos),
+        Op::Atan => function!(dtype: of_one Atan NarrowAtan),
         Op::Exp => function!(dtype: of_one Exp NarrowExp),
         Op::Log => function!(dtype: of_one Log NarrowLog),
+        Op::Exp2 => function!(dtype: of_one Exp2 NarrowExp2),
+        Op::Expm1 => function!(dtype: of_one Expm1 NarrowExpm1),
+        Op::Log2 => function!(dtype: of_one Log2 NarrowLog2),
+        Op::Log10 => function!(dtype: of_one Log10 NarrowLog10),
+        Op::Log1p => function!(dtype: of_one Log1p NarrowLog1p),
+        Op::Sinh => function!(dtype: of_one Sinh NarrowSinh),
+        Op::Cosh => function!(dtype: of_one Cosh NarrowCosh),
+        Op::Tanh => function!(dtype: of_one Tanh NarrowTanh),
+        Op::Asinh => function!(dtype: of_one Asinh NarrowAsinh),
+        Op::Acosh => function!(dtype: of_one Acosh NarrowAcosh),
+        Op::Atanh => function!(dtype: of_one Atanh NarrowAtanh),
+        Op::Fma => match dtype {
+            DType::F32 => Some(Loop(const { &Kernels::fma::<f32>() })),
+            DType::F64 => Some(Loop(const { &Kernels::fma::<f64>() })),
+            _ => Some(Recipe::Through(
+                DType::F64,
+                const { &Kernels::of_three::<f64, element::FmaToOdd>() },
+            )),
+        },
         Op::Select => Some(Loop(select(dtype.size()))),
     }
 }

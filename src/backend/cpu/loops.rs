@@ -7,7 +7,7 @@
 use std::mem::MaybeUninit;
 use std::slice;
 
-use super::element::{Apply, ApplyNear, Map};
+use super::element::{Apply, ApplyNear, FmaInHardware, FmaInSoftware, Fuse, Map};
 use super::settings::Level;
 
 /// A loop over `len` elements: reads its arguments, writes `out`. Arguments beyond its arity are ignored.
@@ -93,9 +93,38 @@ impl Kernels {
         Kernels::only(versions!(select::<T>))
     }
 
+    /// Three arguments.
+    pub(super) const fn of_three<T: Copy, F: Fuse<T>>() -> Kernels {
+        Kernels::only(versions!(three::<T, F>))
+    }
+
+    /// A fused multiplication and addition of three arguments, by the instruction at the levels that have it.
+    pub(super) const fn fma<T: Copy>() -> Kernels
+    where
+        FmaInHardware: Fuse<T>,
+        FmaInSoftware: Fuse<T>,
+    {
+        let mut all = versions!(three::<T, FmaInHardware>);
+        if !cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
+            all[0] = baseline::three::<T, FmaInSoftware>;
+        }
+        Kernels::only(all)
+    }
+
     /// Combines neighbours: half as many results as there are elements.
     pub(super) const fn halve<T: Copy, F: Apply<T>>() -> Versions {
         versions!(halve::<T, F>)
+    }
+
+    /// Combines all elements up to each one, in the order of a tree.
+    pub(super) const fn prefixes<T: Copy, F: Apply<T, Output = T>>() -> Versions {
+        versions!(prefixes::<T, F>)
+    }
+
+    /// Combines all elements up to each one, one after another, which is no work for vectors. The second argument is what
+    /// comes before them: one element, or null.
+    pub(super) const fn running<T: Copy, F: Apply<T, Output = T>>() -> Versions {
+        [baseline::running::<T, F>; Level::COUNT]
     }
 
     pub(super) const fn only(all: Versions) -> Kernels {
@@ -108,7 +137,7 @@ impl Kernels {
 macro_rules! loops_for {
     ($name:ident $(#[$feature:meta])?) => {
         pub(super) mod $name {
-            use super::{Apply, ApplyNear, Map, read, write};
+            use super::{Apply, ApplyNear, Fuse, Map, read, write};
 
             /// # Safety
             ///
@@ -233,6 +262,78 @@ macro_rules! loops_for {
             ///
             /// See [`super::Kernel`].
             $(#[$feature])?
+            pub(in super::super) unsafe fn three<T: Copy, F: Fuse<T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
+                let [x, y, z] = args.map(|start| unsafe { read::<T>(start, len) });
+                // SAFETY: the same.
+                let out = unsafe { write(out, len) };
+                for (((out, &x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
+                    out.write(F::fuse(x, y, z));
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`].
+            $(#[$feature])?
+            pub(in super::super) unsafe fn prefixes<T: Copy, F: Apply<T, Output = T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for the elements, and that `out` does not overlap them; they are written
+                // before they are seen as a slice.
+                let out = unsafe {
+                    out.cast::<T>().copy_from_nonoverlapping(args[0].cast(), len);
+                    std::slice::from_raw_parts_mut(out.cast::<T>(), len)
+                };
+                // The three lowest levels without loops, whose overhead would be larger than their work.
+                let (eights, rest) = out.as_chunks_mut::<8>();
+                for [a, b, c, d, e, f, g, h] in eights {
+                    *b = F::apply(*a, *b);
+                    *d = F::apply(*b, F::apply(*c, *d));
+                    *c = F::apply(*b, *c);
+                    *f = F::apply(*e, *f);
+                    let gh = F::apply(*f, F::apply(*g, *h));
+                    *g = F::apply(*d, F::apply(*f, *g));
+                    *h = F::apply(*d, gh);
+                    *f = F::apply(*d, *f);
+                    *e = F::apply(*d, *e);
+                }
+                super::join_halves::<T, F>(rest, 1);
+                super::join_halves::<T, F>(out, 8);
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`]; the second argument is one element or null.
+            #[allow(dead_code, reason = "only one of the versions is used")]
+            $(#[$feature])?
+            pub(in super::super) unsafe fn running<T: Copy, F: Apply<T, Output = T>>(
+                args: &[*const u8; 3],
+                out: *mut u8,
+                len: usize,
+            ) {
+                // SAFETY: the caller vouches for the elements, and that `out` does not overlap them.
+                let (x, out) = unsafe { (read::<T>(args[0], len), write(out, len)) };
+                let before = args[1].cast::<T>();
+                // SAFETY: the caller vouches for the element.
+                let mut total = if before.is_null() { None } else { Some(unsafe { before.read() }) };
+                for (out, &x) in out.iter_mut().zip(x) {
+                    let next = total.map_or(x, |total| F::apply(total, x));
+                    out.write(next);
+                    total = Some(next);
+                }
+            }
+
+            /// # Safety
+            ///
+            /// See [`super::Kernel`].
+            $(#[$feature])?
             pub(in super::super) unsafe fn select<T: Copy>(
                 args: &[*const u8; 3],
                 out: *mut u8,
@@ -253,6 +354,23 @@ macro_rules! loops_for {
             }
         }
     };
+}
+
+/// Makes prefixes of longer runs of those of runs of `half` elements, until there is one run.
+#[inline(always)]
+fn join_halves<T: Copy, F: Apply<T, Output = T>>(prefixes: &mut [T], half: usize) {
+    let mut half = half;
+    while half < prefixes.len() {
+        for run in prefixes.chunks_mut(2 * half) {
+            if let Some((left, right)) = run.split_at_mut_checked(half) {
+                let total = left[half - 1];
+                for prefix in right {
+                    *prefix = F::apply(total, *prefix);
+                }
+            }
+        }
+        half *= 2;
+    }
 }
 
 loops_for!(baseline);

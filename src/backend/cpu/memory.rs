@@ -1,12 +1,13 @@
 //! Aligned host memory.
 
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::NonNull;
 
 use bytemuck::AnyBitPattern;
 
 use super::pool;
-use crate::{Error, Result};
+use crate::{Element, Error, Result};
 
 #[repr(align(64))]
 struct CacheLine;
@@ -47,9 +48,44 @@ impl CpuMemory {
     /// `start` must point to `bytes` initialised bytes, aligned to their elements, until the returned value is dropped.
     /// Nobody else may write them while the storage that holds this value is locked, nor use them while it is locked for
     /// writing.
-    #[cfg(feature = "dlpack")]
     pub(crate) unsafe fn borrowed(start: NonNull<u8>, bytes: usize) -> CpuMemory {
         CpuMemory { start, bytes, owned: false }
+    }
+
+    /// Takes over the memory of a vector. The second value frees it, and must be dropped after the first.
+    ///
+    /// Returns the vector if it is not aligned to the size of its elements, as some complex numbers are not: loops move
+    /// an element at once.
+    pub(crate) fn adopted<T: Element>(elements: Vec<T>) -> Result<(CpuMemory, Owner), Vec<T>> {
+        if !elements.as_ptr().addr().is_multiple_of(size_of::<T>()) {
+            return Err(elements);
+        }
+        let mut elements = ManuallyDrop::new(elements);
+        let (len, capacity) = (elements.len(), elements.capacity());
+        let start = NonNull::from(elements.as_mut_slice()).cast::<T>();
+        // SAFETY: the elements are initialised and aligned to their size. The vector has been given up, so nobody else
+        // uses them until `Adopted` is dropped, which is after this value.
+        let memory = unsafe { CpuMemory::borrowed(start.cast(), len * size_of::<T>()) };
+        Ok((memory, Box::new(Adopted { start, capacity })))
+    }
+
+    /// Returns the address of `len` elements that begin at a byte, or `None` if they are not in the block, not aligned,
+    /// or not all valid.
+    pub(crate) fn elements<T: Element>(&self, byte: usize, len: usize) -> Option<*const T> {
+        let end = len.checked_mul(size_of::<T>()).and_then(|bytes| byte.checked_add(bytes))?;
+        if end > self.bytes {
+            return None;
+        }
+        let start = self.as_ptr().wrapping_add(byte);
+        // SAFETY: these bytes are in the block, and storage is written in full before it is shared. Whoever calls this
+        // holds its lock, so nobody writes them.
+        let bytes = unsafe { std::slice::from_raw_parts(start, len * size_of::<T>()) };
+        bytemuck::checked::try_cast_slice::<u8, T>(bytes).ok().map(<[T]>::as_ptr)
+    }
+
+    /// Returns the size of the block.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Returns the address of the block. Writing through it takes the storage's lock for writing.
@@ -94,6 +130,28 @@ impl CpuMemory {
             copy.set_len(range.len() / size_of::<B>());
         }
         Ok(copy)
+    }
+}
+
+/// What keeps borrowed host memory alive.
+pub(crate) type Owner = Box<dyn Send + Sync>;
+
+/// The memory of a vector that has been given up.
+struct Adopted<T> {
+    start: NonNull<T>,
+    capacity: usize,
+}
+
+// SAFETY: it owns the memory and does nothing with it but free it, which any thread may do.
+unsafe impl<T: Send> Send for Adopted<T> {}
+// SAFETY: a shared reference allows nothing.
+unsafe impl<T: Send> Sync for Adopted<T> {}
+
+impl<T> Drop for Adopted<T> {
+    fn drop(&mut self) {
+        // SAFETY: these are the parts of a vector that has been given up. Elements need not be dropped, so none is
+        // counted.
+        drop(unsafe { Vec::from_raw_parts(self.start.as_ptr(), 0, self.capacity) });
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! From a request to the machine, in this order:
 //!
-//! - [`run`] looks up the memory of every slot. A single loop over memory is run at once by `direct` (small calls reach
-//!   it without a request), a few steps over contiguous memory by `chain`; everything else goes to `walk`, element by
-//!   element, or to `sum`, which adds the results up in a fixed tree;
+//! - [`run`] looks up the memory of every slot. Requests without a reduction go to `walk`, the others to `sum`, which
+//!   combines the results in a fixed tree. Small calls need no request: `executable` keeps the script of a program, and
+//!   runs it on contiguous memory;
 //! - `script` translates the program to instructions on registers, by the tables of `kernels` and `convert`;
 //! - `nest` iterates over the plan's loops, a row or a rectangle of two loops at a time;
 //! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and
 //!   memory, in `vectors` where it can, and `repeat` fills blocks with repeated elements or rows;
+//! - `gather` looks elements up by their indices, without a program;
 //! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`,
 //!   `bytes` one of `i8`, `words` shifts of 16-bit integers;
 //! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`, which `placement`
@@ -21,6 +22,7 @@ mod convert;
 mod crew;
 mod element;
 mod executable;
+mod gather;
 mod halves;
 mod kernels;
 mod loops;
@@ -54,7 +56,9 @@ use smallvec::SmallVec;
 use self::nest::Slots;
 use self::settings::Settings;
 use super::Memory;
+use crate::gather::GatherRequest;
 use crate::request::Request;
+use crate::scan::ScanRequest;
 use crate::storage::Access;
 use crate::{Error, Result};
 
@@ -75,6 +79,25 @@ pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         Some(reduction) => sum::run(&call, reduction, settings),
     };
     ready.ok_or_else(|| missing_loop(request))
+}
+
+/// Runs a scan on memory that the caller has locked.
+pub(crate) fn scan(request: &ScanRequest, access: &Access<'_>) -> Result<()> {
+    let from = address(access, 1, request.offset * request.terms.size());
+    // SAFETY: operand and result are contiguous and inside their storages, whose locks are held.
+    let ready = unsafe { sum::scan::run(request, from, address(access, 0, 0), Settings::get()) };
+    let (op, dtype) = (request.op, request.terms);
+    ready.ok_or(Error::UnsupportedDType { op, dtype, allowed: "other dtypes" })
+}
+
+/// Runs a look-up on memory that the caller has locked.
+pub(crate) fn gather(request: &GatherRequest<'_>, access: &Access<'_>) {
+    gather::run(request, access, Settings::get());
+}
+
+/// Writes the places of `len` bools that are true.
+pub(crate) fn places(len: usize, access: &Access<'_>) {
+    gather::places(len, access);
 }
 
 /// A request with the memory it works on.

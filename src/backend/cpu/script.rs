@@ -215,9 +215,6 @@ struct Builder<'a> {
     registers: u32,
 }
 
-/// Stands for an argument beyond the arity of a loop.
-const NOTHING: Source = Source::Zero;
-
 impl<'a> Builder<'a> {
     fn new(memory: &'a Memory<'a>, level: Level) -> Builder<'a> {
         Builder {
@@ -255,8 +252,10 @@ impl<'a> Builder<'a> {
 
     /// Adds the instructions of a step, and returns the place of its result.
     fn step(&mut self, step: &Step, arguments: &[usize]) -> Option<usize> {
-        let Action::Apply(op) = step.action else {
-            return Some(self.cast(arguments[0], step.dtype, step.result));
+        let op = match step.action {
+            Action::Cast => return Some(self.cast(arguments[0], step.dtype, step.result)),
+            Action::Bitcast => return Some(arguments[0]),
+            Action::Apply(op) => op,
         };
         let size = step.result.size();
         Some(match recipe(op, step.dtype)? {
@@ -304,12 +303,12 @@ impl<'a> Builder<'a> {
             self.over_blocks(kernels, arguments)
         } else {
             // The value is one element for all.
-            let mut sources = [NOTHING; 3];
-            for (source, &value) in sources.iter_mut().zip(arguments) {
-                *source = self.values[value].source;
-            }
+            let sources = arguments.iter().map(|&value| self.values[value].source).collect();
             (&kernels.all, sources)
         };
+        // Arguments beyond the arity repeat the first, as those of a step do.
+        let argument = |index: usize| sources.get(index).unwrap_or(&sources[0]);
+        let sources = [0, 1, 2].map(|index| *argument(index));
         let register = self.emit(Work::Apply(versions[self.level as usize], sources), size, phase);
         self.push(Source::Register(register), size, phase)
     }
@@ -319,33 +318,26 @@ impl<'a> Builder<'a> {
         &mut self,
         kernels: &'k Kernels,
         arguments: &[usize],
-    ) -> (&'k Versions, [Source; 3]) {
+    ) -> (&'k Versions, SmallVec<[Source; 3]>) {
         let still = |value: usize| !self.values[value].phase.has_blocks();
-        let mut sources = [NOTHING; 3];
         if let &[x, y] = arguments {
             let (x_is_still, y_is_still) = (still(x), still(y));
             if let Some(versions) = kernels.constant_rhs.as_ref() {
                 if y_is_still {
-                    sources[0] = self.side_by_side(x);
-                    sources[1] = self.values[y].source;
-                    return (versions, sources);
+                    let sources = [self.side_by_side(x), self.values[y].source];
+                    return (versions, SmallVec::from_slice(&sources));
                 }
                 if x_is_still && kernels.commutes {
-                    sources[0] = self.side_by_side(y);
-                    sources[1] = self.values[x].source;
-                    return (versions, sources);
+                    let sources = [self.side_by_side(y), self.values[x].source];
+                    return (versions, SmallVec::from_slice(&sources));
                 }
             }
             if x_is_still && let Some(versions) = kernels.constant_lhs.as_ref() {
-                sources[0] = self.values[x].source;
-                sources[1] = self.side_by_side(y);
-                return (versions, sources);
+                let sources = [self.values[x].source, self.side_by_side(y)];
+                return (versions, SmallVec::from_slice(&sources));
             }
         }
-        for (source, &value) in sources.iter_mut().zip(arguments) {
-            *source = self.side_by_side(value);
-        }
-        (&kernels.all, sources)
+        (&kernels.all, arguments.iter().map(|&value| self.side_by_side(value)).collect())
     }
 
     /// Returns where a value's elements are contiguous.

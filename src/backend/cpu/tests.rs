@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::program::{Program, Value};
 use crate::request::{Reduction, Request};
 use crate::scalar::ElementBytes;
+use crate::scan::ScanRequest;
 use crate::storage::{Access, Storage};
 use crate::{DType, Device};
 
@@ -266,15 +267,13 @@ fn many_values_at_a_time_are_kept_apart() {
     }
 }
 
-/// The definition of a sum: a perfect tree over the terms.
-fn tree(terms: &[f64]) -> f64 {
-    fn node(terms: &[f64], start: usize, len: usize) -> f64 {
-        match len {
-            1 => terms.get(start).copied().unwrap_or(-0.0),
-            _ => node(terms, start, len / 2) + node(terms, start + len / 2, len / 2),
-        }
+/// The definition of a sum or a product: a perfect tree over the terms, without what is missing.
+fn tree(terms: &[f64], combine: fn(f64, f64) -> f64) -> f64 {
+    if let [term] = terms {
+        return *term;
     }
-    node(terms, 0, terms.len().next_power_of_two())
+    let (left, right) = terms.split_at(terms.len().next_power_of_two() / 2);
+    combine(tree(left, combine), tree(right, combine))
 }
 
 /// Sums `[rows, columns]` elements over either axis.
@@ -297,7 +296,7 @@ fn sum(op: ReduceOp, values: &[f64], layout: &Layout, axis: usize) -> Vec<f64> {
         plan: &plan,
         out: DType::F64,
         masked: false,
-        reduction: Some(Reduction { op, terms: &terms }),
+        reduction: Some(Reduction { op, terms: &terms, divisor: summed as f64 }),
     };
     let (out, input) = (storage(&vec![0; kept * 8]), storage(bytemuck::cast_slice(values)));
     let access = Access::new([&out, &input]);
@@ -308,7 +307,7 @@ fn sum(op: ReduceOp, values: &[f64], layout: &Layout, axis: usize) -> Vec<f64> {
 }
 
 #[test]
-fn sums_are_trees_for_every_size_layout_and_number_of_threads() {
+fn sums_and_products_are_trees_for_every_size_layout_and_number_of_threads() {
     let mut random = Random(4);
     let sizes =
         [1, 2, 3, 5, 8, 31, 63, 64, 65, 127, 1023, 1024, 1025, 2047, 2049, 4097, 70_001, 131_073];
@@ -322,20 +321,27 @@ fn sums_are_trees_for_every_size_layout_and_number_of_threads() {
                     (random.next() as i64 as f64) * 2f64.powi((random.next() % 80) as i32 - 40)
                 })
                 .collect();
+            // Close to 1, so that products do not overflow.
+            let factors: Vec<f64> = (0..summed * kept)
+                .map(|_| 1.0 + f64::from(random.next() as i32) * 2f64.powi(-42))
+                .collect();
             let layouts = [
                 (Layout::row_major(&[kept, summed]), 1),
                 (Layout::row_major(&[summed, kept]), 0),
                 (Layout::row_major(&[kept, summed]).flip(1).unwrap(), 1),
             ];
             for (layout, axis) in layouts {
-                let at = |row: usize, term: usize| {
+                let at = |values: &[f64], row: usize, term: usize| {
                     let (row, term) = (row as isize, term as isize);
                     let place = row * layout.strides()[1 - axis] + term * layout.strides()[axis];
                     values[(layout.offset() as isize + place) as usize]
                 };
-                let expected: Vec<f64> = (0..kept)
-                    .map(|row| tree(&(0..summed).map(|term| at(row, term)).collect::<Vec<_>>()))
-                    .collect();
+                let trees = |values: &[f64], combine| -> Vec<f64> {
+                    let terms = |row| (0..summed).map(move |term| at(values, row, term));
+                    (0..kept).map(|row| tree(&terms(row).collect::<Vec<_>>(), combine)).collect()
+                };
+                let expected = trees(&values, |x, y| x + y);
+                let products = trees(&factors, |x, y| x * y);
                 for list in [
                     "",
                     "parallel=1,threads=1",
@@ -349,6 +355,9 @@ fn sums_are_trees_for_every_size_layout_and_number_of_threads() {
                         Settings::forced(list, || sum(ReduceOp::Mean, &values, &layout, axis));
                     let mean = expected.iter().map(|sum| sum / summed as f64).collect::<Vec<_>>();
                     assert_eq!(got, mean);
+                    let got =
+                        Settings::forced(list, || sum(ReduceOp::Prod, &factors, &layout, axis));
+                    assert_eq!(got, products, "{kept} products of {summed}, axis {axis}, {list}");
                 }
             }
         }
@@ -357,4 +366,63 @@ fn sums_are_trees_for_every_size_layout_and_number_of_threads() {
         sum(ReduceOp::Sum, &[-0.0; 5], &Layout::row_major(&[1, 5]), 1)[0].to_bits(),
         1 << 63
     );
+}
+
+/// The definition of a scan: a prefix that ends in the right half of a tree is the left half plus that within the right.
+fn prefixes(terms: &[f64]) -> Vec<f64> {
+    if terms.len() <= 1 {
+        return terms.to_vec();
+    }
+    let (left, right) = terms.split_at(terms.len().next_power_of_two() / 2);
+    let total = tree(left, |x, y| x + y);
+    let right = prefixes(right).into_iter().map(|prefix| total + prefix);
+    prefixes(left).into_iter().chain(right).collect()
+}
+
+#[test]
+fn scans_are_trees_for_every_size_and_number_of_threads() {
+    let mut random = Random(9);
+    for (outer, len, inner) in [
+        (1, 1, 1),
+        (3, 1025, 1),
+        (40, 70, 1),
+        (1, 200_001, 1),
+        (2, 131_072, 1),
+        (2, 300, 37),
+        (1, 65, 900),
+    ] {
+        let values: Vec<f64> = (0..outer * len * inner)
+            .map(|_| (random.next() as i64 as f64) * 2f64.powi((random.next() % 80) as i32 - 40))
+            .collect();
+        let mut expected = vec![0.0; values.len()];
+        for (row, column) in (0..outer).flat_map(|row| (0..inner).map(move |column| (row, column)))
+        {
+            let at = |term: usize| (row * len + term) * inner + column;
+            let terms: Vec<f64> = (0..len).map(|term| values[at(term)]).collect();
+            for (term, prefix) in prefixes(&terms).into_iter().enumerate() {
+                expected[at(term)] = prefix;
+            }
+        }
+        let request = ScanRequest {
+            op: "cumulative_sum",
+            combine: ElementOp::Add,
+            terms: DType::F64,
+            out: DType::F64,
+            outer,
+            len,
+            inner,
+            offset: 0,
+        };
+        for list in
+            ["", "parallel=1,threads=1", "parallel=1,threads=2", "parallel=1,threads=7", "baseline"]
+        {
+            let bytes = bytemuck::cast_slice(&values);
+            let (out, input) = (storage(&vec![0; bytes.len()]), storage(bytes));
+            let access = Access::new([&out, &input]);
+            Settings::forced(list, || cpu::scan(&request, &access)).unwrap();
+            drop(access);
+            let got = out.read().download::<f64>(0..bytes.len()).unwrap();
+            assert!(got == expected, "{outer} by {len} by {inner}, {list}");
+        }
+    }
 }

@@ -40,8 +40,15 @@ pub(super) struct Cache {
     unseen: AtomicU64,
 }
 
-/// Returns the file name of a compiled module: a hash of everything that the module depends on.
-pub(super) fn key(source: &str, options: &[String], target: Target, build: &Build) -> String {
+/// Returns the file name of a compiled module: a hash of everything that the module depends on, including, for machine
+/// code, the driver's major version.
+pub(super) fn key(
+    source: &str,
+    options: &[String],
+    target: Target,
+    build: &Build,
+    driver: Option<u32>,
+) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |bytes: &[u8]| {
         // The length prefix keeps adjacent parts distinct.
@@ -51,6 +58,9 @@ pub(super) fn key(source: &str, options: &[String], target: Target, build: &Buil
     part(env!("CARGO_PKG_VERSION").as_bytes());
     part(source.as_bytes());
     part(format!("{target} {build:?}").as_bytes());
+    if let Some(driver) = driver {
+        part(&driver.to_le_bytes());
+    }
     for option in options {
         part(option.as_bytes());
     }
@@ -354,8 +364,10 @@ mod tests {
         let key_of = |source, define: &str, target, build| {
             // The options are always those of one target, so that the key itself must distinguish targets.
             let options = super::super::nvrtc::options(Target::Ptx(80), (12, 9), &[define.into()]);
-            key(source, &options, target, build)
+            key(source, &options, target, build, None)
         };
+        let options = super::super::nvrtc::options(Target::Cubin(80), (12, 9), &[]);
+        let key_for = |driver| key("source", &options, Target::Cubin(80), &first, driver);
         let keys = [
             key_of("source", "-DBL_OP=add", Target::Ptx(80), &first),
             key_of("another", "-DBL_OP=add", Target::Ptx(80), &first),
@@ -364,6 +376,9 @@ mod tests {
             key_of("source", "-DBL_OP=add", Target::Cubin(80), &first),
             key_of("source", "-DBL_OP=add", Target::Ptx(80), &minor),
             key_of("source", "-DBL_OP=add", Target::Ptx(80), &patch),
+            key_for(None),
+            key_for(Some(12)),
+            key_for(Some(13)),
         ];
         for (index, key) in keys.iter().enumerate() {
             assert!(!keys[..index].contains(key));

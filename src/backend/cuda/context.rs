@@ -4,13 +4,14 @@ use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use cudarc::driver::sys::{self, CUdevice_attribute, CUmemPool_attribute};
+use cudarc::driver::sys::{self, CUdevice_attribute};
 use cudarc::driver::{CudaContext, CudaStream, DriverError};
 use once_cell::sync::OnceCell;
 
 use super::driver::{driver, failed_in_cudarc};
 use super::kernels::Kernels;
 use super::nvrtc;
+use super::pool::Pool;
 use super::probe::{self, OLDEST, unavailable};
 use super::reclaim;
 use super::stream::Stream;
@@ -25,7 +26,7 @@ pub(crate) struct Context {
     ordinal: usize,
     /// The compute capability, such as 80 for 8.0.
     capability: u32,
-    has_pools: bool,
+    pool: Pool,
     kernels: Kernels,
     streams: Mutex<Vec<Weak<Stream>>>,
     cudarc: CudarcContext,
@@ -77,10 +78,6 @@ pub(super) fn open(ordinal: usize) -> Result<Arc<Stream>> {
     capability_of(device, ordinal)?;
     let (primary, raw) = Primary::retain(device)?;
     let context = Context::find_or_make(raw, device, ordinal, Keeper::Primary(primary))?;
-    if let Err(error) = context.keep_freed_memory() {
-        trace_warning!(%error, "the pool's release threshold could not be set");
-        let _ = error;
-    }
     let stream = context.new_stream()?;
     if devices.len() <= ordinal {
         devices.resize(ordinal + 1, None);
@@ -193,7 +190,7 @@ impl Context {
             device,
             ordinal,
             capability: capability_of(device, ordinal)?,
-            has_pools: attribute_of(device, pools)? > 0,
+            pool: Pool::new(device, attribute_of(device, pools)? > 0)?,
             kernels: Kernels::new(),
             streams: Mutex::new(Vec::new()),
             cudarc: CudarcContext { context, stream: OnceCell::new() },
@@ -255,21 +252,6 @@ impl Context {
         Ok(context)
     }
 
-    /// Makes the device's default memory pool keep freed memory instead of releasing it at every synchronisation.
-    fn keep_freed_memory(&self) -> Result<()> {
-        if !self.has_pools() {
-            return Ok(());
-        }
-        let mut pool = ptr::null_mut();
-        let mut threshold = u64::MAX;
-        let attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as u32;
-        // SAFETY: the driver writes one handle, and then reads the 64 bits that this attribute has.
-        unsafe {
-            driver!(cuDeviceGetDefaultMemPool(&mut pool, self.device))?;
-            driver!(cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast()))
-        }
-    }
-
     pub(super) fn raw(&self) -> sys::CUcontext {
         self.raw
     }
@@ -286,10 +268,34 @@ impl Context {
         &self.kernels
     }
 
-    /// Whether memory is allocated from stream-ordered pools. cudarc decides by the same device attribute, so either
-    /// side can free what the other allocated.
-    pub(super) fn has_pools(&self) -> bool {
-        self.has_pools
+    /// Returns where memory comes from. If it is a pool of the driver's depends on the same attribute of the device by which
+    /// cudarc decides, so either side can free what the other allocated.
+    pub(super) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Returns memory that is not in use to the driver, until at most `keep` bytes are left, after a wait for the work on
+    /// every stream that is not being captured.
+    pub(super) fn trim(&self, keep: usize) -> Result<()> {
+        reclaim::retry();
+        let (done, all) = self.drain();
+        self.bind()?;
+        self.pool.trim(keep, &done, all)
+    }
+
+    /// Waits for the work on every stream that is not being captured. Returns the streams whose work is done, and whether
+    /// that is so for all work in the context.
+    fn drain(&self) -> (Vec<usize>, bool) {
+        // Upgraded first: the last reference to a stream may be dropped here, and must not be under the lock.
+        let streams: Vec<_> = lock(&self.streams).iter().filter_map(Weak::upgrade).collect();
+        let is_done = |stream: &&Arc<Stream>| stream.synchronize().is_ok();
+        let done: Vec<_> = streams.iter().filter(is_done).map(|one| one.raw().addr()).collect();
+        // To wait for a context ends the captures of its streams, so it is left for the rare case that needs it.
+        let all = done.len() == streams.len() && self.pool.has_stuck() && {
+            // SAFETY: takes no pointers; the context is made current before.
+            self.bind().and_then(|()| unsafe { driver!(cuCtxSynchronize()) }).is_ok()
+        };
+        (done, all)
     }
 
     /// Makes this the calling thread's current context, as most driver calls require.
@@ -315,8 +321,9 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // A module must not be unloaded while one of its kernels is running.
-        if !self.kernels.is_empty() && self.synchronize().is_ok() {
+        if self.synchronize().is_ok() {
             self.kernels.unload();
+            self.pool.destroy();
         }
     }
 }

@@ -55,6 +55,7 @@ define_api! {
     cuDeviceGetDefaultMemPool: fn(*mut CUmemoryPool, CUdevice);
     cuDevicePrimaryCtxRelease_v2: fn(CUdevice);
     cuDevicePrimaryCtxRetain: fn(*mut CUcontext, CUdevice);
+    cuDriverGetVersion: fn(*mut c_int);
     cuEventCreate: fn(*mut CUevent, c_uint);
     cuEventDestroy_v2: fn(CUevent);
     cuEventRecord: fn(CUevent, CUstream);
@@ -65,17 +66,21 @@ define_api! {
         CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
         *mut *mut c_void, *mut *mut c_void
     );
-    cuMemAllocAsync: fn(*mut CUdeviceptr, usize, CUstream);
+    cuMemAllocFromPoolAsync: fn(*mut CUdeviceptr, usize, CUmemoryPool, CUstream);
     cuMemAlloc_v2: fn(*mut CUdeviceptr, usize);
     cuMemFreeAsync: fn(CUdeviceptr, CUstream);
     cuMemFree_v2: fn(CUdeviceptr);
+    cuMemPoolCreate: fn(*mut CUmemoryPool, *const c_void);
+    cuMemPoolDestroy: fn(CUmemoryPool);
+    cuMemPoolGetAttribute: fn(CUmemoryPool, c_uint, *mut c_void);
     cuMemPoolSetAttribute: fn(CUmemoryPool, c_uint, *mut c_void);
+    cuMemPoolTrimTo: fn(CUmemoryPool, usize);
     cuMemcpyDtoHAsync_v2: fn(*mut c_void, CUdeviceptr, usize, CUstream);
     cuMemcpyHtoDAsync_v2: fn(CUdeviceptr, *const c_void, usize, CUstream);
     cuMemcpyPeerAsync: fn(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, usize, CUstream);
     cuMemsetD8Async: fn(CUdeviceptr, u8, usize, CUstream);
     cuModuleGetFunction: fn(*mut CUfunction, CUmodule, *const c_char);
-    cuModuleLoadData: fn(*mut CUmodule, *const c_void);
+    cuModuleLoadDataEx: fn(*mut CUmodule, *const c_void, c_uint, *mut c_uint, *mut *mut c_void);
     cuModuleUnload: fn(CUmodule);
     cuStreamCreate: fn(*mut CUstream, c_uint);
     cuStreamDestroy_v2: fn(CUstream);

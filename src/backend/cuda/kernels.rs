@@ -1,28 +1,25 @@
 //! The loaded kernels of a context: those of the hand-written modules, and the generated ones by form.
 
 use std::collections::HashMap;
-use std::ffi::CString;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use cudarc::driver::sys::{self, CUresult};
 use once_cell::sync::OnceCell;
+use smallvec::SmallVec;
 
-use super::cache;
 use super::context::Context;
-use super::driver::{driver, is_code};
 use super::generate::{self, Form, Key, is_large};
-use super::nvrtc::{self, Target};
+use super::loading::{Code, Function, Image, Source, Taken};
+use super::nvrtc;
 use super::shapes::KernelShape;
 use super::statistics::{self, Event};
-use super::trace::{trace_debug, trace_warning};
+use super::stream::Stream;
+use super::trace::trace_debug;
 use crate::op::ElementOp;
-use crate::{DType, Error, Result};
+use crate::{DType, Result};
 
-/// The hand-written kernels that are compiled together: one binary operation in one dtype, in every shape.
+/// Hand-written kernels: one binary operation in one dtype, in every shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Module {
     pub(crate) op: ElementOp,
@@ -61,31 +58,33 @@ impl fmt::Display for Module {
     }
 }
 
-/// A kernel of a loaded module.
-#[derive(Clone, Copy)]
-pub(super) struct Function(sys::CUfunction);
-
-// SAFETY: a function is a driver handle, which may be used on any thread.
-unsafe impl Send for Function {}
-// SAFETY: as above; driver calls are thread-safe.
-unsafe impl Sync for Function {}
-
-impl Function {
-    pub(super) fn raw(self) -> sys::CUfunction {
-        self.0
-    }
-}
-
-/// A loaded module with its kernels, in the order in which their names were given to [`Kernels::load`].
+/// Loaded kernels, with their module if they are all of its kernels.
 struct Loaded {
-    module: sys::CUmodule,
-    functions: Box<[Function]>,
+    functions: Functions,
+    image: Option<Image>,
 }
 
-// SAFETY: modules and functions are driver handles, which may be used on any thread.
-unsafe impl Send for Loaded {}
-// SAFETY: as above; driver calls are thread-safe.
-unsafe impl Sync for Loaded {}
+/// The hand-written kernels of a module. Machine code is compiled for each of them when it is needed, in a sixth of the
+/// time that all of them take. PTX, with which tests and tools work, is compiled for all of them together, in half the
+/// time that they take one by one.
+#[derive(Default)]
+struct Shapes {
+    /// The kernels by shape; none has been needed yet if the list is missing.
+    kernels: OnceCell<Box<[OnceCell<Loaded>]>>,
+    /// The PTX of all of them, loaded.
+    whole: OnceCell<Image>,
+}
+
+/// The kernels of a module.
+pub(super) type Functions = SmallVec<[Function; 3]>;
+
+/// The source of a module, and the names of its kernels.
+pub(super) struct Written {
+    /// Its name in error messages.
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) kernels: Vec<String>,
+}
 
 /// The cell of a generated kernel, initialised by the first call that needs it.
 type Cell = Arc<OnceCell<Loaded>>;
@@ -93,196 +92,147 @@ type Cell = Arc<OnceCell<Loaded>>;
 /// The loaded modules of a context. Looking up a loaded kernel does not wait for others that are being compiled.
 pub(super) struct Kernels {
     /// The hand-written modules, by [`Module::index`].
-    modules: Box<[OnceCell<Box<Loaded>>]>,
+    modules: Box<[Shapes]>,
     generated: RwLock<HashMap<Key, Cell, BuildHasherDefault<KeyHasher>>>,
-    /// Whether to compile to machine code because the driver is too old for the PTX version of this NVRTC.
-    wants_cubin: AtomicBool,
+    taken: Taken,
 }
 
 impl Kernels {
     pub(super) fn new() -> Kernels {
-        let modules =
-            (0..ElementOp::ALL.len() * DType::ALL.len()).map(|_| OnceCell::new()).collect();
-        Kernels { modules, generated: RwLock::default(), wants_cubin: AtomicBool::new(false) }
+        let modules = (0..ElementOp::ALL.len() * DType::ALL.len()).map(|_| Shapes::default());
+        let (modules, taken) = (modules.collect(), Taken::default());
+        Kernels { modules, generated: RwLock::default(), taken }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        let generated = self.generated.read().unwrap_or_else(PoisonError::into_inner);
-        generated.is_empty() && self.modules.iter().all(|module| module.get().is_none())
+    /// Returns what the next kernel is compiled to.
+    pub(super) fn code(&self, context: &Context) -> Result<Code> {
+        self.taken.first(context)
     }
 
-    /// Returns a hand-written kernel, compiling and loading its module on the first call. The context must be current.
+    /// Returns a hand-written kernel, compiling and loading it on the first call. The stream's context must be current.
     #[inline]
     pub(super) fn shape(
         &self,
-        context: &Context,
+        stream: &Stream,
         module: Module,
         shape: KernelShape,
     ) -> Result<Function> {
-        let cell = &self.modules[module.index()];
-        if let Some(loaded) = cell.get() {
+        let shapes = &self.modules[module.index()];
+        let loaded = shapes.kernels.get().and_then(|kernels| kernels[shape as usize].get());
+        if let Some(loaded) = loaded {
             statistics::count(Event::Hit);
-            return Ok(loaded.functions[shape as usize]);
+            return Ok(loaded.functions[0]);
         }
-        let names =
-            || KernelShape::ALL.iter().map(|&shape| module.kernel(shape)).collect::<Vec<_>>();
-        let source =
-            Source { name: &module.to_string(), text: nvrtc::SOURCE, defines: &module.defines() };
-        let loaded =
-            cell.get_or_try_init(|| self.load(context, &source, &names()).map(Box::new))?;
-        Ok(loaded.functions[shape as usize])
+        self.load_shape(stream, module, shape)
     }
 
-    /// Returns a generated kernel, compiling and loading it on the first call. The context must be current.
+    #[cold]
+    fn load_shape(&self, stream: &Stream, module: Module, shape: KernelShape) -> Result<Function> {
+        let (shapes, context) = (&self.modules[module.index()], stream.context());
+        let cells = || KernelShape::ALL.iter().map(|_| OnceCell::new()).collect();
+        let cell = &shapes.kernels.get_or_init(cells)[shape as usize];
+        let loaded = cell.get_or_try_init(|| {
+            let _relaxed = stream.about_to_load()?;
+            let (kernel, defines) = (module.kernel(shape), module.defines());
+            self.taken.either(context, |code| match code {
+                Code::Cubin => {
+                    let text = &nvrtc::source_of(shape.name());
+                    let source = Source { name: &kernel, text, defines: &defines };
+                    load(context, &source, std::slice::from_ref(&kernel), code)
+                }
+                Code::Ptx => {
+                    let (name, text) = (&*module.to_string(), nvrtc::SOURCE);
+                    let source = Source { name, text, defines: &defines };
+                    let whole = shapes.whole.get_or_try_init(|| source.load(context, code))?;
+                    let functions = [whole.function(&kernel)?].into_iter().collect();
+                    Ok(Loaded { functions, image: None })
+                }
+            })
+        })?;
+        Ok(loaded.functions[0])
+    }
+
+    /// Returns a generated kernel, compiling and loading it on the first call. The stream's context must be current.
     #[inline]
-    pub(super) fn generated(&self, context: &Context, form: &Form<'_>) -> Result<Function> {
-        let key = form.key();
+    pub(super) fn generated(&self, stream: &Stream, form: &Form<'_>) -> Result<Function> {
+        let functions = self.keyed(stream, form.key(), || {
+            let name = form.name();
+            trace_debug!(kernel = name, source = generate::kernel(form), "a kernel is generated");
+            Written { text: generate::source(form), kernels: vec![name.clone()], name }
+        })?;
+        Ok(functions[0])
+    }
+
+    /// Returns the kernels of a module, compiling and loading it on the first call with this key. The stream's context
+    /// must be current.
+    #[inline]
+    pub(super) fn keyed(
+        &self,
+        stream: &Stream,
+        key: Key,
+        write: impl FnOnce() -> Written,
+    ) -> Result<Functions> {
         let known = {
             let generated = self.generated.read().unwrap_or_else(PoisonError::into_inner);
             match generated.get(&key) {
                 Some(cell) if let Some(loaded) = cell.get() => {
                     statistics::count(Event::Hit);
-                    return Ok(loaded.functions[0]);
+                    return Ok(loaded.functions.iter().copied().collect());
                 }
                 cell => cell.cloned(),
             }
         };
-        self.generate(context, form, key, known)
+        self.load_keyed(stream, key, known, write)
     }
 
     #[cold]
-    fn generate(
+    fn load_keyed(
         &self,
-        context: &Context,
-        form: &Form<'_>,
+        stream: &Stream,
         key: Key,
         known: Option<Cell>,
-    ) -> Result<Function> {
+        write: impl FnOnce() -> Written,
+    ) -> Result<Functions> {
         let cell = known.unwrap_or_else(|| {
             let mut generated = self.generated.write().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(generated.entry(key).or_default())
         });
+        let context = stream.context();
         let loaded = cell.get_or_try_init(|| {
-            let name = form.name();
-            trace_debug!(kernel = name, source = generate::kernel(form), "a kernel is generated");
-            let source = Source { name: &name, text: &generate::source(form), defines: &[] };
-            self.load(context, &source, std::slice::from_ref(&name))
+            let _relaxed = stream.about_to_load()?;
+            let Written { name, text, kernels } = write();
+            let source = Source { name: &name, text: &text, defines: &[] };
+            self.taken.either(context, |code| load(context, &source, &kernels, code))
         })?;
-        Ok(loaded.functions[0])
-    }
-
-    /// Compiles and loads a source, and looks up its kernels.
-    #[cold]
-    fn load(&self, context: &Context, source: &Source<'_>, names: &[String]) -> Result<Loaded> {
-        let cubin = self.wants_cubin.load(Ordering::Relaxed);
-        let loaded = source.load(context, cubin);
-        let too_new = |error| is_code(error, CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
-        let module = match loaded {
-            Err(error) if !cubin && too_new(&error) => {
-                trace_warning!(%error, "the driver is older than NVRTC, which is asked for machine code");
-                let loaded = source.load(context, true)?;
-                self.wants_cubin.store(true, Ordering::Relaxed);
-                Ok(loaded)
-            }
-            loaded => loaded,
-        }?;
-        match names.iter().map(|name| look_up(module, name)).collect() {
-            Ok(functions) => Ok(Loaded { module, functions }),
-            Err(error) => {
-                unload(module);
-                Err(error)
-            }
-        }
+        Ok(loaded.functions.iter().copied().collect())
     }
 
     /// Unloads all modules. The context must be current, and none of their kernels may be running.
     pub(super) fn unload(&mut self) {
         let generated = self.generated.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let modules = self.modules.iter().filter_map(OnceCell::get).map(|loaded| loaded.module);
-        for module in modules
-            .chain(generated.values().filter_map(|cell| cell.get()).map(|loaded| loaded.module))
-        {
-            unload(module);
-        }
+        let of_shapes = |shapes: &Shapes| {
+            let kernels = shapes.kernels.get().into_iter().flatten().filter_map(OnceCell::get);
+            kernels.filter_map(|loaded| loaded.image.as_ref()).for_each(Image::unload);
+            shapes.whole.get().into_iter().for_each(Image::unload);
+        };
+        self.modules.iter().for_each(of_shapes);
+        let loaded = generated.values().filter_map(|cell| cell.get());
+        loaded.filter_map(|loaded| loaded.image.as_ref()).for_each(Image::unload);
         generated.clear();
         self.modules = Box::default();
     }
 }
 
-fn unload(module: sys::CUmodule) {
-    // SAFETY: the module was loaded in the current context and is unloaded once.
-    if let Err(error) = unsafe { driver!(cuModuleUnload(module)) } {
-        trace_warning!(%error, "a module was not unloaded");
-        let _ = error;
-    }
-}
-
-fn look_up(module: sys::CUmodule, kernel: &str) -> Result<Function> {
-    let name = CString::new(kernel).map_err(|_| Error::Compile {
-        kernel: kernel.into(),
-        options: String::new(),
-        log: "a NUL byte in a kernel's name".into(),
-    })?;
-    let mut function = ptr::null_mut();
-    // SAFETY: the module is loaded, the name is NUL-terminated, and the driver writes one handle.
-    unsafe { driver!(cuModuleGetFunction(&mut function, module, name.as_ptr())) }?;
-    Ok(Function(function))
-}
-
-/// A source to compile.
-struct Source<'a> {
-    /// Its name in error messages.
-    name: &'a str,
-    text: &'a str,
-    defines: &'a [String],
-}
-
-impl Source<'_> {
-    /// Loads the compiled module, from the on-disk cache if it is there.
-    fn load(&self, context: &Context, cubin: bool) -> Result<sys::CUmodule> {
-        let compiler = nvrtc::library()?;
-        let target = compiler.target(context.capability(), cubin)?;
-        let options = nvrtc::options(target, compiler.version, self.defines);
-        let cache = cache::cache();
-        let key = cache::key(self.text, &options, target, compiler.build()?);
-        if let Some(code) = cache.and_then(|cache| cache.load(&key)) {
-            match load_code(code, target) {
-                // The file is intact, but the driver rejects the code; compiling it again may help.
-                Err(error)
-                    if is_code(&error, CUresult::CUDA_ERROR_INVALID_PTX)
-                        || is_code(&error, CUresult::CUDA_ERROR_INVALID_IMAGE) => {}
-                loaded => {
-                    trace_debug!(name = self.name, %target, "kernels found on the disk");
-                    statistics::count(Event::DiskHit);
-                    return loaded;
-                }
-            }
+/// Loads a source that has these kernels.
+fn load(context: &Context, source: &Source<'_>, kernels: &[String], code: Code) -> Result<Loaded> {
+    let image = source.load(context, code)?;
+    match kernels.iter().map(|kernel| image.function(kernel)).collect() {
+        Ok(functions) => Ok(Loaded { functions, image: Some(image) }),
+        Err(error) => {
+            image.unload();
+            Err(error)
         }
-        #[cfg(feature = "tracing")]
-        let started = std::time::Instant::now();
-        statistics::count(Event::Compilation);
-        let code = compiler.compile(self.name, self.text, &options, target)?;
-        trace_debug!(
-            name = self.name, %target, bytes = code.len(), elapsed = ?started.elapsed(), "kernels compiled"
-        );
-        if let Some(Err(error)) = cache.map(|cache| cache.store(&key, &code)) {
-            trace_warning!(%error, "compiled kernels could not be written to the disk");
-            let _ = error;
-        }
-        load_code(code, target)
     }
-}
-
-fn load_code(mut code: Vec<u8>, target: Target) -> Result<sys::CUmodule> {
-    if let Target::Ptx(_) = target {
-        // The driver reads PTX up to a NUL, which a file in the cache may lack.
-        code.push(0);
-    }
-    let mut raw = ptr::null_mut();
-    // SAFETY: PTX ends with a NUL, and machine code contains its own length; the driver copies either, and writes one
-    // handle.
-    unsafe { driver!(cuModuleLoadData(&mut raw, code.as_ptr().cast())) }?;
-    Ok(raw)
 }
 
 /// A fast hasher of kernel keys, eight bytes at a time. Keys are not under an attacker's control, so it need not resist

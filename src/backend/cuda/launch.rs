@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 
 use super::driver::driver;
-use super::kernels::Function;
+use super::loading::Function;
 use super::params::{
     BL_COL_VECTORS, BL_CONTIG_VECTORS, BL_GEN_VECTORS, BL_ROW_ROWS, BL_SCALAR_VECTORS,
     BL_SCALAR_VECTORS_WIDE, BL_THREADS, BlDivisor, BlLinear, BlMatrix, BlStrided, BlStridedDim,

@@ -8,6 +8,7 @@ use bytemuck::AnyBitPattern;
 use cudarc::driver::sys::{CUdeviceptr, CUresult};
 
 use super::driver::{driver, is_code};
+use super::pool::Piece;
 use super::reclaim::{self, Block, Owner};
 use super::stream::Stream;
 use super::usage::Usage;
@@ -44,26 +45,17 @@ impl CudaMemory {
     pub(super) fn allocate(stream: &Arc<Stream>, bytes: usize) -> Result<CudaMemory> {
         reclaim::retry();
         let context = stream.context();
-        let mut address = 0;
+        let mut piece = Piece::default();
         if bytes != 0 {
             context.bind()?;
-            let allocated = if context.has_pools() {
-                // SAFETY: the driver writes one address; the stream belongs to the current context.
-                unsafe { driver!(cuMemAllocAsync(&mut address, bytes, stream.raw())) }
-            } else {
-                // SAFETY: the driver writes one address.
-                unsafe { driver!(cuMemAlloc_v2(&mut address, bytes)) }
-            };
-            allocated.map_err(|error| {
-                if is_code(&error, CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
-                    Error::OutOfMemory { device: context.to_string(), bytes }
-                } else {
-                    error
-                }
-            })?;
+            let first = context.pool().allocate(stream, bytes);
+            piece = first.or_else(|error| allocate_again(stream, bytes, error))?;
         }
         // SAFETY: the block was just allocated on this stream, and nothing else refers to it.
-        Ok(unsafe { CudaMemory::from_raw(stream, address, bytes, Ownership::Owned) })
+        let mut memory =
+            unsafe { CudaMemory::from_raw(stream, piece.address, bytes, Ownership::Owned) };
+        memory.block.size = piece.size;
+        Ok(memory)
     }
 
     /// Whether the block lives as long as this value: it is owned, or its owner is.
@@ -96,7 +88,8 @@ impl CudaMemory {
         bytes: usize,
         ownership: Ownership,
     ) -> CudaMemory {
-        let block = Block { home: Arc::clone(stream), address, usage: Usage::new(stream) };
+        let (home, usage) = (Arc::clone(stream), Usage::new(stream));
+        let block = Block { home, address, size: 0, usage };
         CudaMemory { block, bytes, ownership, owner: None }
     }
 
@@ -111,7 +104,9 @@ impl CudaMemory {
 
     /// Releases ownership of the block without freeing it. Its new owner has already taken the address.
     pub(super) fn release_ownership(mut self) {
-        self.block.address = 0;
+        let Block { home, address, size, .. } = &mut self.block;
+        home.context().pool().forget(Piece { address: *address, size: *size });
+        *address = 0;
     }
 
     /// Ends a loan: orders all work on the block before later work on its home stream, or waits for it. On an error some
@@ -128,7 +123,7 @@ impl CudaMemory {
     }
 
     /// Returns the address of the first byte.
-    pub(super) fn address(&self) -> CUdeviceptr {
+    pub(crate) fn address(&self) -> CUdeviceptr {
         self.block.address
     }
 
@@ -277,6 +272,28 @@ impl CudaMemory {
             ))
         }
     }
+}
+
+/// Allocates again after a failure: what is not in use is returned to the driver first, and what is still to be freed is
+/// waited for.
+#[cold]
+fn allocate_again(stream: &Stream, bytes: usize, error: Error) -> Result<Piece> {
+    let is_short = |error: &Error| is_code(error, CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+    if !is_short(&error) {
+        return Err(error);
+    }
+    let context = stream.context();
+    let again = context.trim(0).and_then(|()| {
+        context.bind()?;
+        context.pool().allocate(stream, bytes)
+    });
+    again.map_err(|error| {
+        if is_short(&error) {
+            Error::OutOfMemory { device: context.to_string(), bytes }
+        } else {
+            error
+        }
+    })
 }
 
 #[cold]

@@ -6,10 +6,11 @@
 //! | `driver` | declares the driver functions and converts their error codes |
 //! | `context`, `stream`, `memory` | own the resources of a device |
 //! | `usage`, `capture` | order the work of different streams, and leave the user's captures alone |
+//! | `pool` | allocates memory, and keeps what is freed |
 //! | `reclaim` | frees memory, and retries later when the driver refuses |
 //! | `foreign` | transfers memory to and from cudarc |
-//! | `run` | turns a request into launches |
-//! | `nvrtc`, `cache`, `kernels`, `statistics` | compile, store, look up and count kernels |
+//! | `run`, `scan`, `gather` | turn requests into launches |
+//! | `nvrtc`, `loading`, `cache`, `kernels`, `statistics` | compile, load, store, look up and count kernels |
 //! | `shapes`, `launch`, `params` | hand-written kernels: when each applies, and its parameters |
 //! | `generate` | generates the kernels for all other requests on demand |
 //! | `force` | overrides kernel selection in tests |
@@ -21,16 +22,20 @@ mod context;
 mod driver;
 mod force;
 pub(crate) mod foreign;
+mod gather;
 mod generate;
 mod kernels;
 mod launch;
+mod loading;
 mod memory;
 mod nvrtc;
 #[allow(non_camel_case_types, dead_code, missing_docs, reason = "generated from the C header")]
 mod params;
+mod pool;
 mod probe;
 mod reclaim;
 mod run;
+mod scan;
 mod shapes;
 mod statistics;
 mod stream;
@@ -52,8 +57,11 @@ use self::context::Context;
 pub use self::force::Force;
 pub(crate) use self::force::set as force;
 pub(crate) use self::kernels::Module;
+pub(crate) use self::loading::Code;
 pub(crate) use self::memory::CudaMemory;
-pub(crate) use self::nvrtc::{Compiler, SOURCE, Target, options, version as nvrtc_version};
+pub(crate) use self::nvrtc::{Compiler, SOURCE, Target, library as nvrtc_library, options};
+pub(crate) use self::pool::Statistics as PoolStatistics;
+pub(crate) use self::probe::is_virtual;
 pub(crate) use self::run::{generate_for, kernels_for, record, recorded};
 pub(crate) use self::shapes::KernelShape;
 pub use self::statistics::CacheStatistics;
@@ -103,7 +111,7 @@ pub(crate) fn cache_file(
 ) -> Result<(String, Vec<u8>)> {
     let target = Target::Ptx(architecture);
     let options = options(target, compiler.version, defines);
-    let key = cache::key(source, &options, target, compiler.build()?);
+    let key = cache::key(source, &options, target, compiler.build()?, None);
     let contents = cache::contents(&key, ptx.as_bytes());
     Ok((key, contents))
 }
@@ -145,6 +153,23 @@ impl CudaDevice {
         self.stream.context().synchronize()
     }
 
+    /// Returns the contents of the device's memory pool.
+    pub(crate) fn pool_statistics(&self) -> Result<PoolStatistics> {
+        self.stream.context().pool().statistics()
+    }
+
+    /// Sets how many bytes the device's memory pool keeps, and returns what is in excess of that to the driver.
+    pub(crate) fn set_pool_limit(&self, bytes: usize) -> Result<()> {
+        let context = self.stream.context();
+        context.pool().set_limit(bytes)?;
+        context.trim(bytes)
+    }
+
+    /// Returns all memory that the pool keeps to the driver.
+    pub(crate) fn trim_pool(&self) -> Result<()> {
+        self.stream.context().trim(0)
+    }
+
     /// Makes the device's context the calling thread's current one.
     fn bind(&self) -> Result<()> {
         self.stream.context().bind()
@@ -155,9 +180,17 @@ impl CudaDevice {
         let context = self.stream.context();
         context.bind()?;
         for module in Module::all() {
-            context.kernels().shape(context, module, KernelShape::Contig)?;
+            for &shape in KernelShape::ALL {
+                context.kernels().shape(&self.stream, module, shape)?;
+            }
         }
         Ok(())
+    }
+
+    /// Returns what the device's next kernel is compiled to.
+    pub(crate) fn code(&self) -> Result<Code> {
+        let context = self.stream.context();
+        context.kernels().code(context)
     }
 
     /// Allocates memory with undefined contents.

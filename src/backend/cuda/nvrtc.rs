@@ -3,22 +3,32 @@
 //! The library is loaded here rather than through cudarc, which panics if it is missing and cannot be given its path.
 
 mod build;
+mod search;
 
 use std::env;
 use std::ffi::{CStr, CString, OsString, c_char, c_int, c_void};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 use libloading::Library;
 use once_cell::sync::OnceCell;
 
 pub(crate) use self::build::Build;
-use super::probe::{OLDEST, open, open_any, unavailable};
+pub(super) use self::build::file_of;
+use super::probe::{self, OLDEST, open, unavailable};
 use crate::{Error, Result};
 
 /// The single source of all hand-written kernels, concatenated by the build script.
 pub(crate) const SOURCE: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.cu"));
+
+/// Returns that source with the kernel of one shape only. The lines of the others are empty, so that the compiler's
+/// messages name the right ones.
+pub(super) fn source_of(shape: &str) -> String {
+    let own = format!("BL_KERNEL({shape},");
+    let is_kept = |line: &&str| !line.starts_with("BL_KERNEL(") || line.starts_with(&own);
+    SOURCE.lines().flat_map(|line| [Some(line).filter(is_kept).unwrap_or(""), "\n"]).collect()
+}
 
 /// The environment variable that names the library to load instead of the one that the loader finds.
 const PATH_VARIABLE: &str = "BITLANE_NVRTC";
@@ -28,7 +38,7 @@ const PATH_VARIABLE: &str = "BITLANE_NVRTC";
 pub(crate) enum Target {
     /// PTX, which the driver compiles for this or any later architecture.
     Ptx(u32),
-    /// Machine code, for drivers that are too old for the PTX version of this NVRTC.
+    /// Machine code, for this or a later architecture of the same major version.
     Cubin(u32),
 }
 
@@ -40,6 +50,9 @@ impl fmt::Display for Target {
         }
     }
 }
+
+/// The oldest version whose C++ has `__builtin_bit_cast`, which the kernels use.
+const SUPPORTED: (i32, i32) = (12, 3);
 
 /// The first version that can leave out what these kernels never use: textures, launches from device code, and the types
 /// of the runtime API. That saves 8 of some 60 ms and changes no PTX.
@@ -83,7 +96,7 @@ macro_rules! define_nvrtc {
                 $(
                     // SAFETY: the NVRTC function of this name has this signature.
                     let $name = unsafe { library.get(stringify!($name).as_bytes()) };
-                    let $name = *$name.map_err(|_| too_old(stringify!($name)))?;
+                    let $name = *$name.map_err(|_| too_old(concat!("has no ", stringify!($name))))?;
                 )*
                 // The functions may be called until the process exits, so the library is never unloaded.
                 std::mem::forget(library);
@@ -111,27 +124,20 @@ define_nvrtc! {
     nvrtcGetCUBIN: fn(Program, *mut c_char) -> Code;
 }
 
-fn too_old(symbol: &str) -> Error {
+fn too_old(what: impl fmt::Display) -> Error {
     unavailable(
-        format!("NVRTC is too old, it has no {symbol}"),
-        "install NVRTC 11.2 or later, or name one in BITLANE_NVRTC",
+        format!("NVRTC is too old, it {what}"),
+        "install NVRTC 12.3 or later, or name one in BITLANE_NVRTC",
     )
 }
 
-/// Returns the version of the library as (major, minor).
-///
-/// # Errors
-///
-/// [`Error::CudaUnavailable`] if the library is missing or too old.
-pub(crate) fn version() -> Result<(i32, i32)> {
-    library().map(|compiler| compiler.version)
-}
-
-/// Returns the compiler. The library is loaded by the first call that succeeds; a failure is not remembered.
-pub(super) fn library() -> Result<&'static Compiler> {
+/// Returns the compiler. The library is found and loaded by the first call that succeeds; a failure is not remembered.
+pub(crate) fn library() -> Result<&'static Compiler> {
     static COMPILER: OnceCell<Compiler> = OnceCell::new();
-    let path = || env::var_os(PATH_VARIABLE).filter(|path| !path.is_empty());
-    COMPILER.get_or_try_init(|| Compiler::load(path()))
+    COMPILER.get_or_try_init(|| match env::var_os(PATH_VARIABLE).filter(|path| !path.is_empty()) {
+        Some(path) => Compiler::load(path),
+        None => Compiler::find(probe::driver_major()?),
+    })
 }
 
 /// The loaded NVRTC, its version and the architectures it supports.
@@ -139,40 +145,58 @@ pub(crate) struct Compiler {
     nvrtc: Nvrtc,
     /// The version, as (major, minor).
     pub(crate) version: (c_int, c_int),
+    /// The library's file, if the system knows it.
+    file: Option<PathBuf>,
+    /// Why this library was chosen, for people.
+    origin: String,
     /// The version, and which of its patch releases it is.
     build: OnceCell<Build>,
     /// The architectures it compiles for, such as 80 for 8.0.
     architectures: Vec<u32>,
+    /// The library of built-in functions, which a compilation needs, once it was loaded if it is there.
+    builtins: OnceCell<()>,
 }
 
 impl Compiler {
-    /// Loads the library at a path; without one, the library that the loader finds.
-    pub(crate) fn load(path: Option<OsString>) -> Result<Compiler> {
-        let library = match &path {
-            Some(path) => open(path).map_err(|error| {
+    /// Loads the library at a path.
+    pub(crate) fn load(path: OsString) -> Result<Compiler> {
+        let library = open(&path).map_err(|error| {
+            unavailable(
+                format!(
+                    "{PATH_VARIABLE} names {}, which cannot be loaded ({error})",
+                    path.display()
+                ),
+                "set it to the absolute path of libnvrtc, or unset it",
+            )
+        })?;
+        Compiler::of(library, Some(path.into()), format!("named by {PATH_VARIABLE}"))
+    }
+
+    /// Finds the library that suits a driver of this major version best.
+    fn find(driver: Option<u32>) -> Result<Compiler> {
+        let mut failure = None;
+        for candidate in search::candidates(driver) {
+            let found = open(&candidate.name).map_err(|error| {
                 unavailable(
-                    format!(
-                        "{PATH_VARIABLE} names {}, which cannot be loaded ({error})",
-                        path.display()
-                    ),
-                    "set it to the absolute path of libnvrtc, or unset it",
+                    format!("NVRTC, the library that compiles kernels, cannot be loaded ({error})"),
+                    "install it with the CUDA toolkit or as the PyPI package nvidia-cuda-nvrtc \
+                     (-cu12 for a driver for CUDA 12), and set BITLANE_NVRTC to the path of \
+                     libnvrtc if it is in none of the usual places",
                 )
-            }),
-            None => {
-                let names: &[&str] = if cfg!(windows) {
-                    &["nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"]
-                } else {
-                    &["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"]
-                };
-                open_any(names).map_err(|error| {
-                    unavailable(
-                        format!("NVRTC, the library that compiles kernels, cannot be loaded ({error})"),
-                        "install it with the CUDA toolkit or the PyPI package nvidia-cuda-nvrtc, and \
-                         set BITLANE_NVRTC to the path of libnvrtc if the loader does not find it",
-                    )
-                })
+            });
+            let path = Some(candidate.name.clone()).filter(|path| path.is_absolute());
+            let exists = found.is_ok() || path.is_some();
+            match found.and_then(|library| Compiler::of(library, path, candidate.origin)) {
+                Ok(compiler) => return Ok(compiler),
+                // What is there and fails tells more than what is not there.
+                Err(error) if exists || failure.is_none() => failure = Some(error),
+                Err(_) => {}
             }
-        }?;
+        }
+        Err(failure.unwrap_or_else(|| unavailable("NVRTC is not found", "install it")))
+    }
+
+    fn of(library: Library, path: Option<PathBuf>, origin: String) -> Result<Compiler> {
         let nvrtc = Nvrtc::of(library)?;
         let expect = |code: Code, call: &str| match code {
             0 => Ok(()),
@@ -194,10 +218,44 @@ impl Compiler {
         };
         let architectures = architectures.into_iter().filter_map(|arch| u32::try_from(arch).ok());
         let version = (major, minor);
-        let file = build::file_of(nvrtc.nvrtcVersion as *const ()).or(path.map(PathBuf::from));
-        let build = file.and_then(|file| Build::of_file(version, &file).ok());
+        if version < SUPPORTED {
+            return Err(too_old(format_args!("is version {major}.{minor}")));
+        }
+        let file = file_of(nvrtc.nvrtcVersion as *const ()).or(path);
+        let build = file.as_ref().and_then(|file| Build::of_file(version, file).ok());
         let build = build.map_or_else(OnceCell::new, OnceCell::with_value);
-        Ok(Compiler { architectures: architectures.collect(), version, build, nvrtc })
+        let (architectures, builtins) = (architectures.collect(), OnceCell::new());
+        Ok(Compiler { architectures, version, file, origin, build, nvrtc, builtins })
+    }
+
+    /// Returns the library's file, if the system knows it.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// Returns why this library was chosen rather than another, for people.
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Loads the library of built-in functions from beside the compiler, which looks for it by name: not every build of
+    /// NVRTC looks in its own folder, and on Windows none does.
+    fn load_builtins(&self) {
+        self.builtins.get_or_init(|| {
+            let (major, minor) = self.version;
+            let name = if cfg!(windows) {
+                format!("nvrtc-builtins64_{major}{minor}.dll")
+            } else {
+                format!("libnvrtc-builtins.so.{major}.{minor}")
+            };
+            let path = self.file().and_then(Path::parent).map(|folder| folder.join(name));
+            if let Some(path) = path.filter(|path| path.is_file())
+                && let Ok(library) = open(path)
+            {
+                // NVRTC uses it until the process exits.
+                std::mem::forget(library);
+            }
+        });
     }
 
     /// Returns the version together with the patch release.
@@ -208,6 +266,11 @@ impl Compiler {
             let ptx = self.compile("build", "", &options(target, self.version, &[]), target)?;
             Ok(Build::of_ptx(self.version, &ptx))
         })
+    }
+
+    /// Whether it compiles for exactly this architecture.
+    pub(super) fn knows(&self, capability: u32) -> bool {
+        self.architectures.contains(&capability)
     }
 
     /// Returns the best target for a device of this compute capability.
@@ -246,6 +309,7 @@ impl Compiler {
         target: Target,
     ) -> Result<(Vec<u8>, String)> {
         let nvrtc = &self.nvrtc;
+        self.load_builtins();
         let failed =
             |log: String| Error::Compile { kernel: module.into(), options: options.join(" "), log };
         let nul = |_| failed("a NUL byte in the source or in an option".into());
@@ -365,6 +429,18 @@ mod tests {
     }
 
     #[test]
+    fn a_source_of_one_kernel_has_one() {
+        for &shape in super::super::KernelShape::ALL {
+            let one = source_of(shape.name());
+            assert_eq!(one.lines().count(), SOURCE.lines().count());
+            let kernels: Vec<_> =
+                one.lines().filter(|line| line.starts_with("BL_KERNEL(")).collect();
+            assert_eq!(kernels.len(), 1, "{kernels:?}");
+            assert!(kernels[0].starts_with(&format!("BL_KERNEL({},", shape.name())));
+        }
+    }
+
+    #[test]
     fn machine_code_stays_within_a_generation() {
         let known = [75, 80, 86, 90];
         assert_eq!(choose_target(&known, 89, true), Some(Target::Cubin(86)));
@@ -373,7 +449,7 @@ mod tests {
 
     #[test]
     fn a_path_that_is_no_library_is_named() {
-        let error = Compiler::load(Some("/no/such/libnvrtc.so".into())).err().unwrap();
+        let error = Compiler::load("/no/such/libnvrtc.so".into()).err().unwrap();
         assert_eq!(error.kind(), crate::ErrorKind::CudaUnavailable);
         assert!(error.to_string().contains("/no/such/libnvrtc.so"), "{error}");
     }

@@ -4,12 +4,14 @@
 
 use std::error::Error as _;
 use std::ffi::OsStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cudarc::driver::sys::CUresult;
 use libloading::Library;
 use once_cell::sync::OnceCell;
 
-use super::driver::{API, Api, code_of, driver};
+use super::driver::{API, Api, driver, is_code};
+use super::nvrtc::file_of;
 use crate::{Error, Result};
 
 /// The oldest compute capability that the kernels are written for.
@@ -28,21 +30,42 @@ pub(super) fn open(name: impl AsRef<OsStr>) -> std::result::Result<Library, Stri
     })
 }
 
-/// Opens the first of several libraries that the loader finds. The error is the loader's reason for the last one.
-pub(super) fn open_any(names: &[&str]) -> std::result::Result<Library, String> {
-    let mut reason = String::new();
-    for name in names {
+/// The file names of the driver library. The driver installs the first one. The second is for whoever links programs, and
+/// may be the toolkit's stub, which has no device.
+const DRIVER: &[&str] =
+    if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
+
+/// Opens the driver library: the one that the process has already loaded, as the virtual driver may be, else the first
+/// that the loader finds. The error is the loader's reason for the first one.
+fn open_driver() -> std::result::Result<Library, String> {
+    // Under the second name the process has what it asked for itself; NVRTC loads the first one for reasons of its own.
+    if let Some(library) = DRIVER.iter().rev().find_map(|name| loaded(name)) {
+        return Ok(library);
+    }
+    let mut reason = None;
+    for name in DRIVER {
         match open(name) {
             Ok(library) => return Ok(library),
-            Err(error) => reason = error,
+            Err(error) => reason = reason.or(Some(error)),
         }
     }
-    Err(reason)
+    Err(reason.unwrap_or_default())
 }
 
-/// The file names of the driver library, a subset of those that cudarc tries.
-const DRIVER: [&str; 2] =
-    if cfg!(windows) { ["nvcuda.dll"; 2] } else { ["libcuda.so", "libcuda.so.1"] };
+/// Returns a library that the process has already loaded under this name.
+#[cfg(unix)]
+fn loaded(name: &str) -> Option<Library> {
+    use libloading::os::unix;
+    // SAFETY: nothing is loaded, so no initialiser runs.
+    unsafe { unix::Library::open(Some(name), unix::RTLD_NOW | libc::RTLD_NOLOAD) }
+        .ok()
+        .map(Library::from)
+}
+
+#[cfg(not(unix))]
+fn loaded(_name: &str) -> Option<Library> {
+    None
+}
 
 /// Whether the machine has no driver, or one that finds no device. A driver that is too old or broken is not absent.
 #[cfg(feature = "cpu")]
@@ -50,11 +73,13 @@ pub(super) fn is_absent() -> bool {
     match device_count() {
         Ok(count) => count == 0,
         Err(Error::CudaUnavailable { reason, .. }) => {
-            reason == NO_DEVICE || open_any(&DRIVER).is_err()
+            reason == NO_DEVICE || reason.starts_with(STUB) || open_driver().is_err()
         }
         Err(_) => false,
     }
 }
+
+const STUB: &str = "the driver's library is the stub of a CUDA toolkit";
 
 const NO_DEVICE: &str = "the driver finds no CUDA device";
 
@@ -68,9 +93,15 @@ fn find_driver() -> Result<()> {
     API.get_or_try_init(load_driver)?;
     // SAFETY: the function takes no pointers.
     unsafe { driver!(cuInit(0)) }.map_err(|error| {
-        let none = code_of(&error) == Some(CUresult::CUDA_ERROR_NO_DEVICE as u32);
-        if none {
+        if is_code(&error, CUresult::CUDA_ERROR_NO_DEVICE) {
             unavailable(NO_DEVICE, "use Device::cpu()")
+        } else if is_code(&error, CUresult::CUDA_ERROR_STUB_LIBRARY) {
+            let file = API.get().and_then(|api| file_of(api.cuInit as *const ()));
+            let file = file.map_or(String::new(), |file| format!(" ({})", file.display()));
+            unavailable(
+                format!("{STUB}{file}, which only programs are linked with"),
+                "install NVIDIA's driver, and take the folder of stubs out of LD_LIBRARY_PATH",
+            )
         } else {
             unavailable(
                 error.to_string(),
@@ -80,9 +111,20 @@ fn find_driver() -> Result<()> {
     })
 }
 
+/// Returns the major version of CUDA that the driver is for, or `None` if there is no driver.
+pub(super) fn driver_major() -> Result<Option<u32>> {
+    if driver_ready().is_err() && API.get().is_none() {
+        return Ok(None);
+    }
+    let mut version = 0;
+    // SAFETY: the driver writes one int; the function may be called before the driver is initialised.
+    unsafe { driver!(cuDriverGetVersion(&mut version)) }?;
+    Ok(u32::try_from(version / 1000).ok())
+}
+
 /// Opens the driver library and looks up its functions.
 fn load_driver() -> Result<Api> {
-    let library = open_any(&DRIVER).map_err(|error| {
+    let library = open_driver().map_err(|error| {
         unavailable(
             format!("the driver's library cannot be loaded ({error})"),
             "install NVIDIA's driver, or use Device::cpu()",
@@ -91,12 +133,22 @@ fn load_driver() -> Result<Api> {
     let api = Api::of(&library).map_err(|symbol| {
         unavailable(
             format!("the driver is too old, it has no {symbol}"),
-            "update NVIDIA's driver to one for CUDA 11.4 or later",
+            "update NVIDIA's driver to one for CUDA 12 or later",
         )
     })?;
+    // SAFETY: the symbol is looked up but not used.
+    let is_virtual = unsafe { library.get::<*const ()>(b"vcuda_stats") }.is_ok();
+    VIRTUAL.store(is_virtual, Ordering::Relaxed);
     // The functions may be called until the process exits, so the library is never unloaded.
     std::mem::forget(library);
     Ok(api)
+}
+
+static VIRTUAL: AtomicBool = AtomicBool::new(false);
+
+/// Whether the loaded driver is the virtual one, which has a function that no other has.
+pub(crate) fn is_virtual() -> bool {
+    VIRTUAL.load(Ordering::Relaxed)
 }
 
 /// Returns the number of devices that the driver finds.
@@ -114,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_missing_library_is_an_error_with_its_name() {
-        let error = open_any(&["bitlane_no_such_library"]).unwrap_err();
+        let error = open("bitlane_no_such_library").unwrap_err();
         if cfg!(unix) {
             assert!(error.contains("bitlane_no_such_library"), "{error}");
         }

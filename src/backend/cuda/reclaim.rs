@@ -11,8 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::CUdeviceptr;
 
-use super::capture::Relaxed;
-use super::driver::driver;
+use super::pool::Piece;
 use super::stream::Stream;
 use super::trace::trace_warning;
 use super::usage::Usage;
@@ -24,6 +23,8 @@ pub(super) struct Block {
     /// The stream on which the block was allocated.
     pub(super) home: Arc<Stream>,
     pub(super) address: CUdeviceptr,
+    /// Its size in a [`Pool`](super::pool::Pool) that keeps blocks; 0 if it is from elsewhere.
+    pub(super) size: usize,
     /// The streams whose work on the block may be unfinished.
     pub(super) usage: Usage,
 }
@@ -109,7 +110,8 @@ impl Block {
     /// Moves the block out of a value that is being dropped.
     fn take(&mut self) -> Block {
         let usage = mem::replace(&mut self.usage, Usage::new(&self.home));
-        Block { home: Arc::clone(&self.home), address: mem::take(&mut self.address), usage }
+        let (home, address) = (Arc::clone(&self.home), mem::take(&mut self.address));
+        Block { home, address, size: self.size, usage }
     }
 
     /// Frees the block after all work on it. On an error the block is still allocated.
@@ -117,15 +119,8 @@ impl Block {
         Usage::settle(Exclusive::new(&mut self.usage), &self.home)?;
         let context = self.home.context();
         context.bind()?;
-        if context.has_pools() {
-            // SAFETY: the block was allocated from a pool and is freed once, ordered after all work on it.
-            return unsafe { driver!(cuMemFreeAsync(self.address, self.home.raw())) };
-        }
-        self.home.synchronize()?;
-        let _relaxed = Relaxed::enter()?;
-        // SAFETY: the block was allocated without a pool and is freed once. All work on it is done: it was finished, or
-        // ordered before later work on the home stream, which has been waited for.
-        unsafe { driver!(cuMemFree_v2(self.address)) }
+        // All work on the block is finished, or ordered before later work on the home stream.
+        context.pool().free(&self.home, Piece { address: self.address, size: self.size })
     }
 }
 

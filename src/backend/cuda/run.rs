@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 use super::CudaDevice;
 use super::force::{self, Force};
 use super::generate::{self, Job, Operand};
-use super::kernels::Function;
 use super::launch::{Parameters, count, launch};
+use super::loading::Function;
 use super::memory::CudaMemory;
 use super::shapes::{KernelShape, Pair};
 use super::trace::trace_launch;
@@ -38,7 +38,7 @@ impl CudaDevice {
             let grid = [count(grid[0])?, count(grid[1])?];
             context.bind()?;
             // Looked up first: a compilation takes long, and can fail.
-            let function = context.kernels().shape(context, pair.module, shape)?;
+            let function = context.kernels().shape(&self.stream, pair.module, shape)?;
             self.order(access)?;
             note(|| written_by_hand(&pair, shape));
             trace_launch!(kernel = %pair.module.kernel(shape), ?grid, plan = ?request.plan, "launch");
@@ -72,7 +72,7 @@ impl CudaDevice {
         let force = force::current();
         if let Some((pair, shape)) = hand_written(request, &operands, force) {
             note(|| written_by_hand(&pair, shape));
-            return context.kernels().shape(context, pair.module, shape).map(drop);
+            return context.kernels().shape(&self.stream, pair.module, shape).map(drop);
         }
         let jobs = self.jobs(request, &operands, force, &mut Vec::new())?;
         for job in &jobs {
@@ -103,13 +103,13 @@ impl CudaDevice {
         let context = self.stream.context();
         let ready = |job: &Job<'_>| {
             let grid = [count(job.grid[0])?, count(job.grid[1])?];
-            Ok((context.kernels().generated(context, &job.form)?, grid))
+            Ok((context.kernels().generated(&self.stream, &job.form)?, grid))
         };
         jobs.iter().map(ready).collect()
     }
 
     /// Makes this stream wait for earlier work on the memory of every slot, and makes its context current.
-    fn order(&self, access: &Access<'_>) -> Result<()> {
+    pub(super) fn order(&self, access: &Access<'_>) -> Result<()> {
         let out = access.destination().and_then(|out| out.try_part(Memory::as_cuda));
         let out = out.ok_or_else(|| crate::Error::InvalidArgument {
             op: "cuda",
@@ -171,6 +171,17 @@ fn imagined(request: &Request<'_>) -> Vec<Operand> {
     dtypes.map(|dtype| Operand { address: IMAGINED, size: dtype.size() }).collect()
 }
 
+/// Returns the address of the memory of a slot.
+pub(super) fn address(op: &'static str, access: &Access<'_>, slot: usize) -> Result<u64> {
+    match access.memory(slot) {
+        Memory::Cuda(memory) => Ok(memory.address()),
+        #[cfg(feature = "cpu")]
+        Memory::Cpu(_) => {
+            Err(crate::Error::DeviceMismatch { op, lhs: "cuda".into(), rhs: "cpu".into() })
+        }
+    }
+}
+
 /// Returns the address of the first element and the element size of each slot.
 #[inline]
 fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Operand; 8]>> {
@@ -178,18 +189,9 @@ fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Oper
     let mut push = |slot: usize, dtype: DType| {
         let size = dtype.size();
         let offset = request.plan.slots[slot].offset * size;
-        match access.memory(slot) {
-            Memory::Cuda(memory) => {
-                operands.push(Operand { address: memory.address() + offset as u64, size });
-                Ok(())
-            }
-            #[cfg(feature = "cpu")]
-            Memory::Cpu(_) => Err(crate::Error::DeviceMismatch {
-                op: request.op,
-                lhs: "cuda".into(),
-                rhs: "cpu".into(),
-            }),
-        }
+        let address = address(request.op, access, slot)? + offset as u64;
+        operands.push(Operand { address, size });
+        Ok::<_, crate::Error>(())
     };
     push(OUT, request.out)?;
     for input in request.program.inputs() {
@@ -238,7 +240,7 @@ pub(crate) fn recorded() -> Vec<Kernel> {
 
 /// Records a kernel if this thread is recording.
 #[inline]
-fn note(kernel: impl FnOnce() -> Kernel) {
+pub(super) fn note(kernel: impl FnOnce() -> Kernel) {
     if RECORDING.load(Ordering::Relaxed) != 0 {
         RECORD.with_borrow_mut(|record| {
             if let Some(record) = record {

@@ -85,6 +85,20 @@ impl Stream {
         Err(Error::InvalidArgument { op: "cuda", reason })
     }
 
+    /// Allows the calling thread to load a kernel until the result is dropped, even while other streams are captured.
+    /// Fails if this one is: a driver may wait for the whole context in order to load code, which ends the capture.
+    pub(super) fn about_to_load(&self) -> Result<Relaxed> {
+        if self.is_captured()? {
+            let reason = format!(
+                "a stream of {} is being captured into a graph, and a kernel of the call is not loaded yet; \
+                 make the call once before the capture, or prepare its expression with Expr::prepare",
+                self.context
+            );
+            return Err(Error::InvalidArgument { op: "cuda", reason });
+        }
+        Relaxed::enter()
+    }
+
     /// Blocks until the work on this stream is done, and reports errors of that work. Captures of other streams continue.
     ///
     /// An error does not mean that the work is done: other work may have failed, or the driver may have refused to wait.
@@ -119,6 +133,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        self.context.pool().retire(self);
         if !self.owned {
             return;
         }

@@ -6,7 +6,7 @@ mod words;
 use std::fmt;
 
 use self::grid::Grid;
-use self::words::Style;
+use self::words::{Notation, Style};
 use super::Tensor;
 use crate::Result;
 
@@ -42,17 +42,34 @@ const PRECISION: usize = 8;
 /// ```
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let precision = f.precision().unwrap_or(PRECISION);
-        match self.printed(precision) {
-            Ok(text) => f.write_str(&text)?,
-            // An error here would make `to_string` panic.
-            Err(error) => write!(f, "[unavailable: {error}]")?,
-        }
-        if f.alternate() {
-            return Ok(());
-        }
-        write!(f, "\nshape {:?}, {}, {}", self.shape(), self.dtype(), self.device())
+        self.print(f, Notation::Decimal)
     }
+}
+
+macro_rules! print_bits {
+    ($($trait:ident $notation:ident $words:literal $letter:literal $example:literal;)*) => {$(
+        #[doc = concat!("Prints the bits of the elements as ", $words, ", with all digits of their dtype.")]
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use bitlane::{Device, Tensor};
+        /// let x = Tensor::from_nested([10u8, 255], &Device::cpu())?;
+        #[doc = concat!("assert_eq!(format!(\"{:#", $letter, "}\", x), \"", $example, "\");")]
+        /// # Ok::<(), bitlane::Error>(())
+        /// ```
+        impl fmt::$trait for Tensor {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.print(f, Notation::$notation)
+            }
+        }
+    )*};
+}
+
+print_bits! {
+    LowerHex LowerHex "hexadecimal numbers" "x" "[0a ff]";
+    UpperHex UpperHex "hexadecimal numbers" "X" "[0A FF]";
+    Binary Binary "binary numbers" "b" "[00001010 11111111]";
 }
 
 /// Prints the dtype, the shape, the device and the first elements in one line. Waits for the device.
@@ -81,15 +98,31 @@ impl fmt::Debug for Tensor {
 }
 
 impl Tensor {
+    /// Prints the elements in a notation and, unless the alternate form is asked for, a line about the tensor.
+    fn print(&self, f: &mut fmt::Formatter<'_>, notation: Notation) -> fmt::Result {
+        match self.printed(f.precision().unwrap_or(PRECISION), notation) {
+            Ok(text) => f.write_str(&text)?,
+            // An error here would make `to_string` panic.
+            Err(error) => write!(f, "[unavailable: {error}]")?,
+        }
+        if f.alternate() {
+            return Ok(());
+        }
+        write!(f, "\nshape {:?}, {}, {}", self.shape(), self.dtype(), self.device())
+    }
+
     /// Formats the elements in nested brackets.
-    fn printed(&self, precision: usize) -> Result<String> {
+    fn printed(&self, precision: usize, notation: Notation) -> Result<String> {
         if self.is_empty() {
             return Ok("[]".into());
         }
         let shortened = self.len() > MOST;
         let shown = if shortened { self.edges()? } else { self.clone() };
         let style = Style { precision, in_array: self.rank() > 0 };
-        let words = style.words(&shown)?;
+        let words = match notation {
+            Notation::Decimal => style.words(&shown)?,
+            bits => bits.words(&shown)?,
+        };
         Ok(Grid { full: self.shape(), shown: shown.shape(), words: &words }.text())
     }
 

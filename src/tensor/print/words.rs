@@ -16,6 +16,39 @@ pub(super) struct Style {
     pub(super) in_array: bool,
 }
 
+/// How numbers are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notation {
+    Decimal,
+    LowerHex,
+    UpperHex,
+    Binary,
+}
+
+impl Notation {
+    /// Formats the bits of the elements of a tensor in row-major order, the highest bit first.
+    pub(super) fn words(self, tensor: &Tensor) -> Result<Vec<String>> {
+        let digits = |byte: u8| match self {
+            Notation::UpperHex => format!("{byte:02X}"),
+            Notation::Binary => format!("{byte:08b}"),
+            Notation::LowerHex | Notation::Decimal => format!("{byte:02x}"),
+        };
+        let bytes = tensor.to_bytes()?;
+        let dtype = tensor.dtype();
+        // The parts of a complex number are written one after the other.
+        let part = if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() };
+        let number = |bytes: &[u8]| -> String {
+            let mut bytes = bytes.to_vec();
+            if cfg!(target_endian = "little") {
+                bytes.reverse();
+            }
+            bytes.into_iter().map(digits).collect()
+        };
+        let element = |bytes: &[u8]| bytes.chunks(part).map(number).collect::<Vec<_>>().join(":");
+        Ok(bytes.chunks(dtype.size()).map(element).collect())
+    }
+}
+
 /// An element type that can be formatted.
 trait Print: Element {
     fn words(elements: &[Self], style: Style) -> Vec<String>;

@@ -19,7 +19,7 @@ use crate::model::random::Random;
 use crate::virtual_driver::{Driver, isolated};
 
 /// The driver functions that operations call, each of which may fail.
-const FUNCTIONS: [&str; 20] = [
+const FUNCTIONS: [&str; 21] = [
     "*",
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
@@ -29,9 +29,10 @@ const FUNCTIONS: [&str; 20] = [
     "cuEventRecord",
     "cuLaunchKernel",
     "cuMemAlloc",
-    "cuMemAllocAsync",
+    "cuMemAllocFromPoolAsync",
     "cuMemFree",
     "cuMemFreeAsync",
+    "cuMemPoolTrimTo",
     "cuMemcpyDtoHAsync",
     "cuMemcpyHtoDAsync",
     "cuMemcpyPeerAsync",
@@ -100,7 +101,9 @@ fn streams(driver: &Driver, random: &mut Random) -> [Vec<Device>; 2] {
 fn expect_nothing_left(driver: &Driver, seed: u64) {
     driver.set("fail", "");
     for ordinal in 0..2 {
-        Device::cuda(ordinal).unwrap().synchronize().unwrap();
+        let device = Device::cuda(ordinal).unwrap();
+        device.synchronize().unwrap();
+        bitlane::cuda::trim_pool(&device).unwrap();
     }
     assert_eq!(driver.report(), "[]", "seed {seed}");
     assert_eq!(driver.allocations(), 0, "seed {seed}: something was not freed");

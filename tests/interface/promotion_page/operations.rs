@@ -37,8 +37,17 @@ fn results(result: impl Fn(DType) -> Option<DType>) -> &'static str {
         "the same"
     } else if pairs.iter().all(|(_, to)| *to == DType::Bool) {
         "bool"
+    } else if pairs.iter().all(|(_, to)| *to == DType::I64) {
+        "`i64`"
     } else if pairs.iter().all(|(from, to)| from == to || (to.is_int() && to.size() == 8)) {
         "`i64`, `u64`, or the same"
+    } else if pairs.iter().all(|(from, to)| from == to || (!from.is_float() && to.is_float())) {
+        // What is left is a function of floats, which converts its operand, or a part of a complex number.
+        if pairs.iter().all(|(from, _)| from.is_complex()) {
+            "the part's dtype"
+        } else {
+            "the float"
+        }
     } else {
         panic!("no words for {pairs:?}")
     }

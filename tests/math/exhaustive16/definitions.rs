@@ -46,6 +46,11 @@ pub fn passes() -> Vec<Pass> {
             add(op(kind), dtype, Check::Bits(check));
         }
     }
+    for dtype in SHORTS {
+        // The width divides 2^16, so a negative amount read as unsigned has the same remainder.
+        add(BinaryOp::RotateLeft, dtype, Check::Bits(|x, y| (twice(x) << (y % 16) >> 16) as u16));
+        add(BinaryOp::RotateRight, dtype, Check::Bits(|x, y| (twice(x) >> (y % 16)) as u16));
+    }
     for dtype in HALVES {
         add(BinaryOp::Copysign, dtype, Check::Bits(|x, y| x % 0x8000 + y / 0x8000 * 0x8000));
         for op in [BinaryOp::Pow, BinaryOp::Atan2, BinaryOp::LogAddExp] {
@@ -95,6 +100,11 @@ pub fn passes() -> Vec<Pass> {
         add(BinaryOp::Minimum, dtype, either(|x, y| (x as i16).min(y as i16) as u16, u16::min));
     }
     all
+}
+
+/// Two copies of a number, one above the other.
+fn twice(x: u16) -> u32 {
+    u32::from(x) << 16 | u32::from(x)
 }
 
 fn shift_left(x: u16, y: u16) -> u16 {

@@ -10,7 +10,7 @@
 
 mod definitions;
 mod functions;
-mod progress;
+pub mod progress;
 mod rounding;
 
 use std::ops::Range;

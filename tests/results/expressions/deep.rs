@@ -36,6 +36,8 @@ fn operations() -> Vec<Operation> {
         all.push(Box::new(move |x| Entry::Unary(op, x)));
     }
     all.push(Box::new(|x| Entry::Select(2, x, 1)));
+    all.push(Box::new(|x| Entry::Fma(x, 1, 3)));
+    all.push(Box::new(|x| Entry::Bitcast(DType::I32, x)));
     all
 }
 

@@ -1,8 +1,8 @@
 //! Random graphs, which can be built as an expression or evaluated eagerly, one operation after another.
 
 use bitlane::{
-    BinaryOp, DType, Device, Error, Expr, ReduceOp, Rules, Scalar, Tensor, UnaryOp, binary, reduce,
-    unary,
+    BinaryOp, DType, Device, Error, Expr, ReduceOp, Rules, Scalar, Slice, Tensor, UnaryOp, binary,
+    reduce, unary,
 };
 
 use crate::model::element::{Bits, to_bytes};
@@ -15,8 +15,44 @@ pub enum Entry {
     Number(Scalar),
     Unary(UnaryOp, usize),
     Cast(DType, usize),
+    Bitcast(DType, usize),
     Binary(BinaryOp, usize, usize),
     Select(usize, usize, usize),
+    Fma(usize, usize, usize),
+    Reduce(Last, usize),
+    View(View, usize),
+}
+
+/// A view of an earlier entry.
+#[derive(Clone, Copy, Debug)]
+pub enum View {
+    Transpose(i64, i64),
+    Unsqueeze(i64),
+    Squeeze(i64),
+    Flip(i64),
+    Slice(i64, Slice),
+}
+
+impl View {
+    fn of(self, x: &Tensor) -> Result<Tensor, Error> {
+        match self {
+            View::Transpose(first, second) => x.transpose(first, second),
+            View::Unsqueeze(axis) => x.unsqueeze(axis),
+            View::Squeeze(axis) => x.squeeze(axis),
+            View::Flip(axis) => x.flip(axis),
+            View::Slice(axis, slice) => x.slice(axis, slice),
+        }
+    }
+
+    fn of_expr<'a>(self, x: &Expr<'a>) -> Expr<'a> {
+        match self {
+            View::Transpose(first, second) => x.transpose(first, second),
+            View::Unsqueeze(axis) => x.unsqueeze(axis),
+            View::Squeeze(axis) => x.squeeze(axis),
+            View::Flip(axis) => x.flip(axis),
+            View::Slice(axis, slice) => x.slice(axis, slice),
+        }
+    }
 }
 
 impl Entry {
@@ -24,20 +60,50 @@ impl Entry {
     fn operands(&self) -> impl Iterator<Item = usize> {
         let operands = match *self {
             Entry::Tensor(_) | Entry::Number(_) => [None; 3],
-            Entry::Unary(_, x) | Entry::Cast(_, x) => [Some(x), None, None],
+            Entry::Unary(_, x)
+            | Entry::Cast(_, x)
+            | Entry::Bitcast(_, x)
+            | Entry::Reduce(_, x)
+            | Entry::View(_, x) => [Some(x), None, None],
             Entry::Binary(_, x, y) => [Some(x), Some(y), None],
-            Entry::Select(condition, x, y) => [Some(condition), Some(x), Some(y)],
+            Entry::Select(x, y, z) | Entry::Fma(x, y, z) => [Some(x), Some(y), Some(z)],
         };
         operands.into_iter().flatten()
     }
 }
 
-/// The reduction at the root, if there is one.
+/// A reduction.
 #[derive(Clone, Debug)]
 pub struct Last {
     pub op: ReduceOp,
     pub axes: Vec<usize>,
     pub keepdims: bool,
+}
+
+impl Last {
+    /// Draws a reduction of a tensor of this rank. Half of them are sums and means, whose order matters.
+    fn random(random: &mut Random, rank: usize) -> Last {
+        let axes = (0..rank).filter(|_| random.below(2) == 0).collect();
+        let ops: &[ReduceOp] =
+            if random.below(2) == 0 { &[ReduceOp::Sum, ReduceOp::Mean] } else { ReduceOp::ALL };
+        Last { op: ops[random.below(ops.len())], axes, keepdims: random.below(3) == 0 }
+    }
+
+    fn of_expr<'a>(&self, x: &Expr<'a>) -> Expr<'a> {
+        match self.keepdims {
+            true => x.reduce_keepdims(self.op, &self.axes),
+            false => x.reduce(self.op, &self.axes),
+        }
+    }
+
+    /// Computes it. A reduction with a free term is free.
+    fn of(&self, x: &Outcome, rules: Rules) -> Result<Outcome, Error> {
+        let run = |op, x: &Tensor| {
+            let reduction = reduce(op, x, &self.axes).rules(rules);
+            if self.keepdims { reduction.keepdims() } else { reduction }.run()
+        };
+        Ok(Outcome { result: run(self.op, &x.result)?, free: run(ReduceOp::Any, &x.free)? })
+    }
 }
 
 /// A graph whose result is its last entry.
@@ -80,13 +146,7 @@ impl Graph {
             graph.add_operation(random);
         }
         if random.below(4) == 0 {
-            let rank = shape.len();
-            let axes = (0..rank).filter(|_| random.below(2) == 0).collect();
-            // Half of them sums and means, whose order matters.
-            let ops: &[ReduceOp] =
-                if random.below(2) == 0 { &[ReduceOp::Sum, ReduceOp::Mean] } else { ReduceOp::ALL };
-            let op = ops[random.below(ops.len())];
-            graph.last = Some(Last { op, axes, keepdims: random.below(3) == 0 });
+            graph.last = Some(Last::random(random, shape.len()));
         }
         graph
     }
@@ -178,7 +238,33 @@ impl Graph {
     }
 
     fn operation(&mut self, random: &mut Random) -> Entry {
-        match random.below(10) {
+        match random.below(14) {
+            13 => {
+                let x = self.earlier(random);
+                let size = self.expr_of(x).dtype().map_or(4, DType::size);
+                let alike: Vec<_> = DType::ALL.iter().filter(|to| to.size() == size).collect();
+                Entry::Bitcast(*alike[random.below(alike.len())], x)
+            }
+            12 => Entry::Fma(self.operand(random), self.operand(random), self.operand(random)),
+            10 => {
+                let x = self.earlier(random);
+                let mut reduction = Last::random(random, self.rank(x));
+                // With the dimensions, the rest of the graph mostly broadcasts to its shape.
+                reduction.keepdims |= random.below(4) > 0;
+                Entry::Reduce(reduction, x)
+            }
+            11 => {
+                let x = self.earlier(random);
+                let axis = |random: &mut Random| random.below(4) as i64 - 2;
+                let view = match random.below(5) {
+                    0 => View::Transpose(axis(random), axis(random)),
+                    1 => View::Unsqueeze(axis(random)),
+                    2 => View::Squeeze(axis(random)),
+                    3 => View::Flip(axis(random)),
+                    _ => View::Slice(axis(random), Slice::from(1..).step(2)),
+                };
+                Entry::View(view, x)
+            }
             0 => Entry::Unary(UnaryOp::ALL[random.below(UnaryOp::ALL.len())], self.earlier(random)),
             1 => {
                 let dtype = DType::ALL[random.below(DType::ALL.len())];
@@ -193,6 +279,11 @@ impl Graph {
                 Entry::Binary(op, self.operand(random), self.operand(random))
             }
         }
+    }
+
+    /// Returns the rank of an entry; 0 for what has none.
+    fn rank(&self, entry: usize) -> usize {
+        self.expr_of(entry).shape().map_or(0, |shape| shape.len())
     }
 
     /// Draws an existing entry, preferring new ones.
@@ -254,10 +345,14 @@ impl Graph {
             let expr = match *entry {
                 Entry::Tensor(index) => self.tensors[index].expr(),
                 Entry::Number(scalar) => Expr::from(scalar),
+                Entry::Reduce(ref reduction, x) => reduction.of_expr(&operand(x)),
+                Entry::View(view, x) => view.of_expr(&operand(x)),
                 Entry::Unary(op, x) => operand(x).unary(op),
                 Entry::Cast(dtype, x) => operand(x).cast(dtype),
+                Entry::Bitcast(dtype, x) => operand(x).bitcast(dtype),
                 Entry::Binary(op, x, y) => operand(x).binary(op, operand(y)),
                 Entry::Select(condition, x, y) => operand(condition).select(operand(x), operand(y)),
+                Entry::Fma(x, y, z) => operand(x).fma(operand(y), operand(z)),
             };
             built.push(expr);
         }
@@ -271,15 +366,10 @@ impl Graph {
             // There is no eager call on a number only.
             return Err(self.expr().run().expect_err("a number is no result"));
         };
-        let Some(last) = &self.last else { return Ok(outcome) };
-        let run = |op, x: &Tensor| {
-            let reduction = reduce(op, x, &last.axes).rules(self.rules);
-            if last.keepdims { reduction.keepdims() } else { reduction }.run()
-        };
-        let result = run(last.op, &outcome.result)?;
-        // A reduction with a free term is free.
-        let free = run(ReduceOp::Any, &outcome.free)?;
-        Ok(Outcome { result, free })
+        match &self.last {
+            Some(last) => last.of(&outcome, self.rules),
+            None => Ok(outcome),
+        }
     }
 
     /// Computes an entry after its operands, without recursion: graphs may be deeper than the stack.
@@ -302,6 +392,14 @@ impl Graph {
     fn operate(&self, index: usize, computed: &[Option<Value>]) -> Result<Value, Error> {
         let operand = |index: usize| computed[index].clone().expect("operands are computed first");
         Ok(match self.entries[index] {
+            Entry::Reduce(ref reduction, x) => {
+                let x = operand(x).tensor(|x| reduction.of_expr(&x))?;
+                Value::Tensor(reduction.of(&x, self.rules)?)
+            }
+            Entry::View(view, x) => {
+                let x = operand(x).tensor(|x| view.of_expr(&x))?;
+                Value::Tensor(Outcome { result: view.of(&x.result)?, free: view.of(&x.free)? })
+            }
             Entry::Tensor(tensor) => Value::input(&self.tensors[tensor])?,
             Entry::Number(scalar) => Value::Number(scalar),
             Entry::Unary(op, x) => {
@@ -314,6 +412,12 @@ impl Graph {
             Entry::Cast(dtype, x) => {
                 let x = operand(x).tensor(|x| x.cast(dtype))?;
                 Value::Tensor(Outcome { result: x.result.cast(dtype)?, free: x.free })
+            }
+            Entry::Bitcast(dtype, x) => {
+                let x = operand(x).tensor(|x| x.bitcast(dtype))?;
+                // The bits of a NaN that was computed may be any, and become a number.
+                let free = or(&x.free, &nans(&x.result)?)?;
+                Value::Tensor(Outcome { result: x.result.bitcast(dtype)?, free })
             }
             Entry::Binary(op, x, y) => {
                 let (x, y) = (operand(x), operand(y));
@@ -330,13 +434,16 @@ impl Graph {
                 }
                 Value::Tensor(Outcome { result, free })
             }
-            Entry::Select(condition, x, y) => {
-                let condition = operand(condition);
-                let (x, y) = (operand(x), operand(y));
-                // The only eager form of `select` with a rulebook is an expression of one node.
-                let [c, a, b] = [&condition, &x, &y].map(Value::expr);
-                let result = c.select(a, b).rules(self.rules).run()?;
-                let free = join(&result, [&condition, &x, &y])?;
+            ref entry @ (Entry::Select(x, y, z) | Entry::Fma(x, y, z)) => {
+                let operands = [x, y, z].map(operand);
+                // The only eager form of these with a rulebook is an expression of one node.
+                let [a, b, c] = operands.each_ref().map(Value::expr);
+                let node = match entry {
+                    Entry::Fma(..) => a.fma(b, c),
+                    _ => a.select(b, c),
+                };
+                let result = node.rules(self.rules).run()?;
+                let free = join(&result, &operands)?;
                 Value::Tensor(Outcome { result, free })
             }
         })

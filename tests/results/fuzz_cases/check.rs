@@ -9,7 +9,7 @@ use crate::model::element::{
     Bits, Nan, cast, download, from_parts, integer, same, upload, wrapped,
 };
 use crate::model::functions::is_conversion_of_near;
-use crate::model::ops::{apply, freedom, result_dtype, shift};
+use crate::model::ops::{apply, freedom, result_dtype, rotate, shift};
 
 /// Makes the call on a device and panics unless the outcome is the expected one.
 pub fn check(case: &Case, device: &Device) {
@@ -234,14 +234,16 @@ fn whole(scalar: &Scalar) -> Option<i128> {
     }
 }
 
-/// docs/semantics.md, section 6: an integer must fit an integer dtype, except as the amount of a shift or the sign of a
+/// docs/semantics.md, section 6: an integer must fit an integer dtype, except as the amount of a shift or rotation or the sign of a
 /// copysign; the bitwise operations take it as bits.
 fn numbers_fit(case: &Case, compute: DType) -> bool {
     use BinaryOp::*;
     let fits = |operand: &Operand, is_right: bool| {
         let Operand::Number(scalar) = operand else { return true };
         let Some(value) = whole(scalar).filter(|_| compute.is_int()) else { return true };
-        if is_right && matches!(case.op, LeftShift(_) | RightShift(_) | Copysign) {
+        let reads_any =
+            matches!(case.op, LeftShift(_) | RightShift(_) | RotateLeft | RotateRight | Copysign);
+        if is_right && reads_any {
             return true;
         }
         let bits = compute.bits();
@@ -294,6 +296,8 @@ fn one(case: &Case, compute: DType, x: (DType, Bits), y: (DType, Bits)) -> Bits 
             LeftShift(_) | RightShift(_) => {
                 return shift(op, compute, left, whole(scalar).unwrap_or(-1));
             }
+            RotateLeft => return rotate(compute, left, whole(scalar).unwrap_or(0)),
+            RotateRight => return rotate(compute, left, -whole(scalar).unwrap_or(0)),
             // The sign of a number is taken before any conversion.
             Copysign => {
                 let sign = if is_negative(scalar) { -1 } else { 1 };

@@ -12,7 +12,8 @@ pub fn run(record: &Record, rules: Rules, device: &Device) -> Option<Result<Tens
     if let Ok(op) = record.op.parse::<UnaryOp>() {
         return Some(unary(op, &x(record, device)).rules(rules).run());
     }
-    if let Ok(op) = record.op.parse::<ReduceOp>() {
+    // The names of bitwise reductions are those of binary operations too.
+    if let (Ok(op), 1) = (record.op.parse::<ReduceOp>(), record.operands.len()) {
         return Some(reduce(op, &x(record, device), axes(record)).rules(rules).run());
     }
     Some(match &*record.op {

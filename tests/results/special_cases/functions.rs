@@ -1,14 +1,25 @@
-//! The special cases of pow, atan2, logaddexp and nextafter.
+//! The special cases of pow, of angles, of logaddexp and of nextafter.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
-use super::Expected::{About, Is, Nan};
+use super::Expected::{About, Is, Nan, Nearest};
 use super::{
     INF, Row, is_minus_zero, is_negative, is_plain, is_plus_zero, is_positive, is_zero, rows,
 };
 
-pub const TABLES: &[(&str, &[Row])] =
-    &[("pow", POW), ("atan2", ATAN2), ("logaddexp", LOGADDEXP), ("nextafter", NEXTAFTER)];
+pub const TABLES: &[(&str, &[Row])] = &[
+    ("pow", POW),
+    ("atan2", ATAN2),
+    ("hypot", HYPOT),
+    ("logaddexp", LOGADDEXP),
+    ("nextafter", NEXTAFTER),
+    ("sin", SIN),
+    ("cos", COS),
+    ("tan", SIN),
+    ("asin", ASIN),
+    ("acos", ACOS),
+    ("atan", ATAN),
+];
 
 const POW: &[Row] = rows! {
     "not 1 to NaN": |x, y| x != 1.0 && y.is_nan() => Nan,
@@ -65,6 +76,60 @@ const ATAN2: &[Row] = rows! {
     "+inf over -inf": |y, x| y == INF && x == -INF => About(3.0 * FRAC_PI_4),
     "-inf over +inf": |y, x| y == -INF && x == INF => About(-FRAC_PI_4),
     "-inf over -inf": |y, x| y == -INF && x == -INF => About(-3.0 * FRAC_PI_4),
+};
+
+const HYPOT: &[Row] = rows! {
+    "±inf and anything": |x, y| x.abs() == INF => Is(INF),
+    "anything and ±inf": |x, y| y.abs() == INF => Is(INF),
+    "NaN and finite": |x, y| x.is_nan() && (y.is_finite() || y.is_nan()) => Nan,
+    "finite and NaN": |x, y| (x.is_finite() || x.is_nan()) && y.is_nan() => Nan,
+    // Beyond the standard.
+    "±0 and another number": |x, y| is_zero(x) && y.is_finite() => Is(y.abs()),
+    "another number and ±0": |x, y| x.is_finite() && is_zero(y) => Is(x.abs()),
+};
+
+/// Also those of the tangent.
+const SIN: &[Row] = rows! {
+    "NaN": |x, _| x.is_nan() => Nan,
+    "+0": |x, _| is_plus_zero(x) => Is(0.0),
+    "-0": |x, _| is_minus_zero(x) => Is(-0.0),
+    "±inf": |x, _| x.abs() == INF => Nan,
+};
+
+const COS: &[Row] = rows! {
+    "NaN": |x, _| x.is_nan() => Nan,
+    "+0": |x, _| is_plus_zero(x) => Is(1.0),
+    "-0": |x, _| is_minus_zero(x) => Is(1.0),
+    "±inf": |x, _| x.abs() == INF => Nan,
+};
+
+const ASIN: &[Row] = rows! {
+    "NaN": |x, _| x.is_nan() => Nan,
+    "above 1": |x, _| x > 1.0 => Nan,
+    "below -1": |x, _| x < -1.0 => Nan,
+    "+0": |x, _| is_plus_zero(x) => Is(0.0),
+    "-0": |x, _| is_minus_zero(x) => Is(-0.0),
+    // Beyond the standard.
+    "1": |x, _| x == 1.0 => Nearest(FRAC_PI_2),
+    "-1": |x, _| x == -1.0 => Nearest(-FRAC_PI_2),
+};
+
+const ACOS: &[Row] = rows! {
+    "NaN": |x, _| x.is_nan() => Nan,
+    "above 1": |x, _| x > 1.0 => Nan,
+    "below -1": |x, _| x < -1.0 => Nan,
+    "1": |x, _| x == 1.0 => Is(0.0),
+    // Beyond the standard.
+    "-1": |x, _| x == -1.0 => Nearest(PI),
+    "±0": |x, _| is_zero(x) => Nearest(FRAC_PI_2),
+};
+
+const ATAN: &[Row] = rows! {
+    "NaN": |x, _| x.is_nan() => Nan,
+    "+0": |x, _| is_plus_zero(x) => Is(0.0),
+    "-0": |x, _| is_minus_zero(x) => Is(-0.0),
+    "+inf": |x, _| x == INF => Nearest(FRAC_PI_2),
+    "-inf": |x, _| x == -INF => Nearest(-FRAC_PI_2),
 };
 
 const LOGADDEXP: &[Row] = rows! {

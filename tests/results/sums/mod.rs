@@ -1,6 +1,9 @@
 //! Reductions, compared with the plain definition of their order for every dtype, layout and device.
 
 mod extremes;
+mod products;
+mod scans;
+mod variances;
 
 use crate::devices::devices;
 use crate::model::element::{Bits, Nan, download, same, to_bytes};
@@ -10,7 +13,8 @@ use bitlane::promote::reduce_result_type;
 use bitlane::{DType, Device, Error, ErrorKind, ReduceOp, Rules, Tensor, f16, reduce};
 
 /// The reductions whose order matters.
-const SUMS: &[ReduceOp] = &[ReduceOp::Sum, ReduceOp::Mean];
+const SUMS: &[ReduceOp] =
+    &[ReduceOp::Sum, ReduceOp::Mean, ReduceOp::Var, ReduceOp::Std, ReduceOp::Prod];
 
 /// Returns the terms of each result.
 fn terms(x: &Tensor, axes: &[usize]) -> Vec<Vec<Bits>> {
@@ -72,20 +76,29 @@ fn random_tensor(seed: u64, dtype: DType, shape: &[usize], device: &Device) -> T
 
 /// How many dtypes each reduction is defined for (docs/semantics.md). Counted by hand, so that a pair that the model
 /// leaves out, and that would therefore not be tested, is noticed.
-const DEFINED: [(usize, ReduceOp); 6] = [
+const DEFINED: &[(usize, ReduceOp)] = &[
     (15, ReduceOp::Sum),
+    (15, ReduceOp::Prod),
     (6, ReduceOp::Mean),
+    (4, ReduceOp::Var),
+    (4, ReduceOp::Std),
     (13, ReduceOp::Max),
     (13, ReduceOp::Min),
+    (13, ReduceOp::Argmax),
+    (13, ReduceOp::Argmin),
     (15, ReduceOp::Any),
     (15, ReduceOp::All),
+    (15, ReduceOp::CountNonzero),
+    (9, ReduceOp::BitwiseAnd),
+    (9, ReduceOp::BitwiseOr),
+    (9, ReduceOp::BitwiseXor),
 ];
 
 #[test]
 fn every_reduction_is_defined_for_the_dtypes_of_its_domain() {
     assert_eq!(DEFINED.len(), ReduceOp::ALL.len());
     for device in devices() {
-        for (count, op) in DEFINED {
+        for &(count, op) in DEFINED {
             let mut defined = 0;
             for &dtype in DType::ALL {
                 let x = Tensor::ones([2, 2], dtype, &device).unwrap();
@@ -158,16 +171,19 @@ fn axes_are_integers_lists_and_ranges() {
 fn dimensions_are_kept_with_size_1() {
     for device in devices() {
         let x = random_tensor(5, DType::F32, &[2, 3, 4], &device);
+        // Every reduction is defined for bools, integers or floats.
+        let bytes = x.cast(DType::U8).unwrap();
         for &op in ReduceOp::ALL {
+            let x = if op.is_defined_for(DType::F32) { &x } else { &bytes };
             for (axes, shape) in [
                 (&[1][..], [2, 1, 4]),
                 (&[-1, 0], [1, 3, 1]),
                 (&[0, 1, 2], [1, 1, 1]),
                 (&[], [2, 3, 4]),
             ] {
-                let kept = reduce(op, &x, axes).keepdims().run().unwrap();
+                let kept = reduce(op, x, axes).keepdims().run().unwrap();
                 assert_eq!(kept.shape(), shape, "{op}");
-                let flat = reduce(op, &x, axes).run().unwrap();
+                let flat = reduce(op, x, axes).run().unwrap();
                 assert!(kept.reshape(flat.shape()).unwrap().bits_equal(&flat).unwrap(), "{op}");
                 let expr = x.expr().reduce_keepdims(op, axes);
                 assert_eq!(expr.shape().unwrap(), shape, "{op}");
@@ -176,11 +192,11 @@ fn dimensions_are_kept_with_size_1() {
                 let mut room = Tensor::zeros([shape[2], shape[1], shape[0]], kept.dtype(), &device)
                     .and_then(|room| room.permute([2, 1, 0]))
                     .unwrap();
-                reduce(op, &x, axes).keepdims().out(&mut room).run().unwrap();
+                reduce(op, x, axes).keepdims().out(&mut room).run().unwrap();
                 assert!(room.bits_equal(&kept).unwrap(), "{op}");
             }
             let mut flat = Tensor::zeros([2, 4], DType::C128, &device).unwrap();
-            let refused = reduce(op, &x, 1).keepdims().out(&mut flat).run();
+            let refused = reduce(op, x, 1).keepdims().out(&mut flat).run();
             assert_eq!(refused.unwrap_err().kind(), ErrorKind::InplaceShape, "{op}");
         }
         assert_eq!(x.max_keepdims(-1).unwrap().shape(), [2, 3, 1]);
@@ -205,10 +221,13 @@ fn the_dtype_of_a_sum_can_be_chosen() {
         let halves = Tensor::from_slice(&[0.5f32, 1.5, 2.5], [3], &device).unwrap();
         let sum = reduce(ReduceOp::Sum, &halves, ..).dtype(DType::I32).run().unwrap();
         assert_eq!(sum.item::<i32>().unwrap(), 3);
-        for &op in ReduceOp::ALL.iter().filter(|&&op| op != ReduceOp::Sum) {
+        let product = reduce(ReduceOp::Prod, &x, 1).dtype(DType::U8).run().unwrap();
+        assert_eq!(product.to_vec::<u8>().unwrap(), [32, 7]); // 20,000 wraps
+        let takers = [ReduceOp::Sum, ReduceOp::Prod];
+        for &op in ReduceOp::ALL.iter().filter(|op| !takers.contains(op)) {
             let error = reduce(op, &halves, 0).dtype(DType::F32).run().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{op}");
-            assert!(error.to_string().contains("can be chosen for sum alone"), "{error}");
+            assert!(error.to_string().contains("can be chosen for sum and prod alone"), "{error}");
         }
     }
 }

@@ -13,9 +13,9 @@ use crate::sanitizer::{describe, lock};
 use std::ffi::{c_int, c_uint, c_void};
 
 /// Runs pending frees if memory is short, as a real driver does.
-fn make_room(mut s: Guard, cx: u64, size: usize) -> Result<Guard, Code> {
+fn make_room(mut s: Guard, cx: u64, pool: u64, size: usize) -> Result<Guard, Code> {
     let device = s.device_of(cx);
-    if !s.freeing.is_empty() && !s.fits(device, size as u64)? {
+    if !s.freeing.is_empty() && !s.fits(device, pool, size as u64)? {
         s = run_devices(s, &[Some(device)]);
         healthy(&s, cx)?;
     }
@@ -27,7 +27,7 @@ fn allocate(s: &mut Guard, device: usize, size: usize, owner: Owner) -> Result<u
     if size == 0 {
         return Err(ERROR_INVALID_VALUE);
     }
-    if !s.fits(device, size as u64)? {
+    if !s.fits(device, owner.pool, size as u64)? {
         return Err(ERROR_OUT_OF_MEMORY);
     }
     let region = s.region(device)?;
@@ -38,7 +38,7 @@ fn allocate(s: &mut Guard, device: usize, size: usize, owner: Owner) -> Result<u
 fn allocate_now(size: usize, call: &'static str) -> Result<u64, Code> {
     let (mut s, cx) = working()?;
     s.check_capture_mode()?;
-    let mut s = make_room(s, cx, size)?;
+    let mut s = make_room(s, cx, 0, size)?;
     let device = s.device_of(cx);
     let at = allocate(&mut s, device, size, Owner { context: cx, call, pool: 0 })?;
     lock(&s.region(device)?.heap).open(at, RAW);
@@ -150,12 +150,13 @@ pub(super) fn allocate_async(
     let stream = s.stream(cx, stream)?;
     // The memory belongs to the stream's device, whichever context is current.
     let cx = s.streams.get(&stream).map_or(cx, |x| x.context);
-    let mut s = make_room(s, cx, size)?;
     let pool = pool.unwrap_or(s.devices[s.device_of(cx)].current_pool);
+    let mut s = make_room(s, cx, pool, size)?;
     let device = s.pools.get(&pool).ok_or(ERROR_INVALID_VALUE)?.device;
     let addr = allocate(&mut s, device, size, Owner { context: cx, call, pool })?;
     if let Some(pool) = s.pools.get_mut(&pool) {
         pool.used += size as u64;
+        pool.reserved = pool.reserved.max(pool.used);
         pool.high = pool.high.max(pool.used);
     }
     let serial = s.block(addr).map_or(0, |b| b.serial);
@@ -186,7 +187,8 @@ api! {
         wanted(total)?;
         let region = s.region_for(cx)?;
         let memory = config::with(|c| c.memory);
-        put(free, memory.saturating_sub(lock(&region.heap).used()) as usize)?;
+        let taken = lock(&region.heap).used() + s.kept(s.device_of(cx), 0);
+        put(free, memory.saturating_sub(taken) as usize)?;
         put(total, memory as usize)
     }
 

@@ -96,16 +96,17 @@ api! {
         let found = match which {
             1..=3 => return put(value.cast(), pool.attributes.get(&which).copied().unwrap_or(1) as u32),
             4 => pool.attributes.get(&which).copied().unwrap_or(0),
-            5 | 7 => pool.used,
+            5 => pool.reserved,
+            7 => pool.used,
             6 | 8 => pool.high,
             _ => return Err(ERROR_INVALID_VALUE),
         };
         put(value.cast(), found)
     }
 
-    fn cuMemPoolTrimTo(pool: u64, _keep: usize) {
-        let s = pooled()?;
-        if s.pools.contains_key(&pool) { Ok(()) } else { Err(ERROR_INVALID_VALUE) }
+    fn cuMemPoolTrimTo(pool: u64, keep: usize) {
+        let mut s = pooled()?;
+        s.pools.get_mut(&pool).map(|p| p.release(keep as u64)).ok_or(ERROR_INVALID_VALUE)
     }
 
     fn cuMemPoolSetAccess(pool: u64, access: *const c_void, count: usize) {

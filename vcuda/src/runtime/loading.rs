@@ -224,7 +224,7 @@ impl State {
                 let text = format!("PTX: the variable {} is there twice", variable.name);
                 return Err((ERROR_INVALID_PTX, text));
             }
-            let addr = self.fits(device, size).map_err(short)?.then_some(());
+            let addr = self.fits(device, 0, size).map_err(short)?.then_some(());
             let addr = addr.and_then(|()| lock(&region.heap).allocate(size, Owner::MODULE));
             let addr = addr.ok_or_else(|| short(ERROR_OUT_OF_MEMORY))?;
             globals.insert(variable.name.clone(), (addr, variable.size));

@@ -218,6 +218,8 @@ impl State {
         let block = lock(&region.heap).free(addr)?;
         if let Some(pool) = self.pools.get_mut(&block.owner.pool) {
             pool.used = pool.used.saturating_sub(block.size);
+            // A device does this at the next synchronisation.
+            pool.release(pool.attributes.get(&4).copied().unwrap_or(0));
         }
         Some(block)
     }

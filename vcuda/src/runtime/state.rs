@@ -87,8 +87,17 @@ pub struct Pool {
     pub access: HashSet<usize>,
     pub used: u64,
     pub high: u64,
+    /// The memory that it holds, in use or not.
+    pub reserved: u64,
     /// Whether it is the default pool of a device, which cannot be destroyed.
     pub fixed: bool,
+}
+
+impl Pool {
+    /// Returns what is beyond a number of bytes and not in use to the device.
+    pub fn release(&mut self, keep: u64) {
+        self.reserved = self.used.max(self.reserved.min(keep));
+    }
 }
 
 /// The lock on the state.
@@ -243,10 +252,18 @@ impl State {
         lock(&region.heap).covering(addr, 1).cloned()
     }
 
-    /// Returns whether an allocation of `size` more bytes stays within a device's memory.
-    pub fn fits(&mut self, device: usize, size: u64) -> Result<bool, Code> {
+    /// Returns whether an allocation of `size` more bytes stays within a device's memory. A pool (0: none) can use what
+    /// it keeps itself; what other pools keep is not available.
+    pub fn fits(&mut self, device: usize, pool: u64, size: u64) -> Result<bool, Code> {
         let used = lock(&self.region(device)?.heap).used();
-        Ok(used.saturating_add(size) <= config::with(|c| c.memory))
+        let kept = self.kept(device, pool);
+        Ok(used.saturating_add(kept).saturating_add(size) <= config::with(|c| c.memory))
+    }
+
+    /// Returns how much of a device's memory its pools hold without using it, apart from one.
+    pub fn kept(&self, device: usize, except: u64) -> u64 {
+        let others = self.pools.iter().filter(|(pool, p)| p.device == device && **pool != except);
+        others.map(|(_, p)| p.reserved.saturating_sub(p.used)).sum()
     }
 
     /// Returns the next random number.

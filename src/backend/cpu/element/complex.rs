@@ -3,19 +3,21 @@
 use num_complex::Complex;
 
 use super::{Comparable, Finiteness, Number, Quotient};
+use crate::math;
 
 /// Complex numbers and their parts.
 pub(crate) trait Complexes: Copy {
     type Part;
     fn is_not_zero(self) -> bool;
     fn negate(self) -> Self;
+    fn magnitude(self) -> Self::Part;
     fn real(self) -> Self::Part;
     fn imag(self) -> Self::Part;
     fn conjugate(self) -> Self;
 }
 
 macro_rules! complexes {
-    ($($part:ty)*) => {$(
+    ($($part:ty, $hypot:path;)*) => {$(
         impl Complexes for Complex<$part> {
             type Part = $part;
 
@@ -27,6 +29,11 @@ macro_rules! complexes {
             #[inline(always)]
             fn negate(self) -> Self {
                 -self
+            }
+
+            #[inline(always)]
+            fn magnitude(self) -> $part {
+                $hypot(self.re, self.im)
             }
 
             #[inline(always)]
@@ -119,4 +126,4 @@ macro_rules! complexes {
     )*};
 }
 
-complexes! { f32 f64 }
+complexes! { f32, math::hypot_f32; f64, math::hypot_f64; }

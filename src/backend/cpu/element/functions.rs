@@ -4,6 +4,7 @@
 //! to be rounded once, the others for `f64` itself.
 
 use super::{Apply, Map};
+use crate::math::trigonometry::{narrow as narrow_angles, wide as angles};
 use crate::math::{self, narrow};
 
 macro_rules! functions {
@@ -38,14 +39,50 @@ macro_rules! functions {
 functions! {
     one {
         Exp: math::exp_f64;
+        Exp2: math::exp2_f64;
+        Expm1: math::expm1_f64;
         Log: math::log_f64;
+        Log2: math::log2_f64;
+        Log10: math::log10_f64;
+        Log1p: math::log1p_f64;
+        Sinh: math::sinh_f64;
+        Cosh: math::cosh_f64;
+        Tanh: math::tanh_f64;
+        Asinh: math::asinh_f64;
+        Acosh: math::acosh_f64;
+        Atanh: math::atanh_f64;
+        Sin: angles::sin;
+        Cos: angles::cos;
+        Tan: angles::tan;
+        Asin: angles::asin;
+        Acos: angles::acos;
+        Atan: angles::atan;
+        NarrowSin: narrow_angles::sin;
+        NarrowCos: narrow_angles::cos;
+        NarrowTan: narrow_angles::tan;
+        NarrowAsin: narrow_angles::asin;
+        NarrowAcos: narrow_angles::acos;
+        NarrowAtan: narrow_angles::atan;
         NarrowExp: narrow::exp;
+        NarrowExp2: narrow::exp2;
+        NarrowExpm1: narrow::expm1;
         NarrowLog: narrow::log;
+        NarrowLog2: narrow::log2;
+        NarrowLog10: narrow::log10;
+        NarrowLog1p: narrow::log1p;
+        NarrowSinh: narrow::sinh;
+        NarrowCosh: narrow::cosh;
+        NarrowTanh: narrow::tanh;
+        NarrowAsinh: narrow::asinh;
+        NarrowAcosh: narrow::acosh;
+        NarrowAtanh: narrow::atanh;
     }
     two {
         FloatPow: math::pow_f64;
         Atan2: math::atan2_f64;
         LogAddExp: math::logaddexp_f64;
+        Hypot: angles::hypot;
+        NarrowHypot: narrow_angles::hypot;
         NarrowPow: narrow::pow;
         NarrowAtan2: narrow::atan2;
         NarrowLogAddExp: narrow::logaddexp;

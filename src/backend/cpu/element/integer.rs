@@ -7,6 +7,8 @@ pub(crate) trait Integer: Copy {
     fn shift_left(self, amount: Self) -> Self;
     /// Copies of the sign enter, which unsigned integers do not have.
     fn shift_right(self, amount: Self) -> Self;
+    /// The amount counts modulo the width; a negative one rotates to the right.
+    fn rotate_left(self, amount: Self) -> Self;
     fn negate(self) -> Self;
     fn is_not_zero(self) -> bool;
     fn count_ones(self) -> Self;
@@ -39,6 +41,12 @@ macro_rules! integers {
             #[inline(always)]
             fn shift_right(self, amount: Self) -> Self {
                 self.unbounded_shr(clamp_amount(amount as $unsigned as u64))
+            }
+
+            // The width is a power of two, so the lowest bits of an amount are its remainder, whatever its sign.
+            #[inline(always)]
+            fn rotate_left(self, amount: Self) -> Self {
+                <$int>::rotate_left(self, amount as u32 % <$int>::BITS)
             }
 
             #[inline(always)]
@@ -204,6 +212,21 @@ mod tests {
         // The square of this odd number wraps to 1, but it is no unit.
         assert_eq!(127i8.power(-1), 0);
         assert_eq!(255u8.power(255), 255);
+    }
+
+    #[test]
+    fn rotations_by_any_amount() {
+        for x in [0b1001_0110u8, 1, 0, 255] {
+            for amount in i8::MIN..=i8::MAX {
+                let turns = i32::from(amount).rem_euclid(8) as u32;
+                let expected = (u16::from(x) << turns | u16::from(x) << turns >> 8) as u8;
+                assert_eq!(Integer::rotate_left(x, amount as u8), expected, "{x} by {amount}");
+                assert_eq!(Integer::rotate_left(x as i8, amount), expected as i8);
+                assert_eq!(Integer::rotate_left(expected as i8, amount.negate()), x as i8);
+            }
+        }
+        assert_eq!(Integer::rotate_left(1i64, i64::MIN + 65), 2);
+        assert_eq!(Integer::rotate_left(i64::MIN, -63), 1);
     }
 
     #[test]

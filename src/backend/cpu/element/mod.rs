@@ -1,11 +1,12 @@
 //! The element functions: what each operation computes, one element at a time.
 //!
-//! A function is a type that implements [`Map`] or [`Apply`] for the types it takes. Where dtypes share their
+//! A function is a type that implements [`Map`], [`Apply`] or [`Fuse`] for the types it takes. Where dtypes share their
 //! bits' behaviour (`i8` and `u8` add alike) only one of them is implemented, and `kernels` knows which.
 
 mod complex;
 mod float;
 mod functions;
+mod fused;
 mod integer;
 mod order;
 
@@ -14,6 +15,7 @@ use std::ops::{BitAnd, BitOr, BitXor, Not};
 use self::complex::Complexes;
 use self::float::{Float, FloatBits, Rounding};
 pub(super) use self::functions::*;
+pub(super) use self::fused::{FmaInHardware, FmaInSoftware, FmaToOdd};
 use self::integer::{Integer, Signed};
 use self::order::Ordered;
 use crate::cast::Cast;
@@ -31,6 +33,11 @@ pub(super) trait ApplyNear<T>: Apply<T> {
     fn is_far(x: T, y: T) -> bool;
     /// The fast path.
     fn apply_near(x: T, y: T) -> Self::Output;
+}
+
+/// A ternary function of numbers of one type.
+pub(super) trait Fuse<T> {
+    fn fuse(x: T, y: T, z: T) -> T;
 }
 
 /// A binary function.
@@ -147,6 +154,7 @@ functions_of_one! {
     // Complex numbers.
     NegativeComplex: [Complexes] T, |x| x.negate();
     TruthOfComplex: [Complexes] bool, |x| x.is_not_zero();
+    AbsOfComplex: [Complexes] T::Part, |x| x.magnitude();
     Real: [Complexes] T::Part, |x| x.real();
     Imag: [Complexes] T::Part, |x| x.imag();
     Conj: [Complexes] T, |x| x.conjugate();
@@ -155,6 +163,8 @@ functions_of_one! {
 functions_of_two! {
     ShiftLeft: [Integer] T, |x, y| x.shift_left(y);
     ShiftRight: [Integer] T, |x, y| x.shift_right(y);
+    RotateLeft: [Integer] T, |x, y| x.rotate_left(y);
+    RotateRight: [Integer] T, |x, y| x.rotate_left(y.negate());
     Copysign: [Signed] T, |x, y| x.copysign(y);
     CopysignBits: [FloatBits] T, |x, y| x.with_sign_of(y);
     Add: [Number] T, |x, y| x.add(y);

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Sums, Total};
+use super::Sums;
 use crate::backend::cpu::blocks::{Frame, Place};
 use crate::backend::cpu::nest::Slots;
 use crate::backend::cpu::script::Phase;
@@ -21,7 +21,7 @@ pub(super) struct Terms<'s, 'a, A> {
     steps: SmallVec<[Steps; 4]>,
 }
 
-impl<'s, 'a, A: Total> Terms<'s, 'a, A> {
+impl<'s, 'a, A: Copy + Send + Sync> Terms<'s, 'a, A> {
     pub(super) fn new(sums: &'s Sums<'a, A>, slots: &[*mut u8], start: usize) -> Self {
         let plan = sums.terms;
         let steps = |slot| Steps { inner: step(sums, slot, 0), outer: step(sums, slot, 1) };

@@ -1,130 +1,100 @@
-//! What reductions fold their terms into: totals of four types, and the functions that combine two of them.
+//! What reductions fold their terms into: totals of a dtype, and the loops that combine them.
 
-use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 use num_complex::Complex;
 
-use super::super::element::{self, Apply};
-use super::super::loops::{Kernels, Versions};
-use super::super::{Call, settings::Settings};
-use super::run_as;
+use super::super::element;
+use super::super::kernels::{Recipe, recipe};
+use super::super::loops::{Kernel, Kernels};
+use super::super::settings::Level;
+use super::tree::Room;
 use crate::DType;
 use crate::op::ElementOp;
-use crate::request::Reduction;
 
-/// What terms are folded into, and how.
-pub(in super::super) trait Total: Copy + Send + Sync {
-    const DTYPE: DType;
-    /// What changes nothing that it is combined with.
-    const NOTHING: Self;
-    /// The operation that combines two totals.
-    const COMBINE: ElementOp;
-    /// The loops that combine neighbours.
-    const HALVE: &'static Versions;
-    fn plus(self, right: Self) -> Self;
-    /// A sum divided by a number of terms; only sums of fractions are.
-    fn over(self, count: f64) -> Self;
+/// How totals of one dtype are combined. The code around the loops only moves totals, so that it is compiled once for
+/// each size and not for each dtype and operation.
+#[derive(Clone, Copy)]
+pub(super) struct Totals {
+    pub(super) dtype: DType,
+    /// The loop that combines two rows of totals.
+    pub(super) rows: Kernel,
+    /// The loop that combines neighbours; `None` if every order gives the same result, which is so for everything but
+    /// sums and products of floats. Two halves are then combined as rows, which needs no shuffles.
+    neighbours: Option<Kernel>,
 }
 
-/// The type of a total.
-pub(in super::super) trait Number: Copy + Send + Sync {
-    const DTYPE: DType;
-
-    fn over(self, _: f64) -> Self {
-        self
-    }
-}
-
-impl Number for u64 {
-    const DTYPE: DType = DType::U64;
-}
-
-impl Number for i64 {
-    const DTYPE: DType = DType::I64;
-}
-
-impl Number for f64 {
-    const DTYPE: DType = DType::F64;
-
-    fn over(self, count: f64) -> f64 {
-        self / count
-    }
-}
-
-impl Number for Complex<f64> {
-    const DTYPE: DType = DType::C128;
-
-    fn over(self, count: f64) -> Complex<f64> {
-        Complex::new(self.re / count, self.im / count)
-    }
-}
-
-/// A function that combines two totals.
-pub(in super::super) trait Combine<T>: Apply<T, Output = T> + Send + Sync {
-    const OP: ElementOp;
-    const IDENTITY: T;
-}
-
-/// A total of type `T` that is combined with others by `F`.
-#[repr(transparent)]
-pub(super) struct Folded<T, F>(T, PhantomData<F>);
-
-impl<T: Copy, F> Clone for Folded<T, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T: Copy, F> Copy for Folded<T, F> {}
-
-impl<T: Number, F: Combine<T>> Total for Folded<T, F> {
-    const DTYPE: DType = T::DTYPE;
-    const NOTHING: Self = Folded(F::IDENTITY, PhantomData);
-    const COMBINE: ElementOp = F::OP;
-    const HALVE: &'static Versions = &Kernels::halve::<T, F>();
-
-    fn plus(self, right: Self) -> Self {
-        Folded(F::apply(self.0, right.0), PhantomData)
-    }
-
-    fn over(self, count: f64) -> Self {
-        Folded(self.0.over(count), PhantomData)
-    }
-}
-
-/// Defines which functions combine totals of which dtypes, with their identities.
-macro_rules! combine {
-    ($($function:ident: $($dtype:ident $total:ty = $identity:expr),*;)*) => {
-        $($(
-            impl Combine<$total> for element::$function {
-                const OP: ElementOp = ElementOp::$function;
-                const IDENTITY: $total = $identity;
+impl Totals {
+    /// Returns `None` if the operation is not defined for the dtype.
+    pub(super) fn new(combine: ElementOp, dtype: DType, level: Level) -> Option<Totals> {
+        let Recipe::Loop(rows) = recipe(combine, dtype)? else { return None };
+        let neighbours = match (combine, dtype) {
+            (ElementOp::Add, DType::F64) => Some(const { Kernels::halve::<f64, element::Add>() }),
+            (ElementOp::Add, DType::C128) => {
+                Some(const { Kernels::halve::<Complex<f64>, element::Add>() })
             }
-        )*)*
-
-        /// Runs a request with a reduction whose totals have the dtype `totals`; returns `None` if a step is not
-        /// defined for its dtype.
-        pub(super) fn run(
-            totals: DType,
-            call: &Call<'_>,
-            reduction: &Reduction<'_>,
-            settings: &Settings,
-        ) -> Option<()> {
-            match (reduction.op.combine(), totals) {
-                $($(
-                    (ElementOp::$function, DType::$dtype) => {
-                        run_as::<Folded<$total, element::$function>>(call, reduction, settings)
-                    }
-                )*)*
-                _ => None,
+            (ElementOp::Multiply, DType::F64) => {
+                Some(const { Kernels::halve::<f64, element::Multiply>() })
             }
+            (ElementOp::Multiply, DType::C128) => {
+                Some(const { Kernels::halve::<Complex<f64>, element::Multiply>() })
+            }
+            _ => None,
+        };
+        let neighbours = neighbours.map(|versions| versions[level as usize]);
+        Some(Totals { dtype, rows: rows.all[level as usize], neighbours })
+    }
+
+    /// Combines two totals.
+    ///
+    /// # Safety
+    ///
+    /// `A` must have the size and alignment of the dtype's elements, and both must be elements.
+    pub(super) unsafe fn plus<A: Copy>(&self, left: A, right: A) -> A {
+        let (left, right) = ([left], [right]);
+        let mut out = MaybeUninit::<A>::uninit();
+        // SAFETY: the loop reads one element of each, and writes one.
+        unsafe {
+            let right = right.as_ptr().cast();
+            (self.rows)(&[left.as_ptr().cast(), right, right], out.as_mut_ptr().cast(), 1);
+            out.assume_init()
         }
-    };
-}
+    }
 
-combine! {
-    // −0 is what changes no float that is added to it: −0 + −0 is −0.
-    Add: U64 u64 = 0, F64 f64 = -0.0, C128 Complex<f64> = Complex::new(-0.0, -0.0);
-    Maximum: U64 u64 = u64::MIN, I64 i64 = i64::MIN, F64 f64 = f64::NEG_INFINITY;
-    Minimum: U64 u64 = u64::MAX, I64 i64 = i64::MAX, F64 f64 = f64::INFINITY;
+    /// Combines a run of totals to one, as the tree does; what is missing of a perfect tree is left out. The run stays as
+    /// it is.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Totals::plus`]; the first `count` totals of `run` must be there, at least one.
+    pub(super) unsafe fn folded<A: Copy>(
+        &self,
+        run: &mut Room,
+        spare: [&mut Room; 2],
+        count: usize,
+    ) -> A {
+        let [mut to, mut next] = spare.map(Room::as_ptr::<A>);
+        let mut from = run.as_ptr::<A>();
+        let mut count = count;
+        while count > 1 {
+            let half = count / 2;
+            // SAFETY: there are twice as many totals, and room for the results, apart.
+            unsafe {
+                match self.neighbours {
+                    Some(halve) => halve(&[from.cast_const().cast(); 3], to.cast(), half),
+                    None => {
+                        let second = from.add(half).cast_const().cast();
+                        (self.rows)(&[from.cast_const().cast(), second, second], to.cast(), half);
+                    }
+                }
+                if count % 2 == 1 {
+                    to.add(half).write(from.add(count - 1).read());
+                }
+            }
+            count = count.div_ceil(2);
+            (from, to, next) = (to, next, to);
+        }
+        // SAFETY: the last total has been written.
+        unsafe { from.read() }
+    }
 }

@@ -3,68 +3,54 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::Total;
+use super::totals::Totals;
 use crate::backend::cpu::loops::Kernel;
 
-/// Room for totals that have not been computed yet.
-#[repr(align(64))]
-pub(super) struct Vector<A, const N: usize>([MaybeUninit<A>; N]);
+/// Bytes of totals that are combined together.
+pub(super) const RUN_BYTES: usize = 8192;
 
-impl<A: Copy, const N: usize> Vector<A, N> {
+/// Room for a run of totals of any dtype that have not been computed yet.
+#[repr(align(64))]
+pub(super) struct Room(MaybeUninit<[u8; RUN_BYTES]>);
+
+impl Room {
     pub(super) const fn new() -> Self {
-        Vector([MaybeUninit::uninit(); N])
+        Room(MaybeUninit::uninit())
     }
 
-    pub(super) fn as_ptr(&mut self) -> *mut A {
+    pub(super) fn as_ptr<A>(&mut self) -> *mut A {
         self.0.as_mut_ptr().cast()
     }
 }
 
-/// Adds up a run of totals, neighbours first; a short run as if what is missing were nothing.
-///
-/// # Safety
-///
-/// The first `count` totals of `run` must be there, at least one, and `N` must be twice `M`.
-pub(super) unsafe fn halved<A: Total, const N: usize, const M: usize>(
-    halve: Kernel,
-    run: &mut Vector<A, N>,
-    spare: &mut Vector<A, M>,
-    count: usize,
-) -> A {
-    let (mut from, mut to) = (run.as_ptr(), spare.as_ptr());
-    let mut count = count;
-    while count > 1 {
-        if count % 2 == 1 {
-            // SAFETY: an odd count is below the even length of the room.
-            unsafe { from.add(count).write(A::NOTHING) };
-        }
-        count = count.div_ceil(2);
-        // SAFETY: there are twice as many totals, and room for their sums, apart.
-        unsafe { halve(&[from.cast_const().cast(); 3], to.cast(), count) };
-        std::mem::swap(&mut from, &mut to);
-    }
-    // SAFETY: the last total has been written.
-    unsafe { from.read() }
+/// How many totals a run has: a power of two.
+pub(super) const fn run<A>() -> usize {
+    RUN_BYTES / size_of::<A>()
 }
 
 /// Totals of aligned runs that wait for their neighbours, at most one of each size.
-pub(super) struct Tree<A> {
+#[derive(Clone)]
+pub(super) struct Tree<A: Copy> {
     waiting: [MaybeUninit<A>; 64],
     /// Which of them are there.
     occupied: u64,
 }
 
-impl<A: Total> Tree<A> {
+impl<A: Copy> Tree<A> {
     pub(super) fn new() -> Self {
         Tree { waiting: [MaybeUninit::uninit(); 64], occupied: 0 }
     }
 
     /// Adds the total of the next run of 2^`level` terms; only the last run may be shorter.
-    pub(super) fn push(&mut self, total: A, level: u32) {
+    ///
+    /// # Safety
+    ///
+    /// As for [`Totals::plus`].
+    pub(super) unsafe fn push(&mut self, totals: &Totals, total: A, level: u32) {
         let (mut total, mut level) = (total, level);
         while self.occupied >> level & 1 == 1 {
-            // SAFETY: the bit says that it has been written.
-            total = unsafe { self.waiting[level as usize].assume_init() }.plus(total);
+            // SAFETY: the bit says that it has been written; the caller's promise.
+            total = unsafe { totals.plus(self.waiting[level as usize].assume_init(), total) };
             self.occupied &= !(1 << level);
             level += 1;
         }
@@ -72,17 +58,31 @@ impl<A: Total> Tree<A> {
         self.occupied |= 1 << level;
     }
 
-    /// The sum of everything. Smaller runs are later ones, and lack only neighbours that are nothing.
-    pub(super) fn total(&self) -> A {
-        let mut total = None;
-        for level in 0..64 {
-            if self.occupied >> level & 1 == 1 {
-                // SAFETY: the bit says that it has been written.
-                let left = unsafe { self.waiting[level].assume_init() };
-                total = Some(total.map_or(left, |right| left.plus(right)));
+    /// Returns the totals that wait, those of later and smaller runs first.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = A> {
+        let levels = (0..64).filter(|level| self.occupied >> level & 1 == 1);
+        // SAFETY: the bit says that it has been written.
+        levels.map(|level| unsafe { self.waiting[level].assume_init() })
+    }
+
+    /// Combines everything that has been pushed, which must be something. Smaller runs are later ones, and lack only
+    /// neighbours that do not exist.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Totals::plus`]; there must have been a push.
+    pub(super) unsafe fn total(&self, totals: &Totals) -> A {
+        let lowest = self.occupied.trailing_zeros() as usize;
+        // SAFETY: the bits say which totals have been written, and that of the lowest is set after a push.
+        unsafe {
+            let mut total = self.waiting[lowest].assume_init();
+            for level in lowest + 1..64 {
+                if self.occupied >> level & 1 == 1 {
+                    total = totals.plus(self.waiting[level].assume_init(), total);
+                }
             }
+            total
         }
-        total.unwrap_or(A::NOTHING)
     }
 }
 
@@ -115,7 +115,7 @@ pub(super) struct Forest<A> {
     total: PhantomData<A>,
 }
 
-impl<A: Total> Forest<A> {
+impl<A: Copy> Forest<A> {
     /// A forest of at most [`width`] sums of so many terms; `add` is the loop that adds two rows.
     pub(super) fn new(add: Kernel, terms: usize, width: usize) -> Self {
         let room = MaybeUninit::uninit();
@@ -167,6 +167,27 @@ impl<A: Total> Forest<A> {
             level += 1;
         }
         self.occupied |= 1 << level;
+    }
+
+    /// Combines all that has been pushed with the terms that have been written to [`Forest::next`] and not been pushed
+    /// yet, in the order of a scan. Returns the results, in one of the rooms or where the terms are.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Forest::push`]; the rooms must have room for a row each, apart.
+    pub(super) unsafe fn prefix(&mut self, count: usize, rooms: [*mut A; 2]) -> *const A {
+        let [mut to, mut other] = rooms;
+        let mut right = self.next();
+        for level in 0..self.levels {
+            if self.is_occupied(level) {
+                let (left, from) = (self.row(level).cast_const().cast(), right.cast_const().cast());
+                // SAFETY: both rows have been written, and are apart from the room.
+                unsafe { (self.add)(&[left, from, from], to.cast(), count) };
+                right = to;
+                std::mem::swap(&mut to, &mut other);
+            }
+        }
+        right
     }
 
     /// The sums. Later levels are smaller and earlier ones larger, as in [`Tree::total`].

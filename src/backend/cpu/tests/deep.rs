@@ -34,7 +34,8 @@ impl Chain {
         let result = match self.op.arity() {
             1 => program.apply(self.op, [value]),
             2 => program.apply(self.op, [value, other]),
-            _ => program.apply(self.op, [condition, value, other]),
+            _ if self.op == ElementOp::Select => program.apply(self.op, [condition, value, other]),
+            _ => program.apply(self.op, [value, other, other]),
         };
         program.cast(result, self.dtype)
     }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::class::{Class, Walk};
 use crate::DType;
-use crate::op::{self, ElementOp};
+use crate::op::{self, ElementOp, ReduceOp};
 use crate::program::{Action, Input, Program, Value, total_dtype};
 
 /// What a kernel does with the results of its program.
@@ -12,8 +12,56 @@ use crate::program::{Action, Input, Program, Value, total_dtype};
 pub(in crate::backend::cuda) enum KernelKind {
     /// It stores them elementwise.
     Map,
-    /// It reduces them with a binary operation.
-    Sum(Adders, ElementOp, Finish),
+    /// It reduces them.
+    Sum(Adders, Fold, Finish),
+}
+
+/// How a kernel reduces terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::backend::cuda) enum Fold {
+    /// With a binary operation.
+    Value(ElementOp),
+    /// With `maximum` or `minimum`, remembering the place of the first term that is the result.
+    Place(ElementOp),
+}
+
+impl Fold {
+    /// Returns how a reduction folds its terms.
+    pub(super) fn of(op: ReduceOp) -> Fold {
+        match op.finish() {
+            op::Finish::Place => Fold::Place(op.combine()),
+            _ => Fold::Value(op.combine()),
+        }
+    }
+
+    /// Returns the dtype of the totals of terms of a dtype. An extreme and its place are kept in the 16 bytes of a
+    /// complex number, whatever the dtype.
+    pub(super) const fn total_dtype(self, terms: DType) -> DType {
+        match self {
+            Fold::Value(op) => total_dtype(op, terms),
+            Fold::Place(_) => DType::C128,
+        }
+    }
+
+    /// Returns the name of the operation.
+    fn name(self) -> &'static str {
+        match self {
+            Fold::Value(op) => op.name(),
+            Fold::Place(ElementOp::Minimum) => "argmin",
+            Fold::Place(_) => "argmax",
+        }
+    }
+
+    /// Returns the type of the totals in `cuda/reduce.cuh`.
+    pub(super) fn type_of(self, terms: DType) -> String {
+        match self {
+            Fold::Value(op) => {
+                format!("Folded<op::{}, dtype_{}>", op.name(), self.total_dtype(terms))
+            }
+            Fold::Place(ElementOp::Minimum) => "Best<Pick::smaller>".into(),
+            Fold::Place(_) => "Best<Pick::larger>".into(),
+        }
+    }
 }
 
 /// Which threads add up the terms of one output.
@@ -36,15 +84,18 @@ pub(in crate::backend::cuda) enum Finish {
     Part,
     /// Rounds it to the dtype of the destination.
     Whole,
-    /// Divides it by the number of terms, then rounds it.
-    Mean,
+    /// Divides it, then rounds it.
+    Quotient,
+    /// Divides it and takes the square root, then rounds it.
+    Root,
 }
 
 impl From<op::Finish> for Finish {
     fn from(finish: op::Finish) -> Finish {
         match finish {
-            op::Finish::Total => Finish::Whole,
-            op::Finish::Mean => Finish::Mean,
+            op::Finish::Total | op::Finish::Place => Finish::Whole,
+            op::Finish::Mean | op::Finish::Variance => Finish::Quotient,
+            op::Finish::Deviation => Finish::Root,
         }
     }
 }
@@ -82,8 +133,11 @@ impl Form<'_> {
     pub(in crate::backend::cuda) fn key(&self) -> Key {
         let (kind, combine, finish) = match self.kind {
             KernelKind::Map => (0, 0, 0),
-            KernelKind::Sum(adders, combine, finish) => {
-                (1 + adders as u8, combine as u8, finish as u8)
+            KernelKind::Sum(adders, Fold::Value(op), finish) => {
+                (1 + adders as u8, op as u8, finish as u8)
+            }
+            KernelKind::Sum(adders, Fold::Place(op), finish) => {
+                (1 + adders as u8 | 1 << 7, op as u8, finish as u8)
             }
         };
         let (inputs, steps) = (self.program.inputs(), self.program.steps());
@@ -112,6 +166,7 @@ impl Form<'_> {
         for step in steps {
             let action = match step.action {
                 Action::Cast => u8::MAX,
+                Action::Bitcast => u8::MAX - 1,
                 Action::Apply(op) => op as u8,
             };
             key.extend_from_slice(&[action, step.dtype as u8, step.result as u8]);
@@ -121,11 +176,6 @@ impl Form<'_> {
         }
         key.extend_from_slice(&value_bytes(self.program.result()));
         key
-    }
-
-    /// Returns the dtype in which the program's results are combined.
-    pub(super) fn total_dtype(&self, combine: ElementOp) -> DType {
-        total_dtype(combine, self.program.dtype(self.program.result()))
     }
 
     /// Returns the slot of the mask, if there is one.
@@ -145,9 +195,9 @@ impl Form<'_> {
             KernelKind::Sum(Adders::Lanes, ..) => "lanes",
             KernelKind::Sum(Adders::Block, ..) => "block",
         });
-        if let KernelKind::Sum(_, combine, _) = self.kind {
+        if let KernelKind::Sum(_, fold, _) = self.kind {
             name.push('_');
-            name.push_str(combine.name());
+            name.push_str(fold.name());
         }
         if self.rank > 1 {
             name.push_str(&self.rank.to_string());
@@ -163,6 +213,7 @@ impl Form<'_> {
             name.push('_');
             name.push_str(match step.action {
                 Action::Cast => "cast",
+                Action::Bitcast => "bitcast",
                 Action::Apply(op) => op.name(),
             });
         }
@@ -193,13 +244,23 @@ fn value_bytes(value: Value) -> [u8; 2] {
 /// not matter. Such operations have no hand-written kernels, and their generated kernels compute few elements per
 /// thread.
 pub(in crate::backend::cuda) const fn is_large(op: ElementOp) -> bool {
-    use ElementOp::{Atan2, Exp, FloorDivide, Log, LogAddExp, Pow, Remainder};
-    matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2 | Exp | Log)
+    use ElementOp::{
+        Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cos, Cosh, Exp, Exp2, Expm1, FloorDivide,
+        Hypot, Log, Log1p, Log2, Log10, LogAddExp, Pow, Remainder, Sin, Sinh, Tan, Tanh,
+    };
+    matches!(op, FloorDivide | Remainder | Pow | LogAddExp | Atan2 | Hypot)
+        || matches!(op, Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p)
+        || matches!(op, Sinh | Cosh | Tanh | Asinh | Acosh | Atanh)
+        || matches!(op, Sin | Cos | Tan | Asin | Acos | Atan)
 }
 
 /// Whether a program applies one of the large operations.
 pub(super) fn calls_large(program: &Program) -> bool {
-    program.steps().iter().any(|step| matches!(step.action, Action::Apply(op) if is_large(op)))
+    program.steps().iter().any(|step| match step.action {
+        // The absolute value of a complex number is a hypot.
+        Action::Apply(op) => is_large(op) || (op == ElementOp::Abs && step.dtype.is_complex()),
+        Action::Cast | Action::Bitcast => false,
+    })
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 pub(super) use self::class::{NARROW, Operand, is_near};
 pub(super) use self::form::{Form, Key, is_large};
-pub(super) use self::source::{kernel, source};
+pub(super) use self::source::{COMMON, REDUCE_SOURCE, kernel, source};
 use super::force::Force;
 use super::launch::{divisor, step};
 use super::params::{BL_THREADS, BL_VECTOR_BYTES, BlDivisor};

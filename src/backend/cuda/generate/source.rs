@@ -11,13 +11,17 @@ use crate::plan::OUT;
 use crate::program::{Action, Input, Value};
 
 /// The parts that all generated kernels include.
-const COMMON: &str = include_str!(concat!(env!("OUT_DIR"), "/generated.cuh"));
+pub(in crate::backend::cuda) const COMMON: &str =
+    include_str!(concat!(env!("OUT_DIR"), "/generated.cuh"));
 /// Further parts of kernels that call one of the large functions.
 const FUNCTIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/functions.cuh"));
 /// The skeletons of elementwise kernels.
 const MAP: &str = include_str!(concat!(env!("OUT_DIR"), "/map.cuh"));
 /// The skeletons of reductions.
 const REDUCE: &str = include_str!(concat!(env!("OUT_DIR"), "/reduce.cuh"));
+
+/// The parts of reductions, for kernels that are not generated.
+pub(in crate::backend::cuda) const REDUCE_SOURCE: [&str; 2] = [COMMON, REDUCE];
 
 /// Returns the complete source that NVRTC compiles.
 pub(in crate::backend::cuda) fn source(form: &Form<'_>) -> String {
@@ -133,9 +137,9 @@ impl Text<'_> {
             Some(Rounding::OfCast | Rounding::OfArithmetic) => DType::F32,
         };
         self.member(&format!("typedef dtype_{result} Result;"));
-        if let KernelKind::Sum(_, combine, _) = form.kind {
-            let total = form.total_dtype(combine);
-            self.member(&format!("typedef Folded<op::{}, dtype_{total}> Sum;", combine.name()));
+        if let KernelKind::Sum(_, fold, _) = form.kind {
+            let total = fold.type_of(form.program.dtype(form.program.result()));
+            self.member(&format!("typedef {total} Sum;"));
         }
     }
 
@@ -346,6 +350,7 @@ impl Text<'_> {
             let arguments = arguments.join(", ");
             let call = match step.action {
                 Action::Cast => format!("convert<dtype_{result}>({arguments})"),
+                Action::Bitcast => format!("from_bits<dtype_{result}>(bits_of({arguments}))"),
                 Action::Apply(op) => format!("op::{}::apply({arguments})", op.name()),
             };
             self.member(&format!("    const dtype_{result} t{index} = {call};"));
@@ -400,12 +405,15 @@ impl Text<'_> {
         self.member("static BL_FN void finish(const Params& p, const Places& at, Index output, Index segment, Sum sum) {");
         let out = form.out;
         self.member(&match finish {
-            Finish::Part => "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(Sum), sum.value);".into(),
+            Finish::Part => "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(sum.packed()), sum.packed());".into(),
             Finish::Whole => {
                 format!("    bl::store(at.address[0], convert<dtype_{out}>(sum.value));")
             }
-            Finish::Mean => format!(
+            Finish::Quotient => format!(
                 "    bl::store(at.address[0], convert<dtype_{out}>(quotient(sum.value, p.divisor)));"
+            ),
+            Finish::Root => format!(
+                "    bl::store(at.address[0], convert<dtype_{out}>(square_root(quotient(sum.value, p.divisor))));"
             ),
         });
         self.member("}");

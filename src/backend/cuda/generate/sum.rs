@@ -1,19 +1,18 @@
-//! Sums and extremes: one launch combines the terms, and further launches combine the parts where several blocks or
-//! threads share one output.
+//! Reductions: one launch combines the terms, and further launches combine the parts where several blocks or threads
+//! share one output.
 
 use std::sync::OnceLock;
 
 use smallvec::{SmallVec, smallvec};
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
-use super::form::{Adders, Finish, Form, KernelKind, calls_large};
+use super::form::{Adders, Finish, Fold, Form, KernelKind, calls_large};
 use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, push_numbers};
 use crate::backend::cuda::force::Force;
 use crate::backend::cuda::params::{BL_SUM_CHUNKS_LOG2, BL_SUM_LEVELS, BL_WARP};
 use crate::layout::MAX_RANK;
-use crate::op::ElementOp;
 use crate::plan::{OUT, Plan, Slot};
-use crate::program::{Program, total_dtype};
+use crate::program::Program;
 use crate::request::{Reduction, Request};
 use crate::{DType, Error, Result};
 
@@ -37,17 +36,17 @@ pub(super) fn sum<'a>(
     force: Force,
     mut allocate: impl FnMut(usize) -> Result<u64>,
 ) -> Result<SmallVec<[Job<'a>; 2]>> {
-    let combine = reduction.op.combine();
-    let sums = total_dtype(combine, request.program.dtype(request.program.result()));
+    let fold = Fold::of(reduction.op);
+    let sums = fold.total_dtype(request.program.dtype(request.program.result()));
     let mut jobs = SmallVec::new();
     let first = Stage {
         op: request.op,
-        combine,
+        fold,
         program: request.program,
         plan: request.plan,
         terms: reduction.terms,
         operands,
-        count: reduction.terms.len,
+        divisor: reduction.divisor,
     };
     let mut choice = first.choose(force);
     if choice.segments == 1 {
@@ -99,13 +98,13 @@ fn bytes_of(request: &Request<'_>, outputs: usize, segments: usize, sums: DType)
 /// One launch of a sum.
 struct Stage<'p, 's> {
     op: &'static str,
-    combine: ElementOp,
+    fold: Fold,
     program: &'p Program,
     plan: &'s Plan,
     terms: &'s Plan,
     operands: &'s [Operand],
-    /// The number of terms of the whole sum, which is the divisor of a mean.
-    count: usize,
+    /// What the total of a mean, a variance or a deviation is divided by.
+    divisor: f64,
 }
 
 /// How a stage is divided among threads.
@@ -132,7 +131,7 @@ impl<'p> Stage<'p, '_> {
             !is_constant(slot) && (terms.rank == 0 || terms.slots[slot].strides[0] != 0)
         });
         let terms_dtype = self.program.dtype(self.program.result());
-        let sums = total_dtype(self.combine, terms_dtype).size();
+        let sums = self.fold.total_dtype(terms_dtype).size();
         // The terms in the accumulator's dtype take registers too, so the budget is scaled down. Their size is not
         // passed to `group_size` as an operand's, because they are not accessed in memory.
         let most = GROUP_BYTES.min(
@@ -236,7 +235,7 @@ impl<'p> Stage<'p, '_> {
         let room = if located.is_empty() { 0 } else { rank_bucket(terms.rank - dropped) };
         let form = Form {
             program: self.program,
-            kind: KernelKind::Sum(choice.adders, self.combine, finish),
+            kind: KernelKind::Sum(choice.adders, self.fold, finish),
             out,
             masked: false,
             classes,
@@ -256,7 +255,7 @@ impl<'p> Stage<'p, '_> {
         let counts =
             [terms.len, outputs, tiles, choice.segments, choice.segment_groups, lanes_log2];
         words.extend(counts.map(|count| count as u64));
-        words.push((self.count as f64).to_bits());
+        words.push(self.divisor.to_bits());
         for slot in slots.filter(|&slot| form.classes[slot] == Class::Strided) {
             let bytes =
                 terms.slots[slot].strides[0].wrapping_mul(self.operands[slot].size as isize);
@@ -316,14 +315,9 @@ fn terms_of_parts(segments: usize) -> Plan {
 
 /// Returns the program without steps, whose result is its only input.
 fn sum_of_parts(sums: DType) -> &'static Program {
-    static PROGRAMS: [OnceLock<Program>; 4] = [const { OnceLock::new() }; 4];
-    let program = match sums {
-        DType::U64 => &PROGRAMS[0],
-        DType::I64 => &PROGRAMS[1],
-        DType::F64 => &PROGRAMS[2],
-        _ => &PROGRAMS[3],
-    };
-    program.get_or_init(|| {
+    static PROGRAMS: [OnceLock<Program>; DType::ALL.len()] =
+        [const { OnceLock::new() }; DType::ALL.len()];
+    PROGRAMS[sums as usize].get_or_init(|| {
         let mut program = Program::new();
         program.memory(sums);
         program

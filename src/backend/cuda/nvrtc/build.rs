@@ -34,7 +34,7 @@ impl Build {
 
 /// Returns the file that a function was loaded from, if the system knows.
 #[cfg(unix)]
-pub(super) fn file_of(function: *const ()) -> Option<PathBuf> {
+pub(crate) fn file_of(function: *const ()) -> Option<PathBuf> {
     use std::ffi::{CStr, OsStr};
     use std::os::unix::ffi::OsStrExt;
     // SAFETY: the structure consists of pointers, for which zeros are valid.
@@ -51,7 +51,7 @@ pub(super) fn file_of(function: *const ()) -> Option<PathBuf> {
 }
 
 #[cfg(not(unix))]
-pub(super) fn file_of(_function: *const ()) -> Option<PathBuf> {
+pub(crate) fn file_of(_function: *const ()) -> Option<PathBuf> {
     None
 }
 

@@ -1,0 +1,87 @@
+//! Elements in host memory that are taken over or borrowed where they are.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use super::Memory;
+#[cfg(feature = "cpu")]
+use crate::device::DeviceKind;
+use crate::storage::Storage;
+use crate::sync::RwLockReadGuard;
+use crate::{Device, Element, Result};
+
+/// Makes storage of the elements of a vector. On the CPU it takes over their memory, if that is aligned.
+pub(crate) fn storage_of<T: Element>(device: &Device, elements: Vec<T>) -> Result<Storage> {
+    #[cfg(feature = "cpu")]
+    let elements = match device.kind() {
+        DeviceKind::Cpu => match super::cpu::CpuMemory::adopted(elements) {
+            Ok((memory, owner)) => {
+                let bytes = memory.bytes();
+                return Ok(Storage::new(device, bytes, Memory::Cpu(memory)).owned_by(owner));
+            }
+            Err(elements) => elements,
+        },
+        #[cfg(feature = "cuda")]
+        DeviceKind::Cuda(_) => elements,
+    };
+    Storage::from_bytes(device, bytemuck::cast_slice(&elements))
+}
+
+/// The elements of a contiguous tensor on the CPU, borrowed by [`Tensor::as_slice`](crate::Tensor::as_slice).
+///
+/// It is a slice that holds the lock of the tensor's storage: while it exists, operations that write to the storage wait.
+/// A thread that holds it must not write to the storage itself, or it waits for itself.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{Device, Tensor};
+/// let x = Tensor::from_vec(vec![1.5f32, 2.5], [2], &Device::cpu())?;
+/// let total: f32 = x.as_slice::<f32>()?.iter().sum();
+/// assert_eq!(total, 4.0);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+pub struct HostSlice<'a, T> {
+    start: *const T,
+    len: usize,
+    _lock: RwLockReadGuard<'a, Memory>,
+    _elements: PhantomData<&'a [T]>,
+}
+
+impl<'a, T: Element> HostSlice<'a, T> {
+    /// Borrows `len` elements that begin at a byte of locked memory. Returns `None` if they are not in the host's
+    /// memory, not aligned, or not all valid.
+    pub(crate) fn new(
+        lock: RwLockReadGuard<'a, Memory>,
+        byte: usize,
+        len: usize,
+    ) -> Option<HostSlice<'a, T>> {
+        let start = match &*lock {
+            #[cfg(feature = "cpu")]
+            Memory::Cpu(memory) => memory.elements::<T>(byte, len)?,
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(_) => {
+                let _ = (byte, len);
+                return None;
+            }
+        };
+        Some(HostSlice { start, len, _lock: lock, _elements: PhantomData })
+    }
+}
+
+impl<T> Deref for HostSlice<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `CpuMemory::elements` has found `len` valid elements at this address of the memory, which the lock
+        // keeps alive and from being written.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for HostSlice<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}

@@ -1,0 +1,52 @@
+//! Variances: a pass for the means, and a pass over the distances from them.
+
+use smallvec::SmallVec;
+
+use super::run::{Over, Ready};
+use crate::layout::Layout;
+use crate::op::{ElementOp, ReduceOp};
+use crate::request::Request;
+use crate::storage::{Access, Part};
+use crate::{DType, Result, Tensor};
+
+impl Ready<'_> {
+    /// Calls a function with the two requests of a variance or a deviation. The means are `f64` and not rounded, so that
+    /// only the result is.
+    pub(super) fn variance(
+        &self,
+        over: Over,
+        out: &Tensor,
+        access: &Access<'_>,
+        mut function: impl FnMut(&Request<'_>, &Access<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let of_mean = Over {
+            op: ReduceOp::Mean,
+            keepdims: true,
+            rounded: DType::F64,
+            correction: 0.0,
+            ..over
+        };
+        let shape = of_mean.result_shape(&self.shape);
+        let mean = Tensor::undefined(self.op, self.device, &shape, DType::F64)?;
+        let private = Part::Private(mean.storage());
+        let held = (1..self.program.slots()).map(Part::Held);
+        let layouts = || self.inputs.iter().map(|(_, layout)| layout);
+        {
+            let access = access.for_part([private].into_iter().chain(held.clone()));
+            self.with_sum(&self.program, layouts(), of_mean, &mean, |request| {
+                function(request, &access)
+            })?;
+        }
+        let mut program = self.program.clone();
+        let term = program.result();
+        let center = program.memory(DType::F64);
+        let term = program.cast(term, DType::F64);
+        let distance = program.apply(ElementOp::Subtract, [term, center]);
+        program.apply(ElementOp::Square, [distance]);
+        let everywhere = mean.layout().broadcast_to(self.op, &self.shape)?;
+        let inputs: SmallVec<[&Layout; 4]> = layouts().chain([&everywhere]).collect();
+        let parts = [Part::Held(0)].into_iter().chain(held).chain([private]);
+        let access = access.for_part(parts);
+        self.with_sum(&program, inputs, over, out, |request| function(request, &access))
+    }
+}

@@ -1,0 +1,191 @@
+//! Packing against a definition bit by bit: for every width, word, order, axis and layout, and back again.
+
+use crate::devices::devices;
+use crate::model::random::Random;
+use bitlane::{DType, Device, ErrorKind, Packing, Slice, Tensor};
+
+const WORDS: [DType; 8] =
+    [DType::U8, DType::U16, DType::U32, DType::U64, DType::I8, DType::I16, DType::I32, DType::I64];
+
+/// A packing, and the bit of each of its values from the lowest bit of the first word up.
+struct Layout {
+    packing: Packing,
+    bits: usize,
+    word: DType,
+    /// The field of each value of a word; none if values cross words.
+    fields: Option<Vec<usize>>,
+}
+
+impl Layout {
+    fn random(random: &mut Random, bits: usize, word: DType) -> Layout {
+        let count = 8 * word.size() / bits;
+        let packing = Packing::new(bits, word);
+        if !(8 * word.size()).is_multiple_of(bits) {
+            return Layout { packing, bits, word, fields: None };
+        }
+        let mut order: Vec<usize> = (0..count).collect();
+        let is_ordered = random.below(2) == 0;
+        if is_ordered {
+            for last in (1..count).rev() {
+                order.swap(last, random.below(last + 1));
+            }
+        }
+        let packing = if is_ordered { packing.order(order.clone()) } else { packing };
+        let is_high_first = random.below(2) == 0;
+        let packing = if is_high_first { packing.big_endian_fields() } else { packing };
+        let mut fields = vec![0; count];
+        for (field, &value) in order.iter().enumerate() {
+            fields[value] = if is_high_first { count - 1 - field } else { field };
+        }
+        Layout { packing, bits, word, fields: Some(fields) }
+    }
+
+    /// The lowest bit of a value.
+    fn bit(&self, value: usize) -> usize {
+        match &self.fields {
+            None => value * self.bits,
+            Some(fields) => {
+                let word = value / fields.len();
+                word * 8 * self.word.size() + fields[value % fields.len()] * self.bits
+            }
+        }
+    }
+
+    /// The words of a row of values, as bits.
+    fn words(&self, values: &[u64]) -> Vec<u64> {
+        let width = 8 * self.word.size();
+        let mut words = vec![0; (values.len() * self.bits).div_ceil(width)];
+        for (index, value) in values.iter().enumerate() {
+            for bit in 0..self.bits {
+                let place = self.bit(index) + bit;
+                words[place / width] |= (value >> bit & 1) << (place % width);
+            }
+        }
+        words
+    }
+}
+
+/// The elements of an integer tensor as bits, in row-major order.
+fn bits(tensor: &Tensor) -> Vec<u64> {
+    let size = tensor.dtype().size();
+    let wide = |bytes: &[u8]| match size {
+        1 => bytes[0].into(),
+        2 => u16::from_ne_bytes(bytes.try_into().unwrap()).into(),
+        4 => u32::from_ne_bytes(bytes.try_into().unwrap()).into(),
+        _ => u64::from_ne_bytes(bytes.try_into().unwrap()),
+    };
+    tensor.to_bytes().unwrap().chunks(size).map(wide).collect()
+}
+
+/// Random bytes of some shape as a view: transposed, reversed or with steps.
+fn bytes(random: &mut Random, shape: [usize; 3], device: &Device) -> Tensor {
+    let [outer, len, inner] = shape;
+    let bytes: Vec<u8> = (0..outer * len * inner * 2).map(|_| random.below(256) as u8).collect();
+    let x = Tensor::from_slice(&bytes, [inner, outer, len * 2], device).unwrap();
+    let x = x.permute([1, 2, 0]).unwrap();
+    let slice =
+        if random.below(2) == 0 { Slice::from(..).step(-2) } else { Slice::from(..len as isize) };
+    x.slice(1, slice).unwrap()
+}
+
+#[test]
+fn words_are_those_of_the_definition_and_values_come_back() {
+    for device in devices() {
+        let mut random = Random::new(7);
+        let is_cpu = device.to_string() == "cpu";
+        for width in 1..=8 {
+            for word in WORDS {
+                // On CUDA each shape of a group is a kernel.
+                if !is_cpu && word != DType::U32 && (width, word) != (3, DType::I64) {
+                    continue;
+                }
+                for len in [0, 1, 5, 16, 64, 67, 101] {
+                    let layout = Layout::random(&mut random, width, word);
+                    let shape = [1 + random.below(3), len, 1 + random.below(3)];
+                    let values = bytes(&mut random, shape, &device);
+                    let words = values.pack(&layout.packing, 1).unwrap();
+                    let context = || format!("{:?}, {shape:?} on {device}", layout.packing);
+                    assert_eq!(words.dtype(), word);
+                    for row in 0..shape[0] {
+                        for column in 0..shape[2] {
+                            let values = bits(&values.at((row, .., column)).unwrap());
+                            let words = bits(&words.at((row, .., column)).unwrap());
+                            assert_eq!(words, layout.words(&values), "{}", context());
+                        }
+                    }
+                    let masked = (&values & ((1 << width) - 1)).unwrap();
+                    let back = words.unpack(&layout.packing, -2).unwrap();
+                    let back = back.narrow(1, 0, len).unwrap();
+                    assert_eq!(bits(&back), bits(&masked), "{}", context());
+                    let signed = words.unpack(&layout.packing.clone().signed(), 1).unwrap();
+                    let unused = 8 - width as i64;
+                    let extended =
+                        ((masked.cast(DType::I8).unwrap() << unused).unwrap() >> unused).unwrap();
+                    let signed = signed.narrow(1, 0, len).unwrap();
+                    assert_eq!(signed.dtype(), DType::I8);
+                    assert_eq!(bits(&signed), bits(&extended), "{}", context());
+                    let word = WORDS[random.below(8)];
+                    let other = Layout::random(&mut random, width, word);
+                    let moved = words.repack(&layout.packing, &other.packing, 1).unwrap();
+                    let expected = words.unpack(&layout.packing, 1).unwrap();
+                    let expected = expected.pack(&other.packing, 1).unwrap();
+                    assert_eq!(bits(&moved), bits(&expected), "{} {:?}", context(), other.packing);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_bits_of_numpy_and_arrow() {
+    for device in devices() {
+        // numpy.packbits([1, 0, 1, 1, 0, 0, 0, 1, 1]) is [177, 128], and with bitorder="little" [141, 1].
+        let truth = [1u8, 0, 1, 1, 0, 0, 0, 1, 1].map(|bit| bit == 1);
+        let x = Tensor::from_slice(&truth, [9], &device).unwrap();
+        assert_eq!(bits(&x.pack(&Packing::numpy_bits(), 0).unwrap()), [177, 128]);
+        assert_eq!(bits(&x.pack(&Packing::arrow_bits(), 0).unwrap()), [141, 1]);
+    }
+}
+
+/// With eight dimensions there is no room for those of the groups.
+#[test]
+fn tensors_of_the_highest_rank_are_packed() {
+    for device in devices() {
+        let x = Tensor::arange(96, DType::U8, &device).unwrap();
+        let x = x.reshape([2, 1, 1, 3, 1, 8, 1, 2]).unwrap();
+        let packing = Packing::new(4, DType::U16);
+        let words = x.pack(&packing, 5).unwrap();
+        assert_eq!(words.shape(), [2, 1, 1, 3, 1, 2, 1, 2]);
+        let flat = x.reshape([6, 8, 2]).unwrap().pack(&packing, 1).unwrap();
+        assert_eq!(bits(&words), bits(&flat));
+        let back = words.unpack(&packing, -3).unwrap();
+        assert!(back.bits_equal(&(&x & 15).unwrap()).unwrap());
+    }
+}
+
+#[test]
+fn packings_that_make_no_sense_say_why() {
+    for device in devices() {
+        let x = Tensor::zeros([4], DType::U8, &device).unwrap();
+        let refused = |packing: Packing, words: &str| {
+            let error = x.pack(&packing, 0).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains(words), "{error}");
+        };
+        refused(Packing::new(0, DType::U8), "1 to 8 bits");
+        refused(Packing::new(9, DType::U32), "1 to 8 bits");
+        refused(Packing::new(4, DType::F32), "integers, not f32");
+        refused(Packing::new(4, DType::U8).order([0, 0]), "no permutation of the 2 fields");
+        refused(Packing::new(4, DType::U8).order([0, 1, 2]), "no permutation of the 2 fields");
+        refused(Packing::new(3, DType::U32).big_endian_fields(), "cross words");
+        refused(Packing::new(3, DType::U32).order([0]), "cross words");
+        let packing = Packing::new(4, DType::U32);
+        assert_eq!(x.unpack(&packing, 0).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        assert_eq!(x.pack(&packing, 1).unwrap_err().kind(), ErrorKind::OutOfBounds);
+        let floats = Tensor::zeros([4], DType::F32, &device).unwrap();
+        assert_eq!(floats.pack(&packing, 0).unwrap_err().kind(), ErrorKind::UnsupportedDType);
+        let words = x.pack(&packing, 0).unwrap();
+        let error = words.repack(&packing, &Packing::new(2, DType::U32), 0).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    }
+}
