@@ -34,35 +34,19 @@ BL_FN Sum times(Sum x, f64 upper_factor, f64 lower_factor) {
                (x.value - value_upper) * upper_factor + (x.value * lower_factor + x.rest * upper_factor)};
 }
 BL_FN Sum scaled(Sum x, f64 power) { return Sum{x.value * power, x.rest * power}; }
-
-// How a result is rounded: to the nearest f64, or to odd for a single rounding to a narrow format.
-struct Nearest {
-    static BL_FN f64 of(Sum x) { return x.value + x.rest; }
-    static BL_FN f64 of(const wide::Power& p) { return wide::rounded(p); }
-};
-struct Odd {
-    static BL_FN f64 of(Sum x) {
-        const Sum sum = quick(x.value, x.rest);
-        const u64 bits = bits_of(sum.value), step = (sum.rest > 0.0) == (sum.value > 0.0) ? 1 : ~0ull;
-        return from_bits<f64>(bits + ((sum.rest < 0.0 || sum.rest > 0.0) && (bits & 1) == 0 ? step : 0));
-    }
-    static BL_FN f64 of(wide::Power p) {
-        p.exponent = p.exponent < 8192 + 600 ? p.exponent : 8192 + 600;  // out of range of f32, but not of f64
-        return of(Sum{wide::scale(p, p.near), wide::scale(p, p.rest)});
-    }
-};
+BL_FN f64 rounded(Sum x) { return x.value + x.rest; }
 
 // ---- The functions -----------------------------------------------------------------------------------------------
 
 namespace wide {
 
-template <class R> BL_FN f64 exp(f64 x) { return R::of(power(x, 0.0)); }
-template <class R> BL_FN f64 exp2(f64 x) {
+BL_FN f64 exp(f64 x) { return rounded(power(x, 0.0)); }
+BL_FN f64 exp2(f64 x) {
     x = limited(x, 1200.0);
     const f64 shifted = x * 128.0 + (BL_ROUND + 1048576.0);
     const f64 part = x - (shifted - (BL_ROUND + 1048576.0)) * (1.0 / 128.0);
     const Sum r = product(part, BL_LN2);
-    return R::of(powered(reduced_at(u32(bits_of(shifted)), r.value, r.rest + part * BL_LN2_REST)));
+    return rounded(powered(reduced_at(u32(bits_of(shifted)), r.value, r.rest + part * BL_LN2_REST)));
 }
 
 // Half of e^x - 1 for x in [-60, 709.9].
@@ -76,9 +60,9 @@ BL_FN Sum half_expm1(f64 x) {
     const Sum linear = plus(start, table_upper * r_upper * half);  // the product is exact
     return quick(linear.value, linear.rest + product_rest * half);
 }
-template <class R> BL_FN f64 expm1(f64 x) {
+BL_FN f64 expm1(f64 x) {
     const Sum sum = half_expm1(x < -60.0 ? -60.0 : x > 709.9 ? 709.9 : x);
-    return magnitude(x) < 5e-17 ? x : R::of(sum) * 2.0;
+    return magnitude(x) < 5e-17 ? x : math::rounded(sum) * 2.0;
 }
 
 }  // namespace wide

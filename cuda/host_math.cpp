@@ -3,14 +3,18 @@
 #include "params.h"
 
 #include "prelude.cuh"
-
 #include "convert.cuh"
+#include "f32_pairs.cuh"
 #include "tables.cuh"
 #include "math.cuh"
 #include "exponential.cuh"
 #include "logarithm.cuh"
 #include "hyperbolic.cuh"
 #include "trigonometry.cuh"
+#include "angles.cuh"
+#include "fixed.cuh"
+#include "pairs.cuh"
+#include "narrow.cuh"
 
 #include <cstddef>
 #include <cstring>

@@ -6,80 +6,59 @@ namespace wide {
 
 // e^x - 1 for a number that is not negative, and taken to be no more than 40.
 BL_FN Sum expm1_near(f64 x) { return scaled(half_expm1(x > 40.0 ? 40.0 : x), 2.0); }
-template <class R> BL_FN f64 half_exp(f64 x) {
+BL_FN f64 half_exp(f64 x) {
     Power p = power(x, 0.0);
     --p.exponent;
-    return R::of(p);
+    return rounded(p);
 }
 
-template <class R> BL_FN f64 sinh(f64 x) {
+BL_FN f64 sinh(f64 x) {
     const f64 size = magnitude(x);
     const Sum m = expm1_near(size), quotient = over(m, plus(m, 1.0)), sum = plus(m, quotient.value);
-    f64 result = R::of(scaled(Sum{sum.value, sum.rest + quotient.rest}, 0.5));
-    result = size < BL_TINY ? R::of(Sum{size, size * size * (size * (1.0 / 6.0))}) : result;
-    return flip(size > 40.0 ? half_exp<R>(size) : result, x);
+    f64 result = math::rounded(scaled(Sum{sum.value, sum.rest + quotient.rest}, 0.5));
+    result = size < BL_TINY ? math::rounded(Sum{size, size * size * (size * (1.0 / 6.0))}) : result;
+    return flip(size > 40.0 ? half_exp(size) : result, x);
 }
-template <class R> BL_FN f64 cosh(f64 x) {
+BL_FN f64 cosh(f64 x) {
     const f64 size = magnitude(x);
-    const Sum whole = plus(expm1_near(size), 1.0), inverse = over(Sum{1.0, 0.0}, whole), sum = plus(whole, inverse.value);
-    return size > 40.0 ? half_exp<R>(size) : R::of(scaled(Sum{sum.value, sum.rest + inverse.rest}, 0.5));
+    const Sum whole = plus(expm1_near(size), 1.0), inverse = over(Sum{1.0, 0.0}, whole);
+    const Sum sum = plus(whole, inverse.value);
+    return size > 40.0 ? half_exp(size) : math::rounded(scaled(Sum{sum.value, sum.rest + inverse.rest}, 0.5));
 }
-template <class R> BL_FN f64 tanh(f64 x) {
+BL_FN f64 tanh(f64 x) {
     const f64 size = magnitude(x);
     const Sum m = expm1_near(size * 2.0);
-    return flip(size < BL_TINY ? R::of(Sum{size, size * size * (size * (-1.0 / 3.0))}) : R::of(over(m, plus(m, 2.0))), x);
+    return flip(size < BL_TINY ? math::rounded(Sum{size, size * size * (size * (-1.0 / 3.0))}) : math::rounded(over(m, plus(m, 2.0))), x);
 }
 
 // log 2x.
-template <class R> BL_FN f64 log_of_twice(f64 x) {
+BL_FN f64 log_of_twice(f64 x) {
     const Sum log = plus(log_of(Sum{x, 0.0}), BL_LN2);
-    return R::of(Sum{log.value, log.rest + BL_LN2_REST});
+    return math::rounded(Sum{log.value, log.rest + BL_LN2_REST});
 }
-template <class R> BL_FN f64 asinh(f64 x) {
+BL_FN f64 asinh(f64 x) {
     const f64 size = magnitude(x), near = size > 1e9 ? 1.0 : size;
     const Sum sum = log_of(plus(root(plus(product(near, near), 1.0)), near));
-    f64 result = size > 1e9 ? log_of_twice<R>(size) : R::of(sum);
-    result = size < BL_TINY ? R::of(Sum{size, size * size * (size * (-1.0 / 6.0))}) : result;
+    f64 result = size > 1e9 ? log_of_twice(size) : math::rounded(sum);
+    result = size < BL_TINY ? math::rounded(Sum{size, size * size * (size * (-1.0 / 6.0))}) : result;
     return flip(size == BL_INFINITY ? size : result, x);
 }
-template <class R> BL_FN f64 acosh(f64 x) {
+BL_FN f64 acosh(f64 x) {
     const f64 near = x > 1e9 ? 1.0 : x, below = near - 1.0;
     const Sum above = add(near, 1.0), p = product(below, above.value);
     const Sum sum = log_of(plus(root(Sum{p.value, p.rest + below * above.rest}), near));
-    const f64 result = x > 1e9 ? log_of_twice<R>(x) : R::of(sum);
+    const f64 result = x > 1e9 ? log_of_twice(x) : math::rounded(sum);
     return x < 1.0 || is_nan(x) ? BL_NAN : x == BL_INFINITY ? x : result;
 }
-template <class R> BL_FN f64 atanh(f64 x) {
+BL_FN f64 atanh(f64 x) {
     const f64 size = magnitude(x);
-    f64 result = R::of(scaled(log_of(over(add(1.0, size), add(1.0, -size))), 0.5));
-    result = size < BL_TINY ? R::of(Sum{size, size * size * (size * (1.0 / 3.0))}) : result;
+    f64 result = math::rounded(scaled(log_of(over(add(1.0, size), add(1.0, -size))), 0.5));
+    result = size < BL_TINY ? math::rounded(Sum{size, size * size * (size * (1.0 / 3.0))}) : result;
     result = size == 1.0 ? BL_INFINITY : result;
     return size > 1.0 || is_nan(x) ? BL_NAN : flip(result, x);
 }
 
 }  // namespace wide
-
-// ---- By dtype ----------------------------------------------------------------------------------------------------
-
-#define BL_BY_DTYPE(name) \
-    template <class T> BL_FN T name(T x) { \
-        if constexpr (same<T, f64>()) return wide::name<Nearest>(x); \
-        else if constexpr (is_half<T>()) return round_to<T>(round_to_odd(wide::name<Odd>(f64(widen(x))))); \
-        else return f32(wide::name<Odd>(f64(x))); \
-    }
-BL_BY_DTYPE(exp)
-BL_BY_DTYPE(exp2)
-BL_BY_DTYPE(expm1)
-BL_BY_DTYPE(log)
-BL_BY_DTYPE(log2)
-BL_BY_DTYPE(log10)
-BL_BY_DTYPE(log1p)
-BL_BY_DTYPE(sinh)
-BL_BY_DTYPE(cosh)
-BL_BY_DTYPE(tanh)
-BL_BY_DTYPE(asinh)
-BL_BY_DTYPE(acosh)
-BL_BY_DTYPE(atanh)
 
 }  // namespace math
 }  // namespace bl

@@ -30,12 +30,17 @@ pub const GENERATED: &[&str] = &[
 
 /// Further parts of the generated kernels that call one of the large functions.
 pub const FUNCTIONS: &[&str] = &[
+    "f32_pairs.cuh",
     "tables.cuh",
     "math.cuh",
     "exponential.cuh",
     "logarithm.cuh",
     "hyperbolic.cuh",
     "trigonometry.cuh",
+    "angles.cuh",
+    "fixed.cuh",
+    "pairs.cuh",
+    "narrow.cuh",
     "functions.cuh",
 ];
 

@@ -21,16 +21,16 @@ BL_FN Sum log_of(Sum x) {
     return quick(log.value, log.rest + x.rest / x.value);
 }
 
-template <class R> BL_FN f64 log(f64 x) { return log_cases(x, R::of(log_sum(x))); }
-template <class R> BL_FN f64 log2(f64 x) {
-    return log_cases(x, R::of(times(log_sum(x), BL_LOG2_E_UPPER, BL_LOG2_E_LOWER)));
+BL_FN f64 log(f64 x) { return log_cases(x, math::rounded(log_sum(x))); }
+BL_FN f64 log2(f64 x) {
+    return log_cases(x, math::rounded(times(log_sum(x), BL_LOG2_E_UPPER, BL_LOG2_E_LOWER)));
 }
-template <class R> BL_FN f64 log10(f64 x) {
-    return log_cases(x, R::of(times(log_sum(x), BL_LOG10_E_UPPER, BL_LOG10_E_LOWER)));
+BL_FN f64 log10(f64 x) {
+    return log_cases(x, math::rounded(times(log_sum(x), BL_LOG10_E_UPPER, BL_LOG10_E_LOWER)));
 }
-template <class R> BL_FN f64 log1p(f64 x) {
-    const f64 log = R::of(log_of(add(1.0, x)));
-    return log1p_cases(x, magnitude(x) < BL_TINY ? R::of(Sum{x, -(x * x * (0.5 - x * (1.0 / 3.0)))}) : log);
+BL_FN f64 log1p(f64 x) {
+    const f64 log = math::rounded(log_of(add(1.0, x)));
+    return log1p_cases(x, magnitude(x) < BL_TINY ? math::rounded(Sum{x, -(x * x * (0.5 - x * (1.0 / 3.0)))}) : log);
 }
 
 }  // namespace wide

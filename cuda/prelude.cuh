@@ -293,9 +293,8 @@ template <class T> BL_FN u32 ones_in(T x) {
     return count;
 }
 template <class T> BL_FN u32 zeros_above(T x) {
-    u32 count = 8 * sizeof(T);
-    for (; x; x >>= 1) --count;
-    return count;
+    const u32 width = 8 * sizeof(T);
+    return x ? u32(__builtin_clzll(x)) - (64 - width) : width;
 }
 template <class T> BL_FN T reversed(T x) {
     T r = 0;

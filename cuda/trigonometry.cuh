@@ -1,5 +1,5 @@
-// The trigonometric functions, their inverses and hypot: a port of src/math/trigonometry.rs, as math.cuh is of the other
-// files there.
+// The trigonometric functions and their inverses, and hypot, of f64: a port of src/math/trigonometry.rs, as math.cuh is of
+// the other files there. Those of narrower floats are in angles.cuh.
 
 namespace bl {
 namespace math {
@@ -13,101 +13,6 @@ BL_FN u64 multiply_high(u64 x, u64 y) {
     return u64((unsigned __int128)x * y >> 64);
 #endif
 }
-
-// ---- For results that are rounded to f32, f16 or bf16 ------------------------------------------------------------
-
-namespace narrow {
-
-// (f + rest + quarters) quarter turns.
-struct Turns {
-    f64 f, rest;
-    u32 quarters;
-};
-BL_FN Turns turns(f64 x) {
-    const i32 exponent = i32(bits_of(x) >> 52) & 0x7ff, first = 1023 - 32;
-    const u64 (&row)[3] = turns_row(u32(smaller(larger(exponent, first) - first, 159)));
-    const f64 hi = x * from_bits<f64>(row[0]), mid = x * from_bits<f64>(row[1]), lo = x * from_bits<f64>(row[2]);
-    const f64 shifted = (hi + mid) + BL_ROUND;
-    const f64 upper = hi - (shifted - BL_ROUND);  // exact
-    const f64 sum = upper + mid;
-    const f64 mid_seen = sum - upper;
-    const f64 lower = ((upper - (sum - mid_seen)) + (mid - mid_seen)) + lo;
-    const f64 f = sum + lower;
-    return Turns{f, (sum - f) + lower, u32(bits_of(shifted))};
-}
-// sin and cos of f + rest quarter turns.
-struct SinCos { f64 sin, cos; };
-BL_FN SinCos sin_cos(const Turns& t) {
-    const f64 u = t.f * t.f;
-    const f64 series = (t.rest * BL_HALF_PI_HI + t.f * BL_HALF_PI_LO) + (t.f * u) * sin_quarter_turns(u);
-    return SinCos{t.f * BL_HALF_PI_HI + series, 1.0 + u * cos_quarter_turns(u)};
-}
-BL_FN f64 sin_of(const Turns& t, u32 ahead) {
-    const SinCos both = sin_cos(t);
-    const u32 quarters = t.quarters + ahead;
-    return flip(quarters & 1 ? both.cos : both.sin, from_bits<f64>(u64(quarters >> 1) << 63));
-}
-BL_FN f64 sin(f64 x) {
-    const f64 sin = sin_ties(magnitude(x), flip(sin_of(turns(x), 0), x));
-    return x == 0.0 ? x : flip(sin, x);
-}
-BL_FN f64 cos(f64 x) { return cos_ties(magnitude(x), sin_of(turns(x), 1)); }
-BL_FN f64 tan(f64 x) {
-    const Turns t = turns(x);
-    const SinCos both = sin_cos(t);
-    const bool odd = t.quarters & 1;
-    const f64 tan = (odd ? -both.cos : both.sin) / (odd ? both.sin : both.cos);
-    return x == 0.0 ? x : tan;
-}
-
-// The arc sine of |x| up to 1/2, or half of the arc cosine of a larger |x|.
-struct Arc {
-    f64 angle;
-    bool large;
-};
-BL_FN Arc arc(f64 x) {
-    const f64 size = magnitude(x);
-    const bool large = size > 0.5;
-    const f64 half = (1.0 - size) * 0.5;
-    const f64 u = large ? half : size * size, v = large ? square_root(half) : size;
-    return Arc{v + (v * u) * asin_series(u), large};
-}
-BL_FN f64 asin(f64 x) {
-    const Arc a = arc(x);
-    return flip(a.large ? BL_HALF_PI_HI - 2.0 * a.angle : a.angle, x);
-}
-BL_FN f64 acos(f64 x) {
-    const Arc a = arc(x);
-    const f64 twice = 2.0 * a.angle;
-    const f64 near_one = x < 0.0 ? BL_PI_HI - (twice - BL_PI_LO) : twice;
-    return acos_ties(x, a.large ? near_one : BL_HALF_PI_HI - (flip(a.angle, x) - BL_HALF_PI_LO));
-}
-BL_FN f64 atan(f64 x) {
-    const f64 size = magnitude(x);
-    const bool steep = size > 1.0;
-    const Near parts = atan_parts(steep ? 1.0 : size, steep ? size : 1.0);
-    const f64 angle = parts.near + (parts.rest + parts.small);
-    return flip(atan_ties(size, steep ? BL_HALF_PI_HI - (angle - BL_HALF_PI_LO) : angle), x);
-}
-
-// Rounded as if only once.
-BL_FN f64 hypot(f64 x, f64 y) {
-    const f64 x2 = x * x, y2 = y * y;
-    const f64 large = x2 > y2 ? x2 : y2, small = x2 > y2 ? y2 : x2;
-    const f64 sum = large + small;
-    const f64 rest = (large - sum) + small;
-    const f64 root = square_root(sum);
-    const u64 place = 1ull << 28;
-    const f64 tie = from_bits<f64>((bits_of(root) + place / 2) & ~(place - 1));
-    const f64 excess = (sum - tie * tie) + rest;
-    const i64 apart = i64(bits_of(root) - bits_of(tie));
-    const bool near = -16 < apart && apart < 16;
-    const f64 beside = from_bits<f64>(bits_of(tie) + u64(i64(excess > 0.0) - i64(excess < 0.0)));
-    const bool infinite = magnitude(x) == BL_INFINITY || magnitude(y) == BL_INFINITY;
-    return infinite ? BL_INFINITY : near ? beside : root;
-}
-
-}  // namespace narrow
 
 // ---- f64 ---------------------------------------------------------------------------------------------------------
 
@@ -251,31 +156,6 @@ BL_FN f64 hypot(f64 x, f64 y) {
 }
 
 }  // namespace wide
-
-// ---- By dtype ----------------------------------------------------------------------------------------------------
-
-// f(x) for f16, bf16 or f32, where f is a function of narrow::, rounded once.
-template <class T, class F> BL_FN T through_f64(T x, F f) {
-    if constexpr (is_half<T>()) return round_to<T>(round_to_odd(f(f64(widen(x)))));
-    else return f32(f(f64(x)));
-}
-#define BL_OF_ONE_FLOAT(name) \
-    template <class T> BL_FN T name(T x) { \
-        if constexpr (same<T, f64>()) return wide::name(x); \
-        else return through_f64(x, [](f64 a) { return narrow::name(a); }); \
-    }
-BL_OF_ONE_FLOAT(sin)
-BL_OF_ONE_FLOAT(cos)
-BL_OF_ONE_FLOAT(tan)
-BL_OF_ONE_FLOAT(asin)
-BL_OF_ONE_FLOAT(acos)
-BL_OF_ONE_FLOAT(atan)
-#undef BL_OF_ONE_FLOAT
-
-template <class T> BL_FN T hypot(T x, T y) {
-    if constexpr (same<T, f64>()) return wide::hypot(x, y);
-    else return through_f64(x, y, [](f64 a, f64 b) { return narrow::hypot(a, b); });
-}
 
 }  // namespace math
 }  // namespace bl

@@ -21,10 +21,10 @@
 //! Work is queued without waiting for it, and is ordered with cudarc's own work: a slice that is used on several
 //! streams needs the context's event tracking, which is on by default.
 //!
-//! Operations can be captured into a CUDA graph. The graph holds addresses, not tensors: as with cudarc's own slices,
-//! every tensor that the graph reads or writes must be kept alive for as long as the graph is launched. Tensors of other
-//! streams can be dropped and copied from and to the host during a capture; on the captured stream such copies are
-//! errors.
+//! Operations can be captured into a CUDA graph, which [`Graph`] does safely. In a capture of a stream that is begun by
+//! other means, the graph holds addresses, not tensors: as with cudarc's own slices, every tensor that the graph reads or
+//! writes must be kept alive for as long as the graph is launched. A call whose kernel is not loaded yet, a copy from or to
+//! the host on the captured stream, and a tensor that another stream has used are errors, which leave the capture intact.
 
 use std::sync::Arc;
 
@@ -44,6 +44,66 @@ pub use crate::backend::cuda::CacheStatistics;
 /// Returns how many kernels this process has found in memory, found on disk, and compiled so far.
 pub fn cache_statistics() -> CacheStatistics {
     crate::backend::cuda::cache_statistics()
+}
+
+/// Calls that were captured into a CUDA graph, and are launched as one.
+///
+/// A launch costs the host about as much as one call. The graph keeps everything alive that the calls use, and its
+/// launches are ordered like any other operation on the same tensors: [`launch`](Graph::launch) reads what the
+/// tensors contain at that time.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{Device, Tensor, cuda::Graph};
+/// # if Device::cuda_count() > 0 {
+/// let device = Device::cuda(0)?;
+/// let mut x = Tensor::from_slice(&[1.0f32, 2.0], [2], &device)?;
+/// let (graph, y) = Graph::capture(&device, || (x.expr() * 2 + 1).run())?;
+/// graph.launch()?;
+/// assert_eq!(y.to_vec::<f32>()?, [3.0, 5.0]);
+/// x.add_assign(1)?;
+/// graph.launch()?;
+/// assert_eq!(y.to_vec::<f32>()?, [5.0, 7.0]);
+/// # }
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+pub struct Graph(backend::Graph);
+
+impl Graph {
+    /// Captures the calls that a function makes on a device. Returns the graph and what the function returned, such as
+    /// the tensors of results, which have undefined contents until the first launch.
+    ///
+    /// The function is called twice. In the first call its kernels are compiled and loaded, and nothing is launched; the
+    /// second one is captured. Calls on any stream of the device become part of the graph. What the function does on the
+    /// CPU or on other threads does not, and happens twice.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] for the CPU, and if the function copies tensors from or to the host, creates zeros, uses
+    /// another device, captures another graph, or uses a tensor that another thread is using on another stream. The errors
+    /// of the function, and [`Error::Driver`].
+    pub fn capture<R>(device: &Device, function: impl FnMut() -> Result<R>) -> Result<(Graph, R)> {
+        let device = cuda_device("Graph::capture", device)?;
+        let (graph, result) = backend::Graph::capture(device, function)?;
+        Ok((Graph(graph), result))
+    }
+
+    /// Queues the captured calls, after all earlier operations on the tensors that they use.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the graph uses memory that was lent and has gone back to its owner, or a tensor that
+    /// is in use on a stream which is being captured, and [`Error::Driver`].
+    pub fn launch(&self) -> Result<()> {
+        self.0.launch()
+    }
+}
+
+impl std::fmt::Debug for Graph {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Graph").finish_non_exhaustive()
+    }
 }
 
 /// The contents of a device's memory pool; see [`pool_statistics`].
@@ -179,6 +239,21 @@ pub fn device(context: &Arc<CudaContext>) -> Result<Device> {
 /// stream, which is a different stream on every thread.
 pub fn device_on(stream: &Arc<CudaStream>) -> Result<Device> {
     CudaDevice::on_stream(stream).map(Device::from_cuda)
+}
+
+/// Returns the device of a stream that neither this crate nor cudarc has created, such as one of the CUDA runtime or of
+/// PyTorch. Otherwise like [`device_on`].
+///
+/// # Errors
+///
+/// Those of [`device_on`], and [`Error::Driver`] if it is not a stream.
+///
+/// # Safety
+///
+/// The stream and its context must live for as long as the device, its clones, the tensors on it and their queued work.
+pub unsafe fn device_on_raw(stream: cudarc::driver::sys::CUstream) -> Result<Device> {
+    // SAFETY: guaranteed by the caller.
+    unsafe { CudaDevice::on_raw_stream(stream) }.map(Device::from_cuda)
 }
 
 /// Returns the stream of a device, or `None` for the CPU.

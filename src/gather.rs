@@ -11,6 +11,7 @@ use crate::plan::Plan;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GatherRequest<'a> {
     /// The name of the operation, for messages.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "nothing fails on the CPU"))]
     pub(crate) op: &'static str,
     /// The dtype of operand and destination.
     pub(crate) dtype: DType,

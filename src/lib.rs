@@ -82,8 +82,8 @@
 //! an arithmetic right shift of a negative value. Integer arithmetic wraps. `f16` and `bf16` are computed in `f32` and
 //! rounded once, to nearest even; operations are neither contracted nor reordered. `copysign` works on the bits: it
 //! honours the signs of zeros and NaNs, and keeps the payload of a NaN. Floats are summed in `f64`, in an order that
-//! depends only on the number of terms. `pow`, `atan2`, `logaddexp` and the functions inside the losses are
-//! implemented by this crate.
+//! depends only on the number of terms. `pow`, `atan2`, `hypot`, `logaddexp`, the functions of angles and those
+//! inside the losses are implemented by this crate.
 //!
 //! Every operation therefore gives the same bits on the CPU and on CUDA, on its own or in an expression; only the sign
 //! and payload of a NaN produced by arithmetic are unspecified.

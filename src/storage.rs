@@ -219,6 +219,8 @@ impl<'a> Access<'a> {
             }
             slots.push(place);
         }
+        #[cfg(feature = "cuda")]
+        crate::backend::cuda::note(&distinct, slots[OUT]);
         let mut guards = SmallVec::new();
         for (index, &storage) in distinct.iter().enumerate() {
             guards.push(if is_written && index == slots[OUT] {

@@ -1,9 +1,9 @@
 //! Methods on candle's tensors.
 
-use bitlane::{BinaryOp, Scalar, Shift, UnaryOp};
+use bitlane::{BinaryOp, Rules, Scalar, Shift, UnaryOp};
 use candle_core::{Result, Tensor};
 
-use crate::ops::{Binary, Unary, WithScalar};
+use crate::ops::{Binary, Fused1, Fused3, Unary, WithScalar};
 
 mod sealed {
     pub trait Sealed {}
@@ -56,6 +56,30 @@ pub trait Operations: sealed::Sealed {
         self.bitlane(BinaryOp::RightShift(Shift::Arithmetic), amounts)
     }
 
+    /// Rotates left by amounts that count modulo the bit width.
+    fn rotate_left(&self, amounts: &Tensor) -> Result<Tensor> {
+        self.bitlane(BinaryOp::RotateLeft, amounts)
+    }
+
+    /// Rotates right by amounts that count modulo the bit width.
+    fn rotate_right(&self, amounts: &Tensor) -> Result<Tensor> {
+        self.bitlane(BinaryOp::RotateRight, amounts)
+    }
+
+    /// Counts the bits that are 1.
+    fn count_ones(&self) -> Result<Tensor> {
+        self.bitlane_unary(UnaryOp::CountOnes)
+    }
+
+    /// Reads the bits as another dtype of the same size.
+    fn bitcast(&self, dtype: bitlane::DType) -> Result<Tensor>;
+
+    /// Limits every element to the range from `low` to `high`.
+    fn clip(&self, low: impl Into<Scalar>, high: impl Into<Scalar>) -> Result<Tensor>;
+
+    /// Multiplies by `y` and adds `z`, rounded once.
+    fn fma(&self, y: &Tensor, z: &Tensor) -> Result<Tensor>;
+
     /// Returns the bitwise AND.
     fn bitwise_and(&self, other: &Tensor) -> Result<Tensor> {
         self.bitlane(BinaryOp::BitwiseAnd, other)
@@ -103,5 +127,18 @@ impl Operations for Tensor {
 
     fn bitlane_unary(&self, op: UnaryOp) -> Result<Tensor> {
         self.apply_op1(Unary::new(op))
+    }
+
+    fn bitcast(&self, dtype: bitlane::DType) -> Result<Tensor> {
+        self.apply_op1(Fused1::new("bitcast", move |x| x.bitcast(dtype)))
+    }
+
+    fn clip(&self, low: impl Into<Scalar>, high: impl Into<Scalar>) -> Result<Tensor> {
+        let (low, high) = (low.into(), high.into());
+        self.apply_op1(Fused1::new("clip", move |x| x.clip(low, high).rules(Rules::Torch)))
+    }
+
+    fn fma(&self, y: &Tensor, z: &Tensor) -> Result<Tensor> {
+        self.apply_op3(y, z, Fused3::new("fma", |x, y, z| x.fma(y, z).rules(Rules::Torch)))
     }
 }

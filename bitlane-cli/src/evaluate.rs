@@ -21,7 +21,10 @@ Expressions, from what binds loosest to what binds tightest, as in Python:
   **                  power
 Every operation can be called by its name, as copysign(a, b) or abs(a). There are also
   cast(a, f32)        a conversion
+  bitcast(a, u32)     the same bits as another dtype
   select(c, a, b)     a where c is true, else b
+  clip(a, low, high)  a, limited to a range
+  fma(a, b, c)        a * b + c, rounded once
   sum(a), mean(a, -1) and every other reduction: over all axes, or over those named;
                       sum_keepdims(a, -1) keeps them with size 1";
 
@@ -89,12 +92,26 @@ pub fn lower<'a>(
             let x = lower(x, inputs, used)?;
             x.binary(*op, lower(y, inputs, used)?)
         }
-        Node::Select(condition, x, y) => {
-            let condition = lower(condition, inputs, used)?;
-            let x = lower(x, inputs, used)?;
-            condition.select(x, lower(y, inputs, used)?)
+        Node::Ternary(op, operands) => {
+            let [x, y, z] = &**operands;
+            let (x, y) = (lower(x, inputs, used)?, lower(y, inputs, used)?);
+            op.apply([x, y, lower(z, inputs, used)?])
         }
         Node::Cast(x, dtype) => lower(x, inputs, used)?.cast(*dtype),
+        Node::Bitcast(x, dtype) => {
+            let x_is_array = match &**x {
+                Node::Name(name) => inputs.get(&**name).and_then(Input::array).map(|it| (name, it)),
+                _ => None,
+            };
+            match x_is_array {
+                // A view of an array may have elements of another size.
+                Some((name, array)) => {
+                    used.push(name);
+                    Expr::from(array.bitcast(*dtype)?)
+                }
+                None => lower(x, inputs, used)?.bitcast(*dtype),
+            }
+        }
         Node::Reduce { op, x, axes, keepdims } => {
             let x = lower(x, inputs, used)?;
             if *keepdims { x.reduce_keepdims(*op, axes) } else { x.reduce(*op, axes) }

@@ -1,6 +1,6 @@
 //! The parser of the language of `bitlane eval`.
 
-use bitlane::{Axes, BinaryOp, DType, IntoAxes, ReduceOp, Scalar, Shift, UnaryOp};
+use bitlane::{Axes, BinaryOp, DType, Expr, IntoAxes, ReduceOp, Scalar, Shift, UnaryOp};
 
 use crate::answer::Failure;
 use crate::operands::number;
@@ -19,9 +19,42 @@ pub enum Node {
     Name(String),
     Unary(UnaryOp, Box<Node>),
     Binary(BinaryOp, Box<Node>, Box<Node>),
-    Select(Box<Node>, Box<Node>, Box<Node>),
+    Ternary(TernaryOp, Box<[Node; 3]>),
     Cast(Box<Node>, DType),
+    Bitcast(Box<Node>, DType),
     Reduce { op: ReduceOp, x: Box<Node>, axes: Axes, keepdims: bool },
+}
+
+/// An operation on three operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TernaryOp {
+    Select,
+    Clip,
+    Fma,
+}
+
+impl TernaryOp {
+    /// Every operation, with the names that stand for it.
+    pub const NAMES: [(&'static str, TernaryOp); 4] = [
+        ("select", TernaryOp::Select),
+        ("where", TernaryOp::Select),
+        ("clip", TernaryOp::Clip),
+        ("fma", TernaryOp::Fma),
+    ];
+
+    /// Returns the operation of this name.
+    pub fn named(name: &str) -> Option<TernaryOp> {
+        TernaryOp::NAMES.iter().find(|(own, _)| *own == name).map(|(_, op)| *op)
+    }
+
+    /// Applies the operation.
+    pub fn apply<'a>(self, [x, y, z]: [Expr<'a>; 3]) -> Expr<'a> {
+        match self {
+            TernaryOp::Select => x.select(y, z),
+            TernaryOp::Clip => x.clip(y, z),
+            TernaryOp::Fma => x.fma(y, z),
+        }
+    }
 }
 
 /// The binary operators with their precedence. An operator must come before its own prefixes.
@@ -186,18 +219,22 @@ impl<'a> Parser<'a> {
 
     /// Parses the arguments of a call, after the opening parenthesis.
     fn call(&mut self, name: &str) -> Result<Node, Failure> {
-        let first = Box::new(self.expression(0)?);
+        let first = self.expression(0)?;
+        if let Some(op) = TernaryOp::named(name) {
+            self.expect(",")?;
+            let second = self.expression(0)?;
+            self.expect(",")?;
+            let third = self.expression(0)?;
+            self.expect(")")?;
+            return Ok(Node::Ternary(op, Box::new([first, second, third])));
+        }
+        let first = Box::new(first);
         let node = match name {
-            "cast" => {
+            "cast" | "bitcast" => {
                 self.expect(",")?;
                 self.rest();
-                Node::Cast(first, self.word().parse()?)
-            }
-            "select" | "where" => {
-                self.expect(",")?;
-                let x = Box::new(self.expression(0)?);
-                self.expect(",")?;
-                Node::Select(first, x, Box::new(self.expression(0)?))
+                let dtype = self.word().parse()?;
+                if name == "cast" { Node::Cast(first, dtype) } else { Node::Bitcast(first, dtype) }
             }
             _ => {
                 let (reduction, keepdims) = match name.strip_suffix("_keepdims") {
@@ -258,7 +295,13 @@ mod tests {
                 Node::Name(name) => name.clone(),
                 Node::Unary(op, x) => format!("({op} {})", show(x)),
                 Node::Binary(op, x, y) => format!("({op} {} {})", show(x), show(y)),
-                Node::Select(c, x, y) => format!("(select {} {} {})", show(c), show(x), show(y)),
+                Node::Ternary(op, xyz) => {
+                    let names = TernaryOp::NAMES.iter();
+                    let name = names.filter(|(_, own)| own == op).map(|(name, _)| name).next();
+                    let [x, y, z] = xyz.each_ref().map(show);
+                    format!("({} {x} {y} {z})", name.unwrap())
+                }
+                Node::Bitcast(x, dtype) => format!("(bitcast {} {dtype})", show(x)),
                 Node::Cast(x, dtype) => format!("({dtype} {})", show(x)),
                 Node::Reduce { op, x, axes, keepdims } => {
                     format!("({op}{} {} {axes})", if *keepdims { "_keepdims" } else { "" }, show(x))
@@ -290,6 +333,9 @@ mod tests {
     fn calls_by_name() {
         assert_eq!(tree("copysign(abs(x), -0.0)"), "(copysign (abs x) -0.0)");
         assert_eq!(tree("cast(select(a < 0, a, 1), f16)"), "(f16 (select (less_than a 0) a 1))");
+        assert_eq!(tree("where(c, clip(x, 0, 1), y)"), "(select c (clip x 0 1) y)");
+        assert_eq!(tree("fma(x, y, rotate_left(z, -1))"), "(fma x y (rotate_left z -1))");
+        assert_eq!(tree("bitcast(x, u32) >> 23"), "(bitwise_right_shift (bitcast x u32) 23)");
         assert_eq!(tree("sum(x * x, 0, 2)"), "(sum (multiply x x) [0, 2])");
         assert_eq!(tree("mean(x)"), "(mean x ..)");
         assert_eq!(tree("max(x, -1)"), "(max x [-1])");

@@ -22,6 +22,14 @@ impl Input {
         }
     }
 
+    /// Returns the array, unless it is a number.
+    pub fn array(&self) -> Option<&Tensor> {
+        match self {
+            Input::Array(tensor) => Some(tensor),
+            Input::Number(_) => None,
+        }
+    }
+
     /// Returns the input as an operand.
     pub fn operand(&self) -> Operand<'_> {
         match self {

@@ -139,6 +139,9 @@ fn cases() -> Vec<Case> {
             of_one(format!("{op} of columns"), Box::new(move |x| x.reduce_keepdims(op, 0)));
         }
         of_one("select".into(), Box::new(|x| x.clone().logical_not().select(x, 1)));
+        of_one("clip".into(), Box::new(|x| x.clip(-1, 3)));
+        of_one("fma".into(), Box::new(|x| x.clone().fma(x, 0.5)));
+        of_one("bitcast".into(), Box::new(move |x| x.bitcast(bits_of(dtype))));
         of_one("a chain".into(), Box::new(|x| (x.clone() + 1).multiply(x)));
         for &to in DType::ALL {
             cases.push(Case {
@@ -148,6 +151,12 @@ fn cases() -> Vec<Case> {
         }
     }
     cases
+}
+
+/// Returns the unsigned integer of a dtype's size, or the dtype itself if there is none.
+fn bits_of(dtype: DType) -> DType {
+    let unsigned = DType::ALL.iter().filter(|other| other.is_unsigned_int());
+    unsigned.copied().find(|other| other.size() == dtype.size()).unwrap_or(dtype)
 }
 
 fn binary(

@@ -71,6 +71,14 @@ fn one_operation() {
     assert_eq!(out.to_vec::<i32>().unwrap(), [1, 2, 3, 4, 5, 6]);
     let negative = answer(&folder, &on_cpu(&["run", "add", "x.npy", "-1"]));
     assert!(negative.starts_with("[[ 0 -3  2]"), "{negative}");
+    let clipped = answer(&folder, &on_cpu(&["run", "clip", "x.npy", "-1", "4"]));
+    assert!(clipped.starts_with("[[ 1 -1  3]\n [ 4  4 -1]]"), "{clipped}");
+    let fused = answer(&folder, &on_cpu(&["run", "fma", "y.npy", "y.npy", "0.5"]));
+    assert!(fused.starts_with("[[ 1.5  4.5  9.5]"), "{fused}");
+    let turned = answer(&folder, &on_cpu(&["run", "rotate_right", "x.npy", "-33"]));
+    assert!(turned.starts_with("[[  2  -3   6]"), "{turned}");
+    let bytes = json(&folder, &on_cpu(&["run", "bitcast", "x.npy", "u8"]));
+    assert_eq!((&bytes["dtype"], &bytes["shape"]), (&"u8".into(), &Value::from([2, 12])));
     let mixed = json(&folder, &on_cpu(&["run", "add", "x.npy", "y.npy", "--rules", "numpy"]));
     assert_eq!((&mixed["dtype"], &mixed["shape"]), (&"f64".into(), &Value::from([2, 3])));
 }
@@ -87,6 +95,12 @@ fn what_fails_leaves_nothing_behind() {
     assert!(said.contains("\"frobnicate\" is no operation; operations are abs"), "{said}");
     let said = failure(&folder, 1, &on_cpu(&["run", "add", "x.npy"]));
     assert!(said.contains("takes two operands"), "{said}");
+    let said = failure(&folder, 1, &on_cpu(&["run", "clip", "x.npy", "1"]));
+    assert!(said.contains("clip takes three operands, two were given"), "{said}");
+    let said = failure(&folder, 1, &on_cpu(&["run", "abs", "x.npy", "1"]));
+    assert!(said.contains("abs takes one operand, two were given"), "{said}");
+    let said = failure(&folder, 1, &on_cpu(&["run", "bitcast", "x.npy", "bool"]));
+    assert!(said.contains("bitcast: bool is not supported"), "{said}");
     let said = failure(&folder, 1, &on_cpu(&["run", "add", "x.npy", "no.npy"]));
     assert!(said.contains("no.npy"), "{said}");
     failure(&folder, 2, &["run"]);
@@ -109,6 +123,9 @@ fn expressions() {
     let clipped = eval("select(a < k, 0, a) * 2", &["a=y.npy", "k=0"]);
     assert!(clipped.starts_with("[[ 2.  0.  6.]\n [ 8. 10.  0.]]"), "{clipped}");
     assert!(eval("sum(cast(a, f64) ** 2, 1)", &["a=x.npy"]).starts_with("[14. 77.]"));
+    let exponents = eval("clip((bitcast(fma(a, a, 1), i32) >> 23) - 127, 2, 4)", &["a=y.npy"]);
+    assert!(exponents.starts_with("[[2 2 3]\n [4 4 4]]"), "{exponents}");
+    assert!(eval("sum(bitcast(a, u8))", &["a=x.npy"]).contains("u64"));
     let saved = json(&folder, &on_cpu(&["eval", "-a", "a=x.npy", "-o", "out.npy"]));
     assert_eq!(saved["output"], "out.npy");
     let said = failure(&folder, 1, &on_cpu(&["eval", "a + b", "a=x.npy"]));

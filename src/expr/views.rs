@@ -18,9 +18,11 @@ pub(super) struct View {
     pub(super) name: &'static str,
     /// The arguments, as they are printed.
     pub(super) arguments: String,
-    /// Returns the view of a tensor.
-    of: Arc<dyn Fn(&Tensor) -> Result<Tensor> + Send + Sync>,
+    of: Arc<ViewOf>,
 }
+
+/// Returns the view of a tensor.
+type ViewOf = dyn Fn(&Tensor) -> Result<Tensor> + Send + Sync;
 
 impl View {
     /// Returns the view of a tensor.

@@ -179,7 +179,6 @@ pub fn memory_is_freed_after_the_captures_of_its_streams() {
                 assert_eq!(sum.to_vec::<i32>().unwrap(), [2; LEN]);
                 drop(sum);
                 device.synchronize().unwrap();
-                cuda::trim_pool(&device).unwrap();
                 assert_eq!(driver.allocations(), 0);
             }
         });

@@ -170,6 +170,29 @@ pub fn a_context_of_theirs_is_a_device() {
     });
 }
 
+pub fn a_raw_stream_is_a_device() {
+    let two = &[("VCUDA_DEVICES", "2")];
+    isolated(module_path!(), "a_raw_stream_is_a_device", two, |_| {
+        for ordinal in [0, 1] {
+            let context = CudaContext::new(ordinal).unwrap();
+            let stream = context.new_stream().unwrap();
+            // SAFETY: the stream outlives everything on it.
+            let device = unsafe { cuda::device_on_raw(stream.cu_stream()) }.unwrap();
+            assert_eq!(device, Device::cuda(ordinal).unwrap());
+            assert_eq!(device.to_string(), format!("cuda:{ordinal}"));
+            assert_eq!(cuda::stream(&device).unwrap().cu_stream(), stream.cu_stream());
+            let x = Tensor::ones([10], DType::F32, &device).unwrap();
+            stream.synchronize().unwrap();
+            assert_eq!((&x + 1).unwrap().to_vec::<f32>().unwrap(), [2.0; 10]);
+            // The same stream under either name.
+            assert_eq!(cuda::device_on(&stream).unwrap(), device);
+        }
+        // SAFETY: the handle denotes the per-thread stream, which is refused.
+        let refused = unsafe { cuda::device_on_raw(std::ptr::without_provenance_mut(2)) };
+        assert!(refused.is_err());
+    });
+}
+
 pub fn what_is_lent_goes_back_whatever_was_put_in_its_place() {
     let name = "what_is_lent_goes_back_whatever_was_put_in_its_place";
     isolated(module_path!(), name, &[], |driver| {

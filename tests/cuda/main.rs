@@ -17,6 +17,8 @@ mod faults;
 #[cfg(unix)]
 mod generated;
 #[cfg(unix)]
+mod graphs;
+#[cfg(unix)]
 mod missing;
 #[path = "../model/mod.rs"]
 #[allow(unused_imports, reason = "the tests of the model itself are run elsewhere")]
@@ -63,6 +65,7 @@ fn main() {
             a_warm_call_can_be_captured
             a_cold_call_leaves_a_capture_alone
             a_context_of_theirs_is_a_device
+            a_raw_stream_is_a_device
             what_is_lent_goes_back_whatever_was_put_in_its_place
             cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor
             an_order_that_cudarc_cannot_have_is_an_error
@@ -98,6 +101,13 @@ fn main() {
             every_driver_call_of_a_first_run_may_fail
             every_compiler_call_of_a_first_run_may_fail
         }
+        graphs {
+            a_graph_is_replayed
+            what_a_graph_cannot_hold_is_refused
+            every_call_of_a_capture_may_fail
+            drops_and_other_streams_leave_a_capture_alone
+            the_threads_context_is_restored
+        }
         missing {
             no_device
             a_device_that_is_too_old
@@ -112,6 +122,8 @@ fn main() {
             memory_is_freed_after_its_last_use_on_any_stream
             tensors_work_and_die_on_any_thread
             devices_copy_to_each_other
+            large_copies_go_through_pinned_memory_in_parts
+            devices_that_can_reach_each_other_do
             nothing_is_launched_for_nothing
             what_was_uploaded_may_change_at_once
             a_thread_that_has_never_seen_the_device_launches
@@ -122,6 +134,7 @@ fn main() {
         setup {
             without_memory_pools
             machine_code_for_a_driver_older_than_nvrtc
+            a_driver_for_cuda_12_with_nvrtc_13
             machine_code_comes_first_and_is_refused_once
             both_refusals_are_in_the_error
             memory_that_runs_out_while_kernels_are_loaded

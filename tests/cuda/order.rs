@@ -135,6 +135,51 @@ pub fn devices_copy_to_each_other() {
     });
 }
 
+pub fn large_copies_go_through_pinned_memory_in_parts() {
+    let name = "large_copies_go_through_pinned_memory_in_parts";
+    for (when, refused) in [("lazy", ""), ("seed:3", ""), ("lazy", "cuMemHostAlloc:*:2")] {
+        isolated(
+            module_path!(),
+            name,
+            &[("VCUDA_ASYNC", when), ("VCUDA_FAIL", refused)],
+            |driver| {
+                let device = Device::cuda(0).unwrap();
+                let is_staged = std::env::var("VCUDA_FAIL").unwrap().is_empty();
+                // One byte less than two parts, many parts, and a few bytes.
+                for len in [(8 << 20) - 1, (21 << 20) + 5, 3] {
+                    let bytes: Vec<u8> = (0..len).map(|k: usize| (k * 7 + k / 251) as u8).collect();
+                    let waits = driver.calls_of("cuStreamSynchronize");
+                    let x = Tensor::from_slice(&bytes, [len], &device).unwrap();
+                    if is_staged {
+                        assert_eq!(driver.calls_of("cuStreamSynchronize"), waits, "nothing waits");
+                    }
+                    assert!(x.to_vec::<u8>().unwrap() == bytes, "{len}");
+                }
+                let buffers = driver.calls_of("cuMemHostAlloc");
+                assert!(!is_staged || (2..=4).contains(&buffers), "{buffers} buffers");
+                assert_eq!(driver.allocations(), 0, "pinned memory is returned");
+            },
+        );
+        if crate::virtual_driver::is_isolated() {
+            return;
+        }
+    }
+}
+
+pub fn devices_that_can_reach_each_other_do() {
+    let two = &[("VCUDA_DEVICES", "2")];
+    isolated(module_path!(), "devices_that_can_reach_each_other_do", two, |driver| {
+        let [a, b] = [0, 1].map(|ordinal| Device::cuda(ordinal).unwrap());
+        let x = Tensor::ones([1000], DType::I32, &a).unwrap();
+        for _ in 0..3 {
+            assert_eq!(x.to_device(&b).unwrap().to_vec::<i32>().unwrap(), [1; 1000]);
+        }
+        // Asked for once.
+        assert_eq!(driver.calls_of("cuMemPoolSetAccess"), 1);
+        assert_eq!(driver.calls_of("cuCtxEnablePeerAccess"), 1);
+    });
+}
+
 pub fn nothing_is_launched_for_nothing() {
     isolated(module_path!(), "nothing_is_launched_for_nothing", &[], |driver| {
         let device = Device::cuda(0).unwrap();

@@ -123,8 +123,12 @@ impl Driver {
         self.calls().iter().find(|(name, _)| name == function).map_or(0, |(_, count)| *count)
     }
 
-    /// Returns the number of allocated blocks of memory.
+    /// Returns the number of allocated blocks of memory, without those that the crate keeps for reuse.
     pub fn allocations(&self) -> u64 {
+        for ordinal in 0..bitlane::Device::cuda_count() {
+            let device = bitlane::Device::cuda(ordinal).unwrap();
+            bitlane::cuda::trim_pool(&device).unwrap();
+        }
         let mut live = [0u64; 7];
         // SAFETY: the function has this type, and writes no more than the length it is given.
         unsafe {

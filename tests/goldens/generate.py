@@ -5,7 +5,7 @@
     target/goldens/bin/pip install -r tests/goldens/requirements.txt
     target/goldens/bin/python tests/goldens/generate.py            # all files, or the names of some
 
-writes modular, functions, unary, select, sums and losses (.jsonl) next to this script. The same
+writes modular, functions, unary, elementary, select, sums, losses and reductions (.jsonl) next to this script. The same
 versions give the same bytes on the same kind of processor. The other files of this directory, for
 shifts, copysign, atleast_Nd, the first binary operations and promotion, are not written by it.
 """
@@ -24,16 +24,21 @@ from libraries import DTYPES, LIBRARIES, SET_ASIDE, Scalar, Tensor, ask
 INTEGERS = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"]
 FLOATS = ["f16", "bf16", "f32", "f64"]
 COMPLEX = ["c64", "c128"]
+BITWISE = ["bitwise_and", "bitwise_or", "bitwise_xor"]
 
 # The tolerance for a library's answer, in units in the last place, where the last bit is not
 # specified: by operation and dtype.
 FUNCTION = {"f16": 1, "bf16": 1, "f32": 2, "f64": 2}
 SUM = {"f16": 2, "bf16": 2, "f32": 4, "f64": 4, "c64": 4, "c128": 4}
+# Every factor rounds, and so do the distances from a rounded mean.
+LONG = {**SUM, "f64": 16}
 # Composed of several rounded steps, also in the half floats.
 COMPOSED = {"f16": 4, "bf16": 4, "f32": 4, "f64": 4}
 ULP = {
     "pow": FUNCTION, "atan2": FUNCTION, "logaddexp": FUNCTION,
-    "sum": SUM, "mean": SUM,
+    "sqrt": {"f32": 2},
+    "sum": SUM, "mean": SUM, "cumulative_sum": SUM,
+    "prod": LONG, "cumulative_prod": LONG, "var": LONG, "std": LONG,
     "l1_loss": SUM, "mse_loss": SUM, "huber_loss": SUM, "smooth_l1_loss": SUM,
     "poisson_nll_loss": COMPOSED,
 }  # fmt: skip
@@ -324,6 +329,67 @@ def unary(file):
         file.add(op, [Tensor("i32", np.zeros((2, 0)))], ["empty"], cmp=None)
 
 
+# The functions of one operand that compute with it or read its bits, and the dtypes that the crate
+# refuses. Integers and bools are promoted in the last two.
+NOT_INTEGERS = ["bool"] + FLOATS + COMPLEX
+ELEMENTARY = {
+    "sign": ["bool"] + COMPLEX, "square": ["bool"],
+    "floor": ["bool"] + COMPLEX, "ceil": ["bool"] + COMPLEX, "trunc": ["bool"] + COMPLEX,
+    "round": ["bool"] + COMPLEX,
+    "isnan": [], "isinf": [], "isfinite": [],
+    "real": ["bool"] + INTEGERS + FLOATS, "imag": ["bool"] + INTEGERS + FLOATS,
+    "conj": ["bool"] + INTEGERS + FLOATS,
+    "count_ones": NOT_INTEGERS, "leading_zeros": NOT_INTEGERS, "swap_bytes": NOT_INTEGERS,
+    "reciprocal": [], "sqrt": COMPLEX,
+}  # fmt: skip
+
+
+def elementary(file):
+    ties = [0.4, 0.5, 0.6, 1.5, 2.5, 3.5, 1022.5, 1023.5]
+    for op, refused in ELEMENTARY.items():
+        for dtype in DTYPES:
+            if dtype in refused:
+                file.add(op, [Tensor(dtype, numbers(file.random, dtype, 3))], ["refused"])
+                continue
+            values = edges(dtype)
+            if dtype in FLOATS:
+                halves = [sign * tie for tie in ties for sign in (1, -1)]
+                values = np.concatenate([values, np.array(halves).astype(values.dtype)])
+            file.add(op, [Tensor(dtype, values)], ["special"])
+            file.add(op, [Tensor(dtype, values[-1])], ["0-D x"])
+            base = numbers(file.random, dtype, 24, -50, 50)
+            file.add(op, [Tensor(dtype, base)], ["random"])
+            if dtype in ("i8", "i64", "f16", "f32", "c64"):
+                for view in views(dtype, base)[::3]:
+                    file.add(op, [view], ["view"])
+        file.add(op, [Tensor("i32", np.zeros((2, 0)))], ["empty"])
+    limited(file)
+
+
+def limited(file):
+    """Records of clip, with tensors and with numbers as limits."""
+    for dtype in INTEGERS + FLOATS:
+        values = edges(dtype)
+        low, high = numbers(file.random, dtype, len(values)), numbers(file.random, dtype, len(values))
+        operands = [Tensor(dtype, values), Tensor(dtype, low), Tensor(dtype, high)]
+        # Paddle takes the first element of a tensor as the limit of all.
+        file.add("clip", operands, ["special"], without=["paddle"])
+        file.add("clip", [Tensor(dtype, values), Scalar(1), Scalar(5)], ["scalar"])
+        if dtype in FLOATS:
+            file.add("clip", [Tensor(dtype, values), Scalar(-0.5), Scalar(2.5)], ["scalar"])
+            # A NaN as a limit.
+            nan = Tensor(dtype, np.full(len(values), np.nan))
+            operands = [Tensor(dtype, values), nan, Tensor(dtype, high)]
+            file.add("clip", operands, ["special"], without=["paddle"])
+    for left, right in [("f16", "f32"), ("f32", "f64"), ("i8", "i32"), ("i32", "f32")]:
+        x, y = numbers(file.random, left, 4), numbers(file.random, right, 4)
+        operands = [Tensor(left, x), Tensor(left, x[::-1]), Tensor(right, y)]
+        file.add("clip", operands, ["mixed"], without=["paddle"])
+    for dtype in COMPLEX:
+        x = Tensor(dtype, numbers(file.random, dtype, 4))
+        file.add("clip", [x, x, x], ["refused"])
+
+
 def select(file):
     for dtype in DTYPES:
         values = edges(dtype)
@@ -436,7 +502,94 @@ def losses(file):
             file.add(op, [Tensor(left, x), Tensor(right, y)], ["mixed"], params=params)
 
 
-FILES = [modular, functions, unary, select, sums, losses]
+def reductions(file):
+    """The other reductions, scans and look-ups by index. Only NumPy and Torch are asked."""
+    others = {"without": ["paddle", "jax"]}
+    every = [[], [0], [1], [2], [0, 2]]
+
+    def cubes(dtype):
+        """Small numbers of which none is twice the largest or the smallest, and a view of them."""
+        if dtype == "bool":
+            base = file.random.integers(0, 2, 24).astype(bool)
+        else:
+            low = 0 if dtype.startswith("u") else -12
+            base = file.random.permutation(np.arange(low, low + 24)).astype(DTYPES[dtype])
+        view = Tensor(dtype, base, [4, 3, 2], [1, 4, 12], 0, "transposed")
+        return [Tensor(dtype, base.reshape(2, 3, 4)), view]
+
+    for dtype in DTYPES:
+        is_complex = dtype in COMPLEX
+        ops = ["any", "all", "count_nonzero"]
+        ops += [] if is_complex else ["max", "min", "argmax", "argmin"]
+        ops += BITWISE if dtype == "bool" or dtype in INTEGERS else []
+        for cube, op in itertools.product(cubes(dtype), ops):
+            for axes in [[1]] if cube.view else every:
+                if len(axes) < 2 or op not in ("argmax", "argmin"):
+                    file.add(op, [cube], ["exact"], params={"axes": axes}, **others)
+        if dtype == "bool" or dtype in INTEGERS:
+            for op in BITWISE:
+                nothing = Tensor(dtype, np.zeros((3, 0)))
+                file.add(op, [nothing], ["empty"], params={"axes": [1]}, **others)
+        # Torch sums and multiplies unsigned integers as i64.
+        without = ["paddle", "jax"] + (["torch"] if dtype.startswith("u") else [])
+        # Powers of two, whose products are exact in any order.
+        lowest = 0 if dtype == "bool" or dtype in INTEGERS else -1
+        exact = 2.0 ** file.random.integers(lowest, 2, 24)
+        base = (exact > 1) if dtype == "bool" else exact.astype(DTYPES[dtype])
+        powers = Tensor(dtype, base.reshape(2, 3, 4))
+        for axes in [[], [0], [1], [2]]:
+            file.add("prod", [powers], ["exact"], params={"axes": axes}, without=without)
+        nothing = Tensor(dtype, np.zeros((0, 3)))
+        file.add("prod", [nothing], ["empty"], params={"axes": [0]}, without=without)
+        scans = ["cumulative_sum", "cumulative_prod"]
+        for op, axis in itertools.product(scans, [0, 1, 2]):
+            file.add(op, [powers], ["exact"], params={"axis": axis}, without=without)
+        scans = [] if is_complex else ["cumulative_max", "cumulative_min"]
+        scans += ["cumulative_xor"] if dtype == "bool" or dtype in INTEGERS else []
+        for op, axis in itertools.product(scans, [0, 1, 2]):
+            file.add(op, [cubes(dtype)[axis % 2]], ["exact"], params={"axis": axis}, **others)
+    for dtype in FLOATS:
+        for op in ["max", "min", "argmax", "argmin"]:
+            # The first of equals, and the first NaN.
+            for values in [[1.0, 3.0, 3.0, 1.0], [2.0, np.nan, np.inf, np.nan], [-np.inf, -np.inf]]:
+                file.add(op, [Tensor(dtype, values)], ["special"], params={"axes": [0]}, **others)
+        for op in ["cumulative_max", "cumulative_min"]:
+            values = [2.0, 1.0, np.inf, np.nan, -np.inf, 3.0]
+            file.add(op, [Tensor(dtype, values)], ["special"], params={"axis": 0}, **others)
+    for dtype in ["f32", "f64"]:
+        x = Tensor(dtype, numbers(file.random, dtype, 60, 1, 9).reshape(3, 20))
+        near = Tensor(dtype, (1 + numbers(file.random, dtype, 60, -0.1, 0.1)).reshape(3, 20))
+        for op, axes, correction in itertools.product(["var", "std"], [[], [0], [1]], [0, 1]):
+            params = {"axes": axes, "correction": correction}
+            file.add(op, [x], ["random"], params=params, **others)
+        for op in ["var", "std"]:
+            params = {"axes": [0], "correction": 2}
+            file.add(op, [Tensor(dtype, [1.0, 3.0])], ["special"], params=params, **others)
+            params = {"axes": [0], "correction": 0}
+            file.add(op, [Tensor(dtype, [])], ["empty"], params=params, **others)
+        for axes in [[], [1]]:
+            file.add("prod", [near], ["random"], params={"axes": axes}, **others)
+        for axis in [0, 1]:
+            file.add("cumulative_sum", [x], ["random"], params={"axis": axis}, **others)
+            file.add("cumulative_prod", [near], ["random"], params={"axis": axis}, **others)
+    for dtype, wide in itertools.product(["u8", "f16", "f32", "i64", "c128"], ["i32", "i64"]):
+        for axis, x in itertools.product([0, 1, 2], cubes(dtype)):
+            size = x.shape[axis]
+            indices = Tensor(wide, file.random.integers(-size, size, (2, 2)))
+            file.add("take", [x, indices], ["index"], params={"axis": axis}, **others)
+            shape = list(x.shape)
+            shape[axis] = 3
+            # Torch takes neither negative indices nor i32.
+            indices = Tensor(wide, file.random.integers(0, size, shape))
+            without = ["torch"] if wide == "i32" else []
+            params = {"axis": axis}
+            file.add("take_along_axis", [x, indices], ["index"], params=params, without=without)
+        x = cubes(dtype)[1]
+        mask = Tensor("bool", file.random.integers(0, 2, x.shape).astype(bool))
+        file.add("compress", [x, mask], ["mask"], **others)
+
+
+FILES = [modular, functions, unary, elementary, select, sums, losses, reductions]
 
 if __name__ == "__main__":
     for fill in FILES:

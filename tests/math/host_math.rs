@@ -3,6 +3,8 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 
 // The functions of `cuda/` are linked into the crate.
+use crate::exhaustive;
+use crate::function::Function;
 use crate::math::trigonometry::{narrow as narrow_angles, wide as angles};
 use crate::math::{self, Power, narrow};
 use bitlane as _;
@@ -177,6 +179,60 @@ fn functions_of_one_operand_have_the_same_bits() {
         asinh asinh_f64;
         acosh acosh_f64;
         atanh atanh_f64;
+    }
+}
+
+/// Checks functions of one f32 by `cuda/` against core-math.
+fn check_f32(function: Function, x: &[f32]) {
+    let name = format!("{function:?}").to_lowercase();
+    for (&x, given) in x.iter().zip(on_host(&name, "f32", x, x)) {
+        let expected = function.rounded_f32()(x);
+        let same = given.to_bits() == expected.to_bits() || (given.is_nan() && expected.is_nan());
+        assert!(same, "{name} of {x:e} ({:#x}): {given:e}, not {expected:e}", x.to_bits());
+    }
+}
+
+#[test]
+fn functions_of_one_operand_round_correctly_near_ties() {
+    for line in include_str!("../goldens/ties.txt").lines() {
+        let (name, list) = line.split_once(' ').unwrap();
+        let bits = list.split(' ').map(|word| u32::from_str_radix(word, 16).unwrap());
+        check_f32(Function::named(name).unwrap(), &bits.map(f32::from_bits).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn functions_of_every_16_bits_have_the_same_bits() {
+    let x: Vec<u16> = (0..=u16::MAX).collect();
+    let from_bf16 = |bits| bf16::from_bits(bits).to_f64();
+    let from_f16 = |bits| f16::from_bits(bits).to_f64();
+    for function in Function::of_one() {
+        let name = format!("{function:?}").to_lowercase();
+        let ours = |x: f64| to_odd(function.narrow(x, 0.0));
+        for (&x, given) in x.iter().zip(on_host(&name, "bf16", &x, &x)) {
+            let expected = bf16::from_f32(ours(from_bf16(x)));
+            let nans = expected.is_nan() && bf16::from_bits(given).is_nan();
+            assert!(given == expected.to_bits() || nans, "{name} of bf16 {x:#x}: {given:#x}");
+        }
+        for (&x, given) in x.iter().zip(on_host(&name, "f16", &x, &x)) {
+            let expected = f16::from_f32(ours(from_f16(x)));
+            let nans = expected.is_nan() && f16::from_bits(given).is_nan();
+            assert!(given == expected.to_bits() || nans, "{name} of f16 {x:#x}: {given:#x}");
+        }
+    }
+}
+
+#[test]
+fn functions_of_every_f32_round_correctly() {
+    if !exhaustive() {
+        return;
+    }
+    for function in Function::of_one() {
+        for block in 0..1u32 << 12 {
+            let x: Vec<f32> = (0..1 << 20).map(|it| f32::from_bits(block << 20 | it)).collect();
+            check_f32(function, &x);
+        }
+        println!("{function:?}: all 2^32 results of f32 by cuda/ are the nearest");
     }
 }
 

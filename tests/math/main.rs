@@ -21,6 +21,7 @@ mod goldens;
 mod host_kernels;
 #[cfg(feature = "host-kernels")]
 mod host_math;
+mod hypot;
 #[cfg(feature = "host-kernels")]
 #[path = "../model/mod.rs"]
 #[allow(unused_imports, reason = "the tests of the model itself are run elsewhere")]

@@ -5,6 +5,8 @@
 //!   test` tries a sample and the inputs whose results are nearest to a tie; `cargo xtask exhaustive FUNCTION f32` all
 //!   2^32. The results must be correctly rounded.
 //! - f64: random and hard inputs. A result may be the neighbour of the correctly rounded one, but seldom is.
+//!
+//! On devices, a sample of f32 and f64 must have the bits of the CPU's functions.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -174,9 +176,10 @@ fn every_f32_result_is_correctly_rounded() -> Result<(), String> {
             let block = |index: u32| (index << 16..=index << 16 | 0xffff).map(f32::from_bits);
             (1u64 << 32, run(of_one, 1 << 16, |index| block(index).collect()))
         } else {
-            // One input in 2^16 of either sign, the places of which differ, and the ones near ties.
-            let sample =
-                (0..1u32 << 16).map(|index| index << 16 | index.wrapping_mul(40_503) & 0xffff);
+            // Two inputs in 2^16, the first and another whose place varies, and the ones near ties.
+            let sample = (0..1u32 << 16).flat_map(|index| {
+                [0, index.wrapping_mul(40_503) & 0xffff].map(|low| index << 16 | low)
+            });
             let near = of_one.ties.iter().flat_map(|&bits| [bits, bits ^ 1 << 31]);
             let x: Vec<f32> = sample.chain(near).map(f32::from_bits).collect();
             (x.len() as u64, run(of_one, 1, |_| x.clone()))
@@ -222,6 +225,44 @@ fn every_16_bit_result_is_correctly_rounded() {
     for device in devices() {
         check_16_bits(DType::F16, F16, |bits| f16::from_bits(bits).to_f64(), &device);
         check_16_bits(DType::BF16, BF16, |bits| bf16::from_bits(bits).to_f64(), &device);
+    }
+}
+
+/// Runs a function on a device, and checks that the results have the bits that the CPU's function gives.
+fn check_bits<T: bitlane::Element>(
+    of_one: &OfOne,
+    device: &Device,
+    x: &[T],
+    expected: impl Fn(T) -> f64,
+    value: impl Fn(T) -> f64,
+) {
+    let operand = Tensor::from_slice(x, [x.len()], device).unwrap();
+    let op: UnaryOp = of_one.name.parse().unwrap();
+    let results = unary(op, &operand).run().unwrap().to_vec::<T>().unwrap();
+    for (&x, result) in x.iter().zip(results) {
+        let (given, expected) = (value(result), expected(x));
+        assert!(
+            given.to_bits() == expected.to_bits() || (given.is_nan() && expected.is_nan()),
+            "{op} of {} {:e} on {device}: {given:e}, not {expected:e}",
+            T::DTYPE,
+            value(x)
+        );
+    }
+}
+
+#[test]
+fn every_device_gives_the_same_bits() {
+    for device in devices() {
+        for of_one in OF_ONE {
+            let near = of_one.ties.iter().flat_map(|&bits| [bits, bits ^ 1 << 31]);
+            let sample = (0..1 << 12).map(|index: u32| index << 20 | index.wrapping_mul(40_503));
+            let x: Vec<f32> = near.chain(sample).map(f32::from_bits).collect();
+            check_bits(of_one, &device, &x, |x| (of_one.exact_f32)(x).into(), f64::from);
+            let mut random = Random::new(78);
+            let x: Vec<f64> =
+                (0..2000).map(|at| (of_one.argument)(&mut random, at % 2 == 0)).collect();
+            check_bits(of_one, &device, &x, of_one.wide, |x| x);
+        }
     }
 }
 

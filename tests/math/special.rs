@@ -98,14 +98,14 @@ fn logarithms() {
         expect(Function::Log2, power_of_two(1.0, k), 0.0, k.into());
     }
     for k in -1074..=1023 {
-        assert_eq!(Function::Log2.wide(power_of_two(1.0, k), 0.0), k.into());
+        assert_eq!(Function::Log2.wide(power_of_two(1.0, k), 0.0), f64::from(k));
     }
     for k in 0..=10 {
         expect(Function::Log10, 10f64.powi(k), 0.0, k.into());
     }
     for k in 0..=22 {
         let power: f64 = format!("1e{k}").parse().unwrap();
-        assert_eq!(Function::Log10.wide(power, 0.0), k.into());
+        assert_eq!(Function::Log10.wide(power, 0.0), f64::from(k));
     }
     expect_one(
         Function::Log1p,

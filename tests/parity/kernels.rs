@@ -88,6 +88,13 @@ pub fn kernels_generated_for_one_operand() {
     });
 }
 
+pub fn kernels_of_scans_and_look_ups() {
+    with_generated("scans and look-ups", |runner| {
+        let of = |at: usize| unary::scans_and_look_ups(runner, DType::ALL[at]);
+        runner.share(DType::ALL.len(), of);
+    });
+}
+
 pub fn kernels_generated_for_sums() {
     with_generated("kernels for sums", |runner| {
         for force in unary::SUMS {

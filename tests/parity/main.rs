@@ -98,6 +98,7 @@ fn main() {
             kernels_generated_for_binary_operations
             kernels_generated_for_one_operand
             kernels_generated_for_sums
+            kernels_of_scans_and_look_ups
             kernels_generated_for_pairs_of_dtypes
             elements_beyond_32_bits_are_found
         }

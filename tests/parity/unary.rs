@@ -1,7 +1,7 @@
 //! Unary operations, reductions, and the gradient of copysign.
 
 use bitlane::introspect::Force;
-use bitlane::{DType, ReduceOp, Tensor, UnaryOp, reduce};
+use bitlane::{DType, ReduceOp, ScanOp, Tensor, UnaryOp, reduce, scan};
 
 use crate::data::{Pair, dense, lanes, strided, turned};
 use crate::model::element::{Bits, Nan, Number, encode_float};
@@ -106,6 +106,35 @@ pub fn sums(runner: &Runner, dtype: DType, force: Force) {
         // If the dtype has no order, both sides must return the same error.
         runner.agree(None, Nan::Any, what, |side| {
             reduce(op, &view.of(&data.lhs.0[side]), axes).run()
+        });
+    }
+}
+
+/// Scans along every axis, and look-ups by index.
+pub fn scans_and_look_ups(runner: &Runner, dtype: DType) {
+    let data = runner.data(dtype);
+    let views = [dense(&[4099], 1), dense(&[37, 65], 0), turned(&[9, 33, 5])];
+    for (at, view) in views.iter().enumerate() {
+        for axis in 0..view.shape.len() {
+            // Over all dtypes, every scan is run on every view.
+            let op = ScanOp::ALL[(at + axis + dtype as usize) % ScanOp::ALL.len()];
+            let what = || format!("{op} of {dtype}, {view:?} along {axis}");
+            runner.agree(None, Nan::Any, what, |side| {
+                scan(op, &view.of(&data.lhs.0[side]), axis).run()
+            });
+            let size = view.shape[axis] as i64;
+            let what = || format!("take from {dtype}, {view:?} along {axis}");
+            runner.agree(None, Nan::Exact, what, |side| {
+                let numbers = Tensor::arange(20, DType::I64, &runner.devices[side])?;
+                // Every other one is out of range, or negative.
+                let indices = numbers.multiply(size)?.floor_divide(11)?.subtract(3)?;
+                view.of(&data.lhs.0[side]).take_clamped(&indices, axis)
+            });
+        }
+        let what = || format!("what is not zero of {dtype}, {view:?}");
+        runner.agree(None, Nan::Exact, what, |side| {
+            let x = view.of(&data.lhs.0[side]);
+            x.compress(&x.cast(DType::Bool)?)
         });
     }
 }

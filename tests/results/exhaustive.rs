@@ -2,7 +2,9 @@
 //! of 16 bits are tested in `tests/math/exhaustive16`.
 
 use crate::devices::devices;
-use bitlane::{BinaryOp, DType, Device, Shift, Tensor, binary};
+use crate::model::element::{Bits, Nan, download, same, upload};
+use crate::model::unary as model;
+use bitlane::{BinaryOp, DType, Device, Shift, Tensor, UnaryOp, binary, unary};
 
 const SHIFTS: [BinaryOp; 6] = [
     BinaryOp::LeftShift(Shift::Arithmetic),
@@ -118,6 +120,89 @@ fn a_number_on_the_left_is_shifted_by_every_amount() {
                     );
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn wide_integers_rotate_by_every_amount() {
+    for device in devices() {
+        let amounts: Vec<i64> = (-130..130).chain([i64::MIN, i64::MIN + 33, i64::MAX]).collect();
+        let words: Vec<i64> =
+            (1..=amounts.len() as i64).map(|k| k.wrapping_mul(0x1e37_79b9_7f4a_7c15)).collect();
+        let x = Tensor::from_slice(&words, [words.len()], &device).unwrap();
+        let y = Tensor::from_slice(&amounts, [words.len()], &device).unwrap();
+        let left = x.rotate_left(&y).unwrap().to_vec::<i64>().unwrap();
+        let right = x.rotate_right(&y).unwrap().to_vec::<i64>().unwrap();
+        let [short_x, short_y] = [&x, &y].map(|wide| wide.cast(DType::U32).unwrap());
+        let short = short_x.rotate_left(&short_y).unwrap().to_vec::<u32>().unwrap();
+        for (k, (&word, &amount)) in words.iter().zip(&amounts).enumerate() {
+            let turn = |width: i64| amount.rem_euclid(width) as u32;
+            assert_eq!(left[k], word.rotate_left(turn(64)), "{word} by {amount} on {device}");
+            assert_eq!(right[k], word.rotate_right(turn(64)), "{word} by {amount} on {device}");
+            assert_eq!(short[k], (word as u32).rotate_left(turn(32)), "{amount} on {device}");
+        }
+    }
+}
+
+#[test]
+fn the_bits_of_every_narrow_integer_are_counted_and_moved() {
+    fn check<T: bitlane::Element + PartialEq>(
+        all: &[T],
+        functions: [fn(T) -> T; 5],
+        device: &Device,
+    ) {
+        let ops = ["count_ones", "leading_zeros", "trailing_zeros", "reverse_bits", "swap_bytes"];
+        let x = Tensor::from_slice(all, [all.len()], device).unwrap();
+        for (op, function) in ops.into_iter().zip(functions) {
+            let result = unary(op.parse().unwrap(), &x).run().unwrap().to_vec::<T>().unwrap();
+            let is_same = result.iter().zip(all).all(|(given, &x)| *given == function(x));
+            assert!(is_same, "{op} of {} on {device}", T::DTYPE);
+        }
+    }
+    macro_rules! check_all {
+        ($device:ident: $($int:ident)*) => {$(
+            let all: Vec<$int> = ($int::MIN..=$int::MAX).collect();
+            let functions: [fn($int) -> $int; 5] = [
+                |x| x.count_ones() as $int,
+                |x| x.leading_zeros() as $int,
+                |x| x.trailing_zeros() as $int,
+                $int::reverse_bits,
+                $int::swap_bytes,
+            ];
+            check(&all, functions, &$device);
+        )*};
+    }
+    for device in devices() {
+        check_all!(device: u8 i8 u16 i16);
+    }
+}
+
+/// Every function of one operand whose last bit is defined, of every 16-bit float.
+#[test]
+fn every_16_bit_float_gives_the_nearest_result() {
+    let all: Vec<Bits> = (0..=u16::MAX).map(Bits::from).collect();
+    for device in devices() {
+        for dtype in [DType::F16, DType::BF16] {
+            let x = upload(dtype, &all, &[all.len()], &device);
+            let mut count = 0;
+            for &op in UnaryOp::ALL {
+                let freedom = model::freedom(op, dtype);
+                if !model::is_defined(op, dtype) || freedom == Nan::Near {
+                    continue;
+                }
+                let to = model::result_dtype(op, dtype);
+                let result = download(&unary(op, &x).run().unwrap());
+                for (&x, given) in all.iter().zip(result) {
+                    let expected = model::apply(op, dtype, x);
+                    assert!(
+                        same(to, expected, given, freedom),
+                        "{op} of {dtype} {x:#x} on {device}: {given:#x}, not {expected:#x}"
+                    );
+                }
+                count += 1;
+            }
+            assert!(count >= 15, "{count} operations of {dtype}");
         }
     }
 }

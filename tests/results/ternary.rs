@@ -50,7 +50,7 @@ fn fma_rounds_once() {
             let expected: Vec<_> =
                 (0..len).map(|k| fma(dtype, [0, 1, 2].map(|side| elements[side][k]))).collect();
             let turned = |t: &Tensor| t.flip(0).unwrap();
-            let backwards = turned(&x).fma(&turned(&y), &turned(&z)).unwrap();
+            let backwards = turned(&x).fma(turned(&y), turned(&z)).unwrap();
             let mut out = x.copy().unwrap();
             out.clone().expr().fma(&y, &z).out(&mut out).run().unwrap();
             for (result, form) in [
@@ -103,8 +103,8 @@ fn fma_promotes_broadcasts_and_takes_numbers() {
             (whole.fma(2, 1), ErrorKind::UnsupportedDType),
             (tensor(&[0.0], &[1], DType::Bool).fma(true, true), ErrorKind::UnsupportedDType),
             (tensor(&[0.0], &[1], DType::C64).fma(1, 2), ErrorKind::UnsupportedDType),
-            (row.fma(&tensor(&[1.0; 2], &[2], DType::F32), 1), ErrorKind::Broadcast),
-            (row.fma(1, &tensor(&[1.0; 2], &[2], DType::F32)), ErrorKind::Broadcast),
+            (row.fma(tensor(&[1.0; 2], &[2], DType::F32), 1), ErrorKind::Broadcast),
+            (row.fma(1, tensor(&[1.0; 2], &[2], DType::F32)), ErrorKind::Broadcast),
             (Expr::from(2).fma(3, &row).run(), ErrorKind::InvalidArgument),
         ];
         for (index, (result, kind)) in errors.into_iter().enumerate() {

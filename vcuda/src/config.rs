@@ -109,6 +109,18 @@ fn version(value: &str) -> Option<u32> {
     }
 }
 
+/// Returns the newest PTX version, major × 10 + minor, that a driver for this version of CUDA accepts.
+fn isa_of(driver: u32) -> u32 {
+    let (major, minor) = (driver / 1000, driver % 1000 / 10);
+    match (major, minor) {
+        (..=11, _) => 70 + minor.min(8),
+        (12, ..=5) => 80 + minor,
+        // CUDA 12.6 has the PTX of 12.5.
+        (12, _) => 79 + minor,
+        (major, _) => (major - 4) * 10 + minor,
+    }
+}
+
 fn when(value: &str) -> Option<Async> {
     match value {
         "lazy" => Some(Async::Lazy),
@@ -127,7 +139,11 @@ impl Config {
             "CC" => self.cc = version(value).filter(|cc| (30..=199).contains(cc))?,
             "DEVICES" => self.devices = value.parse().ok().filter(|&n| n <= 16)?,
             "PTX_ISA" => self.ptx_isa = version(value)?,
-            "DRIVER" => self.driver = value.parse().ok().filter(|&n| n <= i32::MAX as u32)?,
+            "DRIVER" => {
+                self.driver = value.parse().ok().filter(|&n| n <= i32::MAX as u32)?;
+                // A driver knows the PTX of its own version.
+                self.ptx_isa = isa_of(self.driver);
+            }
             "NO_POOLS" => self.pools = !flag(value)?,
             "MEMORY" => self.memory = bytes(value)?,
             "TRACE" => self.trace = flag(value)?,
@@ -152,7 +168,10 @@ impl Config {
 
     fn from_environment() -> Config {
         let mut config = Config::default();
-        for (name, value) in std::env::vars_os() {
+        let mut variables: Vec<_> = std::env::vars_os().collect();
+        // The driver's version first: another setting may be an exception from what it implies.
+        variables.sort_by_key(|(name, _)| (name != "VCUDA_DRIVER", name.clone()));
+        for (name, value) in variables {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
             if name.starts_with("VCUDA_") && config.change(&name, &value).is_none() {
                 eprintln!("vcuda: {name}={value} makes no sense and is ignored");
@@ -215,6 +234,11 @@ mod tests {
         let mut c = Config::default();
         assert!(c.change("memory", "3m").is_some() && c.memory == 3 << 20);
         assert!(c.change("VCUDA_PTX_ISA", "8.0").is_some() && c.ptx_isa == 80);
+        for (driver, isa) in
+            [("11080", 78), ("12050", 85), ("12060", 85), ("12090", 88), ("13040", 94)]
+        {
+            assert!(c.change("driver", driver).is_some() && c.ptx_isa == isa, "{driver}");
+        }
         assert!(c.change("cc", "12.0").is_some() && c.cc == 120);
         assert!(c.change("async", "seed:7").is_some() && c.when == Async::Seed(7));
         assert!(c.change("no_pools", "1").is_some() && !c.pools);

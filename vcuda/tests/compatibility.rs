@@ -247,3 +247,66 @@ fn every_function_of_the_api_is_exported() {
     }
     assert!(to.is_null());
 }
+
+#[test]
+fn nothing_can_be_allocated_in_stream_order() {
+    let _gpu = Gpu::new(&[]);
+    let mut at = 77;
+    unsafe {
+        assert_eq!(cuMemAllocAsync(&mut at, 0, 0), 0);
+        assert_eq!(at, 0);
+        assert_eq!(cuMemFreeAsync(at, 0), 0);
+    }
+    assert_eq!(report(), "[]");
+}
+
+#[test]
+fn calls_between_processes_are_found_and_refused() {
+    let _gpu = Gpu::new(&[]);
+    for name in [c"cuIpcGetMemHandle", c"cuIpcOpenMemHandle", c"cuIpcCloseMemHandle"] {
+        let mut at = std::ptr::null_mut();
+        let code = unsafe { cuGetProcAddress(name.as_ptr(), &mut at, 12000, 0) };
+        assert!(code == 0 && !at.is_null(), "{name:?}");
+        // SAFETY: the function takes no notice of its arguments.
+        let call: extern "C" fn() -> u32 = unsafe { std::mem::transmute(at) };
+        assert_eq!(call(), 801);
+    }
+}
+
+#[test]
+fn the_cuda_runtime_is_told_that_it_is_not_supported() {
+    let _gpu = Gpu::new(&[]);
+    let mut table = std::ptr::null();
+    let runtime = 0xf99d_fd12_39d9_8789_4ae7_f45b_6cfb_d56bu128.to_le_bytes();
+    unsafe {
+        assert_eq!(cuGetExportTable(&mut table, [1u8; 16].as_ptr().cast()), 500);
+        assert_eq!(report(), "[]");
+        assert_eq!(cuGetExportTable(&mut table, runtime.as_ptr().cast()), 500);
+    }
+    assert!(report().contains("programs on the CUDA runtime are not supported"), "{}", report());
+}
+
+#[test]
+fn a_pool_keeps_memory_from_others_until_it_is_trimmed() {
+    let _gpu = Gpu::new(&[("memory", "8m")]);
+    let properties: [i32; 22] = std::array::from_fn(|k| i32::from(k == 0 || k == 2));
+    let (mut pool, mut own, mut other) = (0, 0, 0);
+    let mut all = u64::MAX;
+    unsafe {
+        assert_eq!(cuMemPoolCreate(&mut pool, properties.as_ptr().cast()), 0);
+        assert_eq!(cuMemPoolSetAttribute(pool, 4, (&raw mut all).cast()), 0);
+        assert_eq!(cuMemAllocFromPoolAsync(&mut own, 6 << 20, pool, 0), 0);
+        assert_eq!(cuMemFreeAsync(own, 0), 0);
+        assert_eq!(cuStreamSynchronize(0), 0);
+        assert_eq!(cuMemAllocAsync(&mut other, 6 << 20, 0), 2);
+        assert_eq!(cuMemAllocFromPoolAsync(&mut own, 6 << 20, pool, 0), 0, "its own memory");
+        assert_eq!(cuMemFreeAsync(own, 0), 0);
+        assert_eq!(cuStreamSynchronize(0), 0);
+        let mut reserved = 0u64;
+        assert_eq!(cuMemPoolGetAttribute(pool, 5, (&raw mut reserved).cast()), 0);
+        assert_eq!(reserved, 6 << 20);
+        assert_eq!(cuMemPoolTrimTo(pool, 0), 0);
+        assert_eq!(cuMemAllocAsync(&mut other, 6 << 20, 0), 0);
+        assert_eq!(cuMemFreeAsync(other, 0), 0);
+    }
+}

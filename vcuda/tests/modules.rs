@@ -185,3 +185,84 @@ fn variables_count_as_memory() {
         assert_eq!(cuMemAlloc_v2(&mut at, 1 << 19), 0);
     }
 }
+
+const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+#[test]
+fn a_common_variable_of_two_modules_is_one() {
+    let gpu = Gpu::new(&[]);
+    let unit = |name: &str, words: u32, code: &str| {
+        format!(
+            "{HEAD}.common .global .align 4 .b32 shared_word[{words}];\n.visible .entry {name}(.param .u64 p) {{\n\
+             .reg .b64 %rd<3>; .reg .b32 %r<2>;\n ld.param.u64 %rd1, [p];\n mov.u64 %rd2, shared_word;\n{code} ret;\n}}\n"
+        )
+    };
+    let write = unit("write", 1, " ld.global.u32 %r1, [%rd1];\n st.global.u32 [%rd2], %r1;\n");
+    let read = unit("read", 4, " ld.global.u32 %r1, [%rd2];\n st.global.u32 [%rd1], %r1;\n");
+    let (mut link, mut module, mut image) = (0, 0, null_mut());
+    unsafe {
+        assert_eq!(cuLinkCreate_v2(0, null_mut(), null_mut(), &mut link), 0);
+        for text in [&write, &read] {
+            let text = CString::new(text.as_str()).unwrap();
+            let (data, len) = (text.as_ptr() as *mut c_void, text.as_bytes_with_nul().len());
+            let none = (null_mut(), null_mut());
+            assert_eq!(
+                cuLinkAddData_v2(link, 1, data, len, std::ptr::null(), 0, none.0, none.1),
+                0
+            );
+        }
+        assert_eq!(cuLinkComplete(link, &mut image, null_mut()), 0);
+        assert_eq!(cuModuleLoadData(&mut module, image), 0, "{}", report());
+        assert_eq!(cuLinkDestroy(link), 0);
+        let (mut at, mut size) = (0, 0);
+        assert_eq!(cuModuleGetGlobal_v2(&mut at, &mut size, module, c"shared_word".as_ptr()), 0);
+        assert_eq!(size, 16, "the larger of the two");
+    }
+    let data = gpu.upload(&[42u32, 0]);
+    gpu.run(gpu.function(module, "write"), 1, 1, &[data]);
+    gpu.run(gpu.function(module, "read"), 1, 1, &[data + 4]);
+    assert_eq!(gpu.download::<u32>(data, 2), [42, 42]);
+    // Without `.common` it is an error.
+    let twice = write.replace(".common ", "") + &read.replace(".common ", "").replace(HEAD, "");
+    assert_eq!(gpu.try_load(&twice), Err(218));
+}
+
+#[test]
+fn a_function_without_a_result_may_be_called_for_one() {
+    let gpu = Gpu::new(&[]);
+    let ptx = format!(
+        "{HEAD}.func (.param .b32 r) store_it(.param .b64 a);\n.func store_it(.param .b64 a) {{\n .reg .b64 %rd<2>; .reg .b32 %r<2>;\n\
+         ld.param.u64 %rd1, [a];\n mov.u32 %r1, 7;\n st.global.u32 [%rd1], %r1;\n ret;\n}}\n\
+         .visible .entry k(.param .u64 p) {{\n .reg .b64 %rd<2>;\n ld.param.u64 %rd1, [p];\n {{\n .param .b64 q;\n .param .b32 s;\n\
+         st.param.b64 [q], %rd1;\n call.uni (s), store_it, (q);\n }}\n ret;\n}}\n"
+    );
+    let module = gpu.load(&ptx);
+    let data = gpu.upload(&[0u32]);
+    gpu.run(gpu.function(module, "k"), 1, 1, &[data]);
+    assert_eq!(gpu.download::<u32>(data, 1), [7]);
+}
+
+#[test]
+fn functions_are_found_without_a_current_context() {
+    let gpu = Gpu::new(&[]);
+    let module = gpu.load(ADD_ONE);
+    let mut f = 0;
+    unsafe {
+        assert_eq!(cuCtxSetCurrent(0), 0);
+        assert_eq!(cuModuleGetFunction(&mut f, module, c"add_one".as_ptr()), 0);
+        assert_eq!(cuCtxSetCurrent(gpu.context), 0);
+    }
+    assert_eq!(report(), "[]");
+}
+
+#[test]
+fn a_driver_accepts_the_ptx_of_its_own_version() {
+    let newer = ADD_ONE.replace(".version 8.0", ".version 9.0");
+    assert!(newer != ADD_ONE);
+    let gpu = Gpu::new(&[("driver", "12090")]);
+    assert_eq!(gpu.try_load(&newer), Err(222));
+    assert!(gpu.try_load(ADD_ONE).is_ok());
+    drop(gpu);
+    assert!(Gpu::new(&[("driver", "13000")]).try_load(&newer).is_ok());
+    assert!(Gpu::new(&[("driver", "12090"), ("ptx_isa", "9.0")]).try_load(&newer).is_ok());
+}

@@ -1,6 +1,7 @@
 //! Contexts: the state that all streams of a device share.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -14,8 +15,9 @@ use super::nvrtc;
 use super::pool::Pool;
 use super::probe::{self, OLDEST, unavailable};
 use super::reclaim;
+use super::staging::Staging;
 use super::stream::Stream;
-use super::trace::trace_warning;
+use super::trace::{trace_debug, trace_warning};
 use crate::{Error, Result};
 
 /// A context with its kernels. There is exactly one value per driver context, whether this crate or a user of cudarc
@@ -27,6 +29,9 @@ pub(crate) struct Context {
     /// The compute capability, such as 80 for 8.0.
     capability: u32,
     pool: Pool,
+    staging: Staging,
+    /// The contexts whose devices have been given access to this one's memory, or cannot have it.
+    peers: Mutex<Vec<usize>>,
     kernels: Kernels,
     streams: Mutex<Vec<Weak<Stream>>>,
     cudarc: CudarcContext,
@@ -131,10 +136,46 @@ fn capability(major: i32, minor: i32) -> Option<u32> {
     (capability >= OLDEST && minor < 10).then_some(capability)
 }
 
+/// A context that is current until this is dropped. It then makes the one before it current again, which may belong to
+/// another library.
+#[must_use]
+pub(super) struct Bound {
+    /// The context to return to, which may be none; `None` if there is nothing to do.
+    previous: Option<sys::CUcontext>,
+    /// The current context is the thread's, so the value must be dropped on it.
+    _on_this_thread: PhantomData<*const ()>,
+}
+
+impl Bound {
+    const NOTHING: Bound = Bound { previous: None, _on_this_thread: PhantomData };
+
+    #[cold]
+    fn restore(previous: sys::CUcontext) {
+        // SAFETY: the context was current before, and whoever made it so keeps it alive.
+        let set = || unsafe { driver!(cuCtxSetCurrent(previous)) };
+        // It may be a context of this crate, on which the calls that follow depend.
+        if let Err(error) = set().or_else(|_| set()) {
+            trace_warning!(%error, "a thread's context was not restored");
+            let _ = error;
+        }
+    }
+}
+
+impl Drop for Bound {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(previous) = self.previous {
+            Bound::restore(previous);
+        }
+    }
+}
+
 /// The reference that keeps a driver context alive.
 enum Keeper {
     Primary(Primary),
     Cudarc(Arc<CudaContext>),
+    /// The caller keeps it alive.
+    Caller,
 }
 
 /// A reference to a device's primary context, released on drop.
@@ -167,6 +208,54 @@ impl Context {
         Context::find_or_make(cuda.cu_ctx(), cuda.cu_device(), cuda.ordinal(), keeper)
     }
 
+    /// Returns the value for the context of a stream.
+    ///
+    /// # Safety
+    ///
+    /// The stream must exist, and its context must live for as long as the returned value.
+    pub(super) unsafe fn of_stream(stream: sys::CUstream) -> Result<Arc<Context>> {
+        probe::driver_ready()?;
+        let (mut raw, mut before, mut device) = (ptr::null_mut(), ptr::null_mut(), 0);
+        // SAFETY: the driver writes one handle each; the stream exists, and so does its context, which is current only
+        // while its device is asked for.
+        unsafe {
+            driver!(cuStreamGetCtx(stream, &mut raw))?;
+            driver!(cuCtxGetCurrent(&mut before))?;
+            driver!(cuCtxSetCurrent(raw))?;
+            let asked = driver!(cuCtxGetDevice(&mut device));
+            driver!(cuCtxSetCurrent(before)).and(asked)?;
+        }
+        let is_its = |ordinal: &usize| device_of(*ordinal).is_ok_and(|other| other == device);
+        let ordinal = (0..probe::device_count()?).find(is_its).unwrap_or(0);
+        Context::find_or_make(raw, device, ordinal, Keeper::Caller)
+    }
+
+    /// Lets another context's device read this one's memory directly, if the two devices can do that. Otherwise the driver
+    /// copies through the host.
+    pub(super) fn share_with(&self, other: &Context) {
+        let mut peers = lock(&self.peers);
+        if peers.contains(&other.raw.addr()) {
+            return;
+        }
+        peers.push(other.raw.addr());
+        let shared = || -> Result<()> {
+            let mut can = 0;
+            // SAFETY: the driver writes one int.
+            unsafe { driver!(cuDeviceCanAccessPeer(&mut can, other.device, self.device)) }?;
+            if can == 0 {
+                return Ok(());
+            }
+            self.pool.share_with(other.device)?;
+            let _bound = other.bind()?;
+            // SAFETY: both contexts are alive, and the other one is current.
+            unsafe { driver!(cuCtxEnablePeerAccess(self.raw, 0)) }
+        };
+        if let Err(error) = shared() {
+            trace_debug!(%error, "no access between devices, or it was there already");
+            let _ = error;
+        }
+    }
+
     /// Returns the existing value for a driver context, or creates it.
     fn find_or_make(
         raw: sys::CUcontext,
@@ -184,6 +273,7 @@ impl Context {
         let (context, primary) = match keeper {
             Keeper::Primary(primary) => (OnceCell::new(), Some(primary)),
             Keeper::Cudarc(context) => (OnceCell::with_value(context), None),
+            Keeper::Caller => (OnceCell::new(), None),
         };
         let context = Arc::new(Context {
             raw,
@@ -191,6 +281,8 @@ impl Context {
             ordinal,
             capability: capability_of(device, ordinal)?,
             pool: Pool::new(device, attribute_of(device, pools)? > 0)?,
+            staging: Staging::default(),
+            peers: Mutex::default(),
             kernels: Kernels::new(),
             streams: Mutex::new(Vec::new()),
             cudarc: CudarcContext { context, stream: OnceCell::new() },
@@ -207,8 +299,18 @@ impl Context {
             let reason = format!("the stream belongs to another context than {self}");
             return Err(Error::InvalidArgument { op, reason });
         }
+        self.stream_of(stream.cu_stream(), Some(stream))
+    }
+
+    /// Returns the value for a stream in this context, always the same one.
+    pub(super) fn stream_of(
+        self: &Arc<Self>,
+        raw: sys::CUstream,
+        cudarc: Option<&Arc<CudaStream>>,
+    ) -> Result<Arc<Stream>> {
         // CU_STREAM_PER_THREAD: one handle that denotes a different stream on every thread.
-        if stream.cu_stream().addr() == 2 {
+        if raw.addr() == 2 {
+            let op = "stream";
             let reason = "the per-thread default stream is another stream on every thread; \
                           make one with CudaContext::new_stream";
             return Err(Error::InvalidArgument { op, reason: reason.into() });
@@ -216,10 +318,10 @@ impl Context {
         let mut streams = lock(&self.streams);
         streams.retain(|known| known.strong_count() > 0);
         let known = streams.iter().filter_map(Weak::upgrade);
-        if let Some(known) = known.into_iter().find(|known| known.raw() == stream.cu_stream()) {
+        if let Some(known) = known.into_iter().find(|known| known.raw() == raw) {
             return Ok(known);
         }
-        let made = Arc::new(Stream::of(Arc::clone(self), stream));
+        let made = Arc::new(Stream::of(Arc::clone(self), raw, cudarc));
         streams.push(Arc::downgrade(&made));
         Ok(made)
     }
@@ -235,6 +337,8 @@ impl Context {
 
     /// Returns cudarc's view of this context. From then on cudarc synchronises between its own streams.
     pub(super) fn cudarc(&self) -> Result<&Arc<CudaContext>> {
+        // cudarc makes its context the current one.
+        let _bound = self.bind()?;
         let context = self.cudarc.context.get_or_try_init(|| {
             let made = CudaContext::new(self.ordinal);
             made.map_err(|error| failed_in_cudarc("cuDevicePrimaryCtxRetain", &error))
@@ -274,12 +378,19 @@ impl Context {
         &self.pool
     }
 
+    pub(super) fn staging(&self) -> &Staging {
+        &self.staging
+    }
+
     /// Returns memory that is not in use to the driver, until at most `keep` bytes are left, after a wait for the work on
     /// every stream that is not being captured.
     pub(super) fn trim(&self, keep: usize) -> Result<()> {
         reclaim::retry();
         let (done, all) = self.drain();
-        self.bind()?;
+        let _bound = self.bind()?;
+        if keep == 0 {
+            self.staging.release();
+        }
         self.pool.trim(keep, &done, all)
     }
 
@@ -293,26 +404,35 @@ impl Context {
         // To wait for a context ends the captures of its streams, so it is left for the rare case that needs it.
         let all = done.len() == streams.len() && self.pool.has_stuck() && {
             // SAFETY: takes no pointers; the context is made current before.
-            self.bind().and_then(|()| unsafe { driver!(cuCtxSynchronize()) }).is_ok()
+            self.bind().and_then(|_bound| unsafe { driver!(cuCtxSynchronize()) }).is_ok()
         };
         (done, all)
     }
 
-    /// Makes this the calling thread's current context, as most driver calls require.
+    /// Makes this the calling thread's current context, as most driver calls require, until the returned value is dropped.
+    ///
+    /// A thread that had no context keeps the first device's: without one, programs that use the runtime API would get
+    /// the same, and the next call need not set it.
     #[inline]
-    pub(super) fn bind(&self) -> Result<()> {
+    pub(super) fn bind(&self) -> Result<Bound> {
         let mut current = ptr::null_mut();
-        // SAFETY: the driver writes one handle; the context lives as long as `self`.
-        unsafe {
-            driver!(cuCtxGetCurrent(&mut current))?;
-            if current == self.raw { Ok(()) } else { driver!(cuCtxSetCurrent(self.raw)) }
-        }
+        // SAFETY: the driver writes one handle.
+        unsafe { driver!(cuCtxGetCurrent(&mut current)) }?;
+        if current == self.raw { Ok(Bound::NOTHING) } else { self.replace(current) }
+    }
+
+    #[cold]
+    fn replace(&self, current: sys::CUcontext) -> Result<Bound> {
+        // SAFETY: the context lives as long as `self`.
+        unsafe { driver!(cuCtxSetCurrent(self.raw)) }?;
+        let keeps = current.is_null() && self.ordinal == 0;
+        Ok(if keeps { Bound::NOTHING } else { Bound { previous: Some(current), ..Bound::NOTHING } })
     }
 
     /// Blocks until all work in the context is done, and reports errors of that work.
     pub(super) fn synchronize(&self) -> Result<()> {
         reclaim::retry();
-        self.bind()?;
+        let _bound = self.bind()?;
         // SAFETY: takes no pointers; the context is current.
         unsafe { driver!(cuCtxSynchronize()) }
     }
@@ -321,8 +441,11 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // A module must not be unloaded while one of its kernels is running.
-        if self.synchronize().is_ok() {
+        if let Ok(_bound) = self.bind()
+            && self.synchronize().is_ok()
+        {
             self.kernels.unload();
+            self.staging.release();
             self.pool.destroy();
         }
     }

@@ -9,8 +9,8 @@ use std::ptr;
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmemoryPool, CUmodule, CUresult,
-    CUstream,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec, CUmemoryPool,
+    CUmodule, CUresult, CUstream,
 };
 use libloading::Library;
 use once_cell::sync::OnceCell;
@@ -46,9 +46,12 @@ macro_rules! define_api {
 }
 
 define_api! {
+    cuCtxEnablePeerAccess: fn(CUcontext, c_uint);
     cuCtxGetCurrent: fn(*mut CUcontext);
+    cuCtxGetDevice: fn(*mut CUdevice);
     cuCtxSetCurrent: fn(CUcontext);
     cuCtxSynchronize: fn();
+    cuDeviceCanAccessPeer: fn(*mut c_int, CUdevice, CUdevice);
     cuDeviceGet: fn(*mut CUdevice, c_int);
     cuDeviceGetAttribute: fn(*mut c_int, c_uint, CUdevice);
     cuDeviceGetCount: fn(*mut c_int);
@@ -58,9 +61,15 @@ define_api! {
     cuDriverGetVersion: fn(*mut c_int);
     cuEventCreate: fn(*mut CUevent, c_uint);
     cuEventDestroy_v2: fn(CUevent);
+    cuEventQuery: fn(CUevent);
     cuEventRecord: fn(CUevent, CUstream);
+    cuEventSynchronize: fn(CUevent);
     cuGetErrorName: fn(Code, *mut *const c_char);
     cuGetErrorString: fn(Code, *mut *const c_char);
+    cuGraphDestroy: fn(CUgraph);
+    cuGraphExecDestroy: fn(CUgraphExec);
+    cuGraphInstantiateWithFlags: fn(*mut CUgraphExec, CUgraph, u64);
+    cuGraphLaunch: fn(CUgraphExec, CUstream);
     cuInit: fn(c_uint);
     cuLaunchKernel: fn(
         CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
@@ -69,10 +78,13 @@ define_api! {
     cuMemAllocFromPoolAsync: fn(*mut CUdeviceptr, usize, CUmemoryPool, CUstream);
     cuMemAlloc_v2: fn(*mut CUdeviceptr, usize);
     cuMemFreeAsync: fn(CUdeviceptr, CUstream);
+    cuMemFreeHost: fn(*mut c_void);
     cuMemFree_v2: fn(CUdeviceptr);
+    cuMemHostAlloc: fn(*mut *mut c_void, usize, c_uint);
     cuMemPoolCreate: fn(*mut CUmemoryPool, *const c_void);
     cuMemPoolDestroy: fn(CUmemoryPool);
     cuMemPoolGetAttribute: fn(CUmemoryPool, c_uint, *mut c_void);
+    cuMemPoolSetAccess: fn(CUmemoryPool, *const c_void, usize);
     cuMemPoolSetAttribute: fn(CUmemoryPool, c_uint, *mut c_void);
     cuMemPoolTrimTo: fn(CUmemoryPool, usize);
     cuMemcpyDtoHAsync_v2: fn(*mut c_void, CUdeviceptr, usize, CUstream);
@@ -82,8 +94,11 @@ define_api! {
     cuModuleGetFunction: fn(*mut CUfunction, CUmodule, *const c_char);
     cuModuleLoadDataEx: fn(*mut CUmodule, *const c_void, c_uint, *mut c_uint, *mut *mut c_void);
     cuModuleUnload: fn(CUmodule);
+    cuStreamBeginCapture_v2: fn(CUstream, c_uint);
     cuStreamCreate: fn(*mut CUstream, c_uint);
     cuStreamDestroy_v2: fn(CUstream);
+    cuStreamEndCapture: fn(CUstream, *mut CUgraph);
+    cuStreamGetCtx: fn(CUstream, *mut CUcontext);
     cuStreamIsCapturing: fn(CUstream, *mut c_int);
     cuStreamSynchronize: fn(CUstream);
     cuStreamWaitEvent: fn(CUstream, CUevent, c_uint);

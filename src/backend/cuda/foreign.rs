@@ -72,7 +72,7 @@ impl<T> WritableView<T> for CudaViewMut<'_, T> {}
 /// Takes ownership of a slice's memory, with all work on it ordered before later work on the slice's stream.
 pub(crate) fn adopt<T: Element>(mut slice: CudaSlice<T>) -> Result<Storage> {
     let device = CudaDevice::on_stream(slice.stream())?;
-    device.bind()?;
+    let _bound = device.bind()?;
     let bytes = slice.num_bytes();
     if bytes == 0 {
         // An empty slice may still have an allocation, which cudarc frees.

@@ -90,7 +90,7 @@ impl CudaDevice {
         access: &Access<'_>,
     ) -> Result<()> {
         let context = self.stream.context();
-        context.bind()?;
+        let _bound = context.bind()?;
         let kernel = || {
             format!(
                 "extern \"C\" __global__ void __launch_bounds__(BL_THREADS) look_up(const __grid_constant__ bl::GatherParams p) {{\n    \
@@ -111,7 +111,7 @@ impl CudaDevice {
         trace_launch!(kernel = op, ?grid, "launch");
         // SAFETY: these are the parameters of the kernel. All elements that it reaches through them lie inside the memory of
         // the access, whatever the indices are; as many places are written as the sums say. The memory is locked and alive
-        // until the launch is queued, and `order` has made the stream wait for earlier work on it and its context current.
+        // until the launch is queued, `order` has made the stream wait for earlier work on it, and `_bound` keeps the context current.
         unsafe { launch(&self.stream, functions[0], grid, std::ptr::from_ref(parameters).cast()) }
     }
 }

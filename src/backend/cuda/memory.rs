@@ -8,12 +8,16 @@ use bytemuck::AnyBitPattern;
 use cudarc::driver::sys::{CUdeviceptr, CUresult};
 
 use super::driver::{driver, is_code};
+use super::graph;
 use super::pool::Piece;
 use super::reclaim::{self, Block, Owner};
 use super::stream::Stream;
 use super::usage::Usage;
 use crate::exclusive::Exclusive;
 use crate::{Error, Result};
+
+/// The size from which a copy to the host goes through pinned memory, in parts.
+const STAGED: usize = 1 << 20;
 
 /// A block of a device's memory.
 pub(crate) struct CudaMemory {
@@ -44,18 +48,37 @@ impl CudaMemory {
     /// Fails with `OutOfMemory` if the device is out of memory.
     pub(super) fn allocate(stream: &Arc<Stream>, bytes: usize) -> Result<CudaMemory> {
         reclaim::retry();
+        if let Some((side, captured)) = graph::streams_for_allocation(stream) {
+            return CudaMemory::allocate_for_graph(&side, &captured, bytes);
+        }
+        CudaMemory::allocate_on(stream, bytes)
+    }
+
+    /// Allocates a block that is used on a stream which is being captured. It is allocated on another one, since what is
+    /// allocated on the captured one exists only while the graph runs.
+    #[cold]
+    fn allocate_for_graph(
+        side: &Arc<Stream>,
+        captured: &Arc<Stream>,
+        bytes: usize,
+    ) -> Result<CudaMemory> {
+        let mut memory = CudaMemory::allocate_on(side, bytes)?;
+        side.synchronize()?;
+        memory.block.home = Arc::clone(captured);
+        memory.block.usage = Usage::new(captured);
+        Ok(memory)
+    }
+
+    fn allocate_on(stream: &Arc<Stream>, bytes: usize) -> Result<CudaMemory> {
         let context = stream.context();
         let mut piece = Piece::default();
         if bytes != 0 {
-            context.bind()?;
+            let _bound = context.bind()?;
             let first = context.pool().allocate(stream, bytes);
             piece = first.or_else(|error| allocate_again(stream, bytes, error))?;
         }
-        // SAFETY: the block was just allocated on this stream, and nothing else refers to it.
-        let mut memory =
-            unsafe { CudaMemory::from_raw(stream, piece.address, bytes, Ownership::Owned) };
-        memory.block.size = piece.size;
-        Ok(memory)
+        let block = Block { home: Arc::clone(stream), piece, usage: Usage::new(stream) };
+        Ok(CudaMemory { block, bytes, ownership: Ownership::Owned, owner: None })
     }
 
     /// Whether the block lives as long as this value: it is owned, or its owner is.
@@ -89,7 +112,8 @@ impl CudaMemory {
         ownership: Ownership,
     ) -> CudaMemory {
         let (home, usage) = (Arc::clone(stream), Usage::new(stream));
-        let block = Block { home, address, size: 0, usage };
+        let piece = Piece { address, ..Piece::default() };
+        let block = Block { home, piece, usage };
         CudaMemory { block, bytes, ownership, owner: None }
     }
 
@@ -104,9 +128,8 @@ impl CudaMemory {
 
     /// Releases ownership of the block without freeing it. Its new owner has already taken the address.
     pub(super) fn release_ownership(mut self) {
-        let Block { home, address, size, .. } = &mut self.block;
-        home.context().pool().forget(Piece { address: *address, size: *size });
-        *address = 0;
+        let piece = mem::take(&mut self.block.piece);
+        self.home().context().pool().forget(piece);
     }
 
     /// Ends a loan: orders all work on the block before later work on its home stream, or waits for it. On an error some
@@ -124,7 +147,7 @@ impl CudaMemory {
 
     /// Returns the address of the first byte.
     pub(crate) fn address(&self) -> CUdeviceptr {
-        self.block.address
+        self.block.piece.address
     }
 
     /// Makes a read that is about to be queued on a stream wait for the last write. The caller must hold the storage's
@@ -171,17 +194,25 @@ impl CudaMemory {
         Err(Error::OutOfBounds { op: "cuda", reason })
     }
 
-    /// Copies bytes from the host to the start of the block, and waits for the copy.
+    /// Copies bytes from the host to the start of the block, in the order of its home stream. The bytes may change when this
+    /// returns.
     pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<()> {
         self.check_range(&(0..bytes.len()))?;
         if bytes.is_empty() {
             return Ok(());
         }
+        graph::forbid("a copy from the host")?;
         self.before_write_at_home()?;
+        let _bound = self.home().context().bind()?;
         // A captured copy would read the bytes whenever the graph is launched.
         self.home().check_not_captured()?;
-        // SAFETY: `check_range` has shown that the block has room for the bytes, and `&mut self` excludes every other
-        // user of the block. The source stays borrowed until the wait below has succeeded. If it does not succeed, this
+        let (home, staging) = (self.home(), self.home().context().staging());
+        // SAFETY: `check_range` has shown that the block has room for the bytes, `&mut self` excludes every other user of
+        // the block, and later work on it waits for its home stream, whose context is current.
+        if unsafe { staging.upload(self.address(), bytes, home) }? {
+            return Ok(());
+        }
+        // SAFETY: as above. The source stays borrowed until the wait below has succeeded. If it does not succeed, this
         // returns an error: the driver has staged pageable memory before it returned, and of pinned memory a copy that is
         // still queued reads whatever is there, into a block that nobody can have seen yet and that is freed after it.
         let copied = unsafe {
@@ -201,8 +232,9 @@ impl CudaMemory {
         if self.bytes == 0 {
             return Ok(());
         }
+        graph::forbid("a new tensor of zeros")?;
         self.before_write_at_home()?;
-        self.home().context().bind()?;
+        let _bound = self.home().context().bind()?;
         // SAFETY: the block has this many bytes, `&mut self` excludes every other user of it, and its home stream waits
         // for all earlier work on it.
         unsafe { driver!(cuMemsetD8Async(self.address(), 0, self.bytes, self.home().raw())) }
@@ -220,10 +252,23 @@ impl CudaMemory {
         if range.is_empty() {
             return Ok(copy);
         }
+        graph::forbid("a copy to the host")?;
         let stream = self.block.usage.writer();
         self.before_read(&stream)?;
+        let _bound = stream.context().bind()?;
         stream.check_not_captured()?;
         let start = self.address() + range.start as CUdeviceptr;
+        if range.len() >= STAGED {
+            let staging = stream.context().staging();
+            let target = copy.as_mut_ptr().cast();
+            // SAFETY: `check_range` has shown that the range lies inside the block, whose last write the stream waits for,
+            // and the vector has capacity for it. The stream's context is current.
+            if unsafe { staging.download(target, start, range.len(), &stream) }? {
+                // SAFETY: the whole range has been written; any bit pattern is a valid `B`.
+                unsafe { copy.set_len(count) };
+                return Ok(copy);
+            }
+        }
         // SAFETY: `check_range` has shown that the range lies inside the block. The vector has capacity for it, and is not
         // freed until a wait for the copy has succeeded. The stream's context is current.
         let copied = unsafe {
@@ -255,9 +300,11 @@ impl CudaMemory {
         if range.is_empty() {
             return Ok(());
         }
+        graph::forbid("a copy between devices")?;
+        source.home().context().share_with(self.home().context());
         source.before_read(self.home())?;
         self.before_write_at_home()?;
-        self.home().context().bind()?;
+        let _bound = self.home().context().bind()?;
         let start = source.address() + range.start as CUdeviceptr;
         // SAFETY: `check_range` has shown that both ranges lie inside their blocks, whose earlier work this stream waits for. The stream is recorded
         // as a reader of the source, so writing to the source or freeing it will wait for the copy.
@@ -283,10 +330,7 @@ fn allocate_again(stream: &Stream, bytes: usize, error: Error) -> Result<Piece> 
         return Err(error);
     }
     let context = stream.context();
-    let again = context.trim(0).and_then(|()| {
-        context.bind()?;
-        context.pool().allocate(stream, bytes)
-    });
+    let again = context.trim(0).and_then(|()| context.pool().allocate(stream, bytes));
     again.map_err(|error| {
         if is_short(&error) {
             Error::OutOfMemory { device: context.to_string(), bytes }
@@ -303,9 +347,13 @@ fn not_ours(reason: &str) -> Error {
 
 impl Drop for CudaMemory {
     fn drop(&mut self) {
+        if graph::keeps_freed() && self.block.piece.address != 0 {
+            let (bytes, ownership, owner) = (self.bytes, self.ownership, self.owner.take());
+            return graph::keep(CudaMemory { block: self.block.take(), bytes, ownership, owner });
+        }
         if let Some(owner) = self.owner.take() {
             self.block.return_to(owner);
-        } else if self.block.address != 0 && self.ownership == Ownership::Owned {
+        } else if self.block.piece.address != 0 && self.ownership == Ownership::Owned {
             self.block.free();
         }
     }

@@ -6,7 +6,9 @@
 //! | `driver` | declares the driver functions and converts their error codes |
 //! | `context`, `stream`, `memory` | own the resources of a device |
 //! | `usage`, `capture` | order the work of different streams, and leave the user's captures alone |
+//! | `graph` | captures calls into graphs of this crate |
 //! | `pool` | allocates memory, and keeps what is freed |
+//! | `staging` | copies from and to the host through pinned memory |
 //! | `reclaim` | frees memory, and retries later when the driver refuses |
 //! | `foreign` | transfers memory to and from cudarc |
 //! | `run`, `scan`, `gather` | turn requests into launches |
@@ -24,6 +26,7 @@ mod force;
 pub(crate) mod foreign;
 mod gather;
 mod generate;
+mod graph;
 mod kernels;
 mod launch;
 mod loading;
@@ -37,6 +40,7 @@ mod reclaim;
 mod run;
 mod scan;
 mod shapes;
+mod staging;
 mod statistics;
 mod stream;
 mod trace;
@@ -51,11 +55,13 @@ mod sync {
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
+use cudarc::driver::sys::CUstream;
 
 pub(crate) use self::cache::folder as cache_folder;
-use self::context::Context;
+use self::context::{Bound, Context};
 pub use self::force::Force;
 pub(crate) use self::force::set as force;
+pub(crate) use self::graph::{Graph, note};
 pub(crate) use self::kernels::Module;
 pub(crate) use self::loading::Code;
 pub(crate) use self::memory::CudaMemory;
@@ -137,6 +143,16 @@ impl CudaDevice {
         Ok(CudaDevice { stream: Context::of(stream.context())?.stream(stream)? })
     }
 
+    /// Returns the device of a stream of another library.
+    ///
+    /// # Safety
+    ///
+    /// The stream and its context must live for as long as the device, clones of it, and the memory and work on it.
+    pub(crate) unsafe fn on_raw_stream(raw: CUstream) -> Result<CudaDevice> {
+        // SAFETY: guaranteed by the caller.
+        Ok(CudaDevice { stream: unsafe { Context::of_stream(raw) }?.stream_of(raw, None)? })
+    }
+
     /// Returns the same device on a new stream.
     pub(crate) fn with_new_stream(&self) -> Result<CudaDevice> {
         Ok(CudaDevice { stream: self.stream.context().new_stream()? })
@@ -170,15 +186,15 @@ impl CudaDevice {
         self.stream.context().trim(0)
     }
 
-    /// Makes the device's context the calling thread's current one.
-    fn bind(&self) -> Result<()> {
+    /// Makes the device's context the calling thread's current one until the returned value is dropped.
+    fn bind(&self) -> Result<Bound> {
         self.stream.context().bind()
     }
 
     /// Loads every hand-written kernel.
     pub(crate) fn load_all(&self) -> Result<()> {
         let context = self.stream.context();
-        context.bind()?;
+        let _bound = context.bind()?;
         for module in Module::all() {
             for &shape in KernelShape::ALL {
                 context.kernels().shape(&self.stream, module, shape)?;

@@ -61,6 +61,15 @@ pub(super) struct Piece {
     pub(super) address: CUdeviceptr,
     /// The size of the block in a pool of [`Blocks`]; 0 for memory from elsewhere.
     pub(super) size: usize,
+    /// Whether it was allocated on a stream that was being captured, so that it belongs to a graph.
+    pub(super) is_of_graph: bool,
+}
+
+impl Piece {
+    /// A block of [`Blocks`], which never belong to a graph.
+    fn idle(address: CUdeviceptr, size: usize) -> Piece {
+        Piece { address, size, is_of_graph: false }
+    }
 }
 
 /// `CUmemPoolProps`, whose later fields, all reserved or optional, are zero.
@@ -117,13 +126,14 @@ impl Pool {
     pub(super) fn allocate(&self, stream: &Stream, bytes: usize) -> Result<Piece> {
         match self {
             Pool::Driver { raw, .. } => {
+                let is_of_graph = stream.is_captured_here()?;
                 let mut address = 0;
                 // SAFETY: the driver writes one address; the stream belongs to the current context, and the pool to its
                 // device.
                 unsafe {
                     driver!(cuMemAllocFromPoolAsync(&mut address, bytes, *raw, stream.raw()))
                 }?;
-                Ok(Piece { address, size: 0 })
+                Ok(Piece { address, size: 0, is_of_graph })
             }
             Pool::Blocks(blocks) => allocate_block(blocks, stream, bytes),
         }
@@ -133,6 +143,10 @@ impl Pool {
     /// the stream, whose context must be current. On an error the memory is still allocated.
     pub(super) fn free(&self, stream: &Stream, piece: Piece) -> Result<()> {
         let Pool::Blocks(blocks) = self else {
+            // A graph can free what it has allocated, and nothing else.
+            if !piece.is_of_graph {
+                stream.check_not_captured()?;
+            }
             // SAFETY: the memory was allocated from a pool and is freed once, ordered after all work on it.
             return unsafe { driver!(cuMemFreeAsync(piece.address, stream.raw())) };
         };
@@ -197,7 +211,7 @@ impl Pool {
             let mut blocks = lock(blocks);
             if all {
                 let stuck = mem::take(&mut blocks.stuck);
-                taken.extend(stuck.into_iter().map(|(address, size)| Piece { address, size }));
+                taken.extend(stuck.into_iter().map(|(address, size)| Piece::idle(address, size)));
             }
             let mut left = blocks.statistics.kept_bytes;
             for ((stream, size), addresses) in &mut blocks.free {
@@ -206,7 +220,7 @@ impl Pool {
                         && let Some(address) = addresses.pop()
                     {
                         left -= size;
-                        taken.push(Piece { address, size: *size });
+                        taken.push(Piece::idle(address, *size));
                     }
                 }
             }
@@ -266,6 +280,15 @@ impl Pool {
         })
     }
 
+    /// Lets another device use memory of a pool of the driver's.
+    pub(super) fn share_with(&self, device: CUdevice) -> Result<()> {
+        let Pool::Driver { raw, .. } = self else { return Ok(()) };
+        // `CUmemAccessDesc`: CU_MEM_LOCATION_TYPE_DEVICE, the device, and CU_MEM_ACCESS_FLAGS_PROT_READWRITE.
+        let access: [c_int; 3] = [1, device, 3];
+        // SAFETY: the pool is alive, and the driver reads one description of three ints.
+        unsafe { driver!(cuMemPoolSetAccess(*raw, access.as_ptr().cast(), 1)) }
+    }
+
     /// Destroys the pool. The context must be current, its work done, and nothing from the pool be used again.
     pub(super) fn destroy(&self) {
         let outcome = match self {
@@ -317,14 +340,14 @@ fn allocate_block(blocks: &Mutex<Blocks>, stream: &Stream, bytes: usize) -> Resu
     stream.check_not_captured()?;
     let kept = lock(blocks).take(stream.raw().addr(), size);
     if let Some(address) = kept {
-        return Ok(Piece { address, size });
+        return Ok(Piece::idle(address, size));
     }
     let mut address = 0;
     let _relaxed = Relaxed::enter()?;
     // SAFETY: the driver writes one address.
     unsafe { driver!(cuMemAlloc_v2(&mut address, size)) }?;
     lock(blocks).count(size);
-    Ok(Piece { address, size })
+    Ok(Piece::idle(address, size))
 }
 
 fn free_block(address: CUdeviceptr) -> Result<()> {
@@ -356,7 +379,7 @@ mod tests {
     #[test]
     fn blocks_go_back_to_their_stream_and_idle_ones_to_any() {
         let mut blocks = Blocks::default();
-        let piece = |address| Piece { address, size: 512 };
+        let piece = |address| Piece::idle(address, 512);
         blocks.count(1024);
         blocks.keep(Some(7), piece(1));
         blocks.keep(None, piece(2));

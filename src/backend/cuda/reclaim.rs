@@ -9,8 +9,6 @@ use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cudarc::driver::sys::CUdeviceptr;
-
 use super::pool::Piece;
 use super::stream::Stream;
 use super::trace::trace_warning;
@@ -22,9 +20,7 @@ use crate::exclusive::Exclusive;
 pub(super) struct Block {
     /// The stream on which the block was allocated.
     pub(super) home: Arc<Stream>,
-    pub(super) address: CUdeviceptr,
-    /// Its size in a [`Pool`](super::pool::Pool) that keeps blocks; 0 if it is from elsewhere.
-    pub(super) size: usize,
+    pub(super) piece: Piece,
     /// The streams whose work on the block may be unfinished.
     pub(super) usage: Usage,
 }
@@ -108,19 +104,18 @@ impl Block {
     }
 
     /// Moves the block out of a value that is being dropped.
-    fn take(&mut self) -> Block {
+    pub(super) fn take(&mut self) -> Block {
         let usage = mem::replace(&mut self.usage, Usage::new(&self.home));
-        let (home, address) = (Arc::clone(&self.home), mem::take(&mut self.address));
-        Block { home, address, size: self.size, usage }
+        Block { home: Arc::clone(&self.home), piece: mem::take(&mut self.piece), usage }
     }
 
     /// Frees the block after all work on it. On an error the block is still allocated.
     fn try_to_free(&mut self) -> Result<()> {
         Usage::settle(Exclusive::new(&mut self.usage), &self.home)?;
         let context = self.home.context();
-        context.bind()?;
+        let _bound = context.bind()?;
         // All work on the block is finished, or ordered before later work on the home stream.
-        context.pool().free(&self.home, Piece { address: self.address, size: self.size })
+        context.pool().free(&self.home, self.piece)
     }
 }
 

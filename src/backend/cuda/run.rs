@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::CudaDevice;
 use super::force::{self, Force};
 use super::generate::{self, Job, Operand};
+use super::graph::{self, Way};
 use super::launch::{Parameters, count, launch};
 use super::loading::Function;
 use super::memory::CudaMemory;
@@ -25,29 +26,38 @@ use crate::{DType, Result};
 type Loaded = SmallVec<[(Function, [u32; 2]); 2]>;
 
 impl CudaDevice {
-    /// Queues the launches of a request.
+    /// Queues the launches of a request or, on a thread that captures a graph, adds them to the graph.
+    pub(crate) fn run(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
+        match graph::way(&self.stream)? {
+            None => self.queue(request, access),
+            Some(Way::Prepare(stream)) => CudaDevice { stream }.prepare(request, access),
+            Some(Way::Launch(stream)) => CudaDevice { stream }.queue(request, access),
+        }
+    }
+
+    /// Queues the launches of a request on this stream.
     ///
     /// An error leaves the destination unchanged: every other call that can fail comes before the first launch, and
     /// only a reduction has more than one launch, of which only the last writes the destination.
-    pub(crate) fn run(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
+    fn queue(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         let operands = operands(request, access)?;
         let context = self.stream.context();
         let force = force::current();
         if let Some((pair, shape)) = hand_written(request, &operands, force) {
             let (parameters, grid) = Parameters::of(shape, &pair)?;
             let grid = [count(grid[0])?, count(grid[1])?];
-            context.bind()?;
+            let _bound = context.bind()?;
             // Looked up first: a compilation takes long, and can fail.
             let function = context.kernels().shape(&self.stream, pair.module, shape)?;
             self.order(access)?;
             note(|| written_by_hand(&pair, shape));
             trace_launch!(kernel = %pair.module.kernel(shape), ?grid, plan = ?request.plan, "launch");
             // SAFETY: the parameters were made for this shape from the plan, all of whose elements lie inside the
-            // memory of the access. That memory is locked and alive until the launch is queued, and `order` has made
-            // the stream wait for earlier work on it and its context current.
+            // memory of the access. That memory is locked and alive until the launch is queued, `order` has made
+            // the stream wait for earlier work on it, and its context is current.
             return unsafe { launch(&self.stream, function, grid, parameters.address()) };
         }
-        context.bind()?;
+        let _bound = context.bind()?;
         let mut workspace = Vec::new();
         let jobs = self.jobs(request, &operands, force, &mut workspace)?;
         let ready = self.ready(&jobs)?;
@@ -58,7 +68,7 @@ impl CudaDevice {
             // SAFETY: the words are the parameters of this form, in the order of its `Params`, made from the plan, all
             // of whose elements lie inside the memory of the access or of the workspace. The former is locked, and
             // `order` has made the stream wait for earlier work on it; the latter was allocated by this call on this
-            // stream. Both are alive until the launch is queued, and `order` has made the context current.
+            // stream. Both are alive until the launch is queued, and the context is current.
             unsafe { launch(&self.stream, function, grid, job.words.as_ptr().cast()) }?;
         }
         Ok(())
@@ -68,7 +78,7 @@ impl CudaDevice {
     pub(crate) fn prepare(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         let operands = operands(request, access)?;
         let context = self.stream.context();
-        context.bind()?;
+        let _bound = context.bind()?;
         let force = force::current();
         if let Some((pair, shape)) = hand_written(request, &operands, force) {
             note(|| written_by_hand(&pair, shape));
@@ -108,7 +118,7 @@ impl CudaDevice {
         jobs.iter().map(ready).collect()
     }
 
-    /// Makes this stream wait for earlier work on the memory of every slot, and makes its context current.
+    /// Makes this stream wait for earlier work on the memory of every slot.
     pub(super) fn order(&self, access: &Access<'_>) -> Result<()> {
         let out = access.destination().and_then(|out| out.try_part(Memory::as_cuda));
         let out = out.ok_or_else(|| crate::Error::InvalidArgument {
@@ -124,7 +134,7 @@ impl CudaDevice {
                 _ => {}
             }
         }
-        self.stream.context().bind()
+        Ok(())
     }
 }
 
@@ -172,7 +182,11 @@ fn imagined(request: &Request<'_>) -> Vec<Operand> {
 }
 
 /// Returns the address of the memory of a slot.
-pub(super) fn address(op: &'static str, access: &Access<'_>, slot: usize) -> Result<u64> {
+pub(super) fn address(
+    #[cfg_attr(not(feature = "cpu"), expect(unused_variables))] op: &'static str,
+    access: &Access<'_>,
+    slot: usize,
+) -> Result<u64> {
     match access.memory(slot) {
         Memory::Cuda(memory) => Ok(memory.address()),
         #[cfg(feature = "cpu")]

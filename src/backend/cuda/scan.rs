@@ -31,7 +31,7 @@ impl CudaDevice {
     pub(crate) fn scan(&self, request: &ScanRequest, access: &Access<'_>) -> Result<()> {
         let ScanRequest { op, combine, terms, out, outer, len, inner, offset } = *request;
         let context = self.stream.context();
-        context.bind()?;
+        let _bound = context.bind()?;
         let key = Key::from_slice(&[KEY, combine as u8, terms as u8, out as u8]);
         let functions = context.kernels().keyed(&self.stream, key, || written(request))?;
         let (rows, chunks) = (outer * inner, len.div_ceil(CHUNK));
@@ -63,8 +63,8 @@ impl CudaDevice {
             trace_launch!(kernel = op, ?grid, plan = ?request, "launch");
             // SAFETY: the words are the `ScanParams` of these kernels, whose elements lie inside the memory of the access
             // or of the workspace. The former is locked, and `order` has made the stream wait for earlier work on it; the
-            // latter was allocated by this call on this stream. Both are alive until the launch is queued, and `order`
-            // has made the context current.
+            // latter was allocated by this call on this stream. Both are alive until the launch is queued, and
+            // `_bound` keeps the context current.
             unsafe { launch(&self.stream, function, grid, words.as_ptr().cast()) }?;
         }
         Ok(())

@@ -31,18 +31,23 @@ unsafe impl Sync for Stream {}
 impl Stream {
     /// Creates a stream that does not synchronise with the default stream.
     pub(super) fn new(context: Arc<Context>) -> Result<Stream> {
-        context.bind()?;
+        let bound = context.bind()?;
         let mut raw = ptr::null_mut();
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the driver writes one handle.
         unsafe { driver!(cuStreamCreate(&mut raw, flags)) }?;
+        drop(bound);
         Ok(Stream { context, raw, owned: true, cudarc: OnceCell::new() })
     }
 
-    /// Wraps a stream that a user of cudarc created.
-    pub(super) fn of(context: Arc<Context>, stream: &Arc<CudaStream>) -> Stream {
-        let raw = stream.cu_stream();
-        Stream { context, raw, owned: false, cudarc: OnceCell::with_value(Arc::clone(stream)) }
+    /// Wraps a stream that somebody else created, with cudarc's wrapper of it if there is one.
+    pub(super) fn of(
+        context: Arc<Context>,
+        raw: sys::CUstream,
+        cudarc: Option<&Arc<CudaStream>>,
+    ) -> Stream {
+        let cudarc = cudarc.cloned().map_or_else(OnceCell::new, OnceCell::with_value);
+        Stream { context, raw, owned: false, cudarc }
     }
 
     /// Returns cudarc's wrapper of this stream, creating it on the first call.
@@ -65,7 +70,13 @@ impl Stream {
 
     /// Returns whether work on this stream is being captured into a graph instead of being run.
     pub(super) fn is_captured(&self) -> Result<bool> {
-        self.context.bind()?;
+        let _bound = self.context.bind()?;
+        self.is_captured_here()
+    }
+
+    /// As [`is_captured`](Stream::is_captured), on a thread on which the stream's context is current.
+    #[inline]
+    pub(super) fn is_captured_here(&self) -> Result<bool> {
         let mut status = 0;
         // SAFETY: the stream lives as long as `self`, its context is current, and the driver writes one int. The call is
         // allowed during a capture.
@@ -74,15 +85,19 @@ impl Stream {
     }
 
     /// Fails if the stream is being captured: the host cannot wait for work on it, and trying to ends the capture.
+    /// The stream's context must be current.
+    #[inline]
     pub(super) fn check_not_captured(&self) -> Result<()> {
-        if !self.is_captured()? {
-            return Ok(());
-        }
+        if !self.is_captured_here()? { Ok(()) } else { Err(self.is_being_captured()) }
+    }
+
+    #[cold]
+    fn is_being_captured(&self) -> Error {
         let reason = format!(
             "a stream of {} is being captured into a graph, so its work cannot be waited for; end the capture first",
             self.context
         );
-        Err(Error::InvalidArgument { op: "cuda", reason })
+        Error::InvalidArgument { op: "cuda", reason }
     }
 
     /// Allows the calling thread to load a kernel until the result is dropped, even while other streams are captured.
@@ -103,6 +118,7 @@ impl Stream {
     ///
     /// An error does not mean that the work is done: other work may have failed, or the driver may have refused to wait.
     pub(super) fn synchronize(&self) -> Result<()> {
+        let _bound = self.context.bind()?;
         self.check_not_captured()?;
         let _relaxed = Relaxed::enter()?;
         // SAFETY: the stream lives as long as `self`, and its context is current.
@@ -110,8 +126,20 @@ impl Stream {
     }
 
     /// Makes later work on this stream wait for all earlier work on another, without blocking.
+    ///
+    /// Fails if only one of the two is being captured. A capture cannot wait for work outside it; and a stream that waits
+    /// for a captured one becomes part of the capture, which then ends with an error unless somebody waits for that
+    /// stream, too.
     pub(super) fn wait_for(&self, other: &Stream) -> Result<()> {
-        other.context.bind()?;
+        if self.is_captured()? != other.is_captured()? {
+            let reason = format!(
+                "one of two streams of {} that use the same tensor is being captured into a graph; move the tensor to \
+                 the captured stream with Tensor::to_device, and use it there once before the capture",
+                self.context
+            );
+            return Err(Error::InvalidArgument { op: "cuda", reason });
+        }
+        let _bound = other.context.bind()?;
         let mut event = ptr::null_mut();
         // SAFETY: the driver writes one handle.
         unsafe {
@@ -120,7 +148,7 @@ impl Stream {
         // SAFETY: event and stream belong to the current context.
         let recorded = unsafe { driver!(cuEventRecord(event, other.raw())) };
         let waiting = recorded.and_then(|()| {
-            self.context.bind()?;
+            let _bound = self.context.bind()?;
             let flags = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT as u32;
             // SAFETY: a stream may wait for an event of another context; stream and event are alive.
             unsafe { driver!(cuStreamWaitEvent(self.raw(), event, flags)) }
@@ -145,7 +173,7 @@ impl Drop for Stream {
         // SAFETY: the stream was created here, nothing else refers to it, and it is destroyed once; the driver releases
         // it only after the work on it has finished.
         let destroy = || unsafe { driver!(cuStreamDestroy_v2(self.raw)) };
-        if let Err(error) = self.context.bind().and_then(|()| destroy()) {
+        if let Err(error) = self.context.bind().and_then(|_bound| destroy()) {
             trace_warning!(%error, "a stream was not destroyed");
             let _ = error;
         }

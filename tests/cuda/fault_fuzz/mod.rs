@@ -19,19 +19,22 @@ use crate::model::random::Random;
 use crate::virtual_driver::{Driver, isolated};
 
 /// The driver functions that operations call, each of which may fail.
-const FUNCTIONS: [&str; 21] = [
+const FUNCTIONS: [&str; 24] = [
     "*",
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
     "cuEventCreate",
     "cuEventDestroy",
+    "cuEventQuery",
     "cuEventRecord",
+    "cuEventSynchronize",
     "cuLaunchKernel",
     "cuMemAlloc",
     "cuMemAllocFromPoolAsync",
     "cuMemFree",
     "cuMemFreeAsync",
+    "cuMemHostAlloc",
     "cuMemPoolTrimTo",
     "cuMemcpyDtoHAsync",
     "cuMemcpyHtoDAsync",

@@ -45,6 +45,8 @@ fn results(result: impl Fn(DType) -> Option<DType>) -> &'static str {
         // What is left is a function of floats, which converts its operand, or a part of a complex number.
         if pairs.iter().all(|(from, _)| from.is_complex()) {
             "the part's dtype"
+        } else if pairs.iter().all(|(from, to)| from == to || from.is_complex()) {
+            "the same, or the part's dtype"
         } else {
             "the float"
         }

@@ -1,6 +1,7 @@
 //! Where the crate's result differs from a library's, and why it may.
 
 mod arithmetic;
+mod elementary;
 mod others;
 
 use bitlane::{Category, DType, ErrorKind, Rules, Scalar};
@@ -18,13 +19,13 @@ pub struct Excuse {
 /// Returns the answers that say nothing about a library's rules, because its Python wrapper or a missing kernel ended
 /// the call (docs/semantics.md, section 6). The crate need not follow them.
 pub fn no_answers() -> Vec<Excuse> {
-    [NO_ANSWERS, arithmetic::NO_ANSWERS].concat()
+    [NO_ANSWERS, arithmetic::NO_ANSWERS, elementary::NO_ANSWERS].concat()
 }
 
 /// Returns the answers from which the crate deviates on purpose, each with the section of docs/semantics.md that says
 /// so.
 pub fn deviations() -> Vec<Excuse> {
-    [DEVIATIONS, arithmetic::DEVIATIONS, others::DEVIATIONS].concat()
+    [DEVIATIONS, arithmetic::DEVIATIONS, elementary::DEVIATIONS, others::DEVIATIONS].concat()
 }
 
 // Excuses for shifts, copysign, atleast_Nd and the first binary operations.

@@ -23,7 +23,7 @@ use crate::devices::devices;
 use bitlane::Device;
 
 /// The files, and the number of records in each.
-const FILES: [(&str, &str, usize); 11] = [
+const FILES: [(&str, &str, usize); 13] = [
     ("shift", include_str!("../../goldens/shift.jsonl"), 878),
     ("copysign", include_str!("../../goldens/copysign.jsonl"), 398),
     ("copysign_grad", include_str!("../../goldens/copysign_grad.jsonl"), 38),
@@ -32,8 +32,10 @@ const FILES: [(&str, &str, usize); 11] = [
     ("modular", include_str!("../../goldens/modular.jsonl"), 353),
     ("functions", include_str!("../../goldens/functions.jsonl"), 516),
     ("unary", include_str!("../../goldens/unary.jsonl"), 254),
+    ("elementary", include_str!("../../goldens/elementary.jsonl"), 780),
     ("select", include_str!("../../goldens/select.jsonl"), 218),
     ("sums", include_str!("../../goldens/sums.jsonl"), 415),
+    ("reductions", include_str!("../../goldens/reductions.jsonl"), 1245),
     ("losses", include_str!("../../goldens/losses.jsonl"), 396),
 ];
 

@@ -1,8 +1,9 @@
-//! Runs the records of unary operations, select, sums and losses.
+//! Runs the records of unary operations, select, reductions, scans, look-ups and losses.
 
 use bitlane::loss::{self, PoissonNll, Reduction};
 use bitlane::{
-    Axes, Device, Error, Expr, IntoAxes, ReduceOp, Rules, Tensor, UnaryOp, reduce, unary,
+    Axes, Device, Error, Expr, IntoAxes, ReduceOp, Rules, ScanOp, Tensor, UnaryOp, reduce, scan,
+    unary,
 };
 
 use super::record::{Operand, Record};
@@ -14,10 +15,24 @@ pub fn run(record: &Record, rules: Rules, device: &Device) -> Option<Result<Tens
     }
     // The names of bitwise reductions are those of binary operations too.
     if let (Ok(op), 1) = (record.op.parse::<ReduceOp>(), record.operands.len()) {
-        return Some(reduce(op, &x(record, device), axes(record)).rules(rules).run());
+        let x = x(record, device);
+        let reduction = reduce(op, &x, axes(record)).rules(rules);
+        return Some(match record.params["correction"].as_i64() {
+            Some(correction) => reduction.correction(correction).run(),
+            None => reduction.run(),
+        });
+    }
+    if let Ok(op) = record.op.parse::<ScanOp>() {
+        return Some(scan(op, &x(record, device), axis(record)).run());
     }
     Some(match &*record.op {
         "select" => select(record, rules, device),
+        "clip" => clip(record, rules, device),
+        "take" => x(record, device).take(&tensor(record, 1, device), axis(record)),
+        "take_along_axis" => {
+            x(record, device).take_along_axis(&tensor(record, 1, device), axis(record))
+        }
+        "compress" => x(record, device).compress(&tensor(record, 1, device)),
         op if op.ends_with("_loss") => loss(record, device),
         _ => return None,
     })
@@ -32,6 +47,11 @@ fn tensor(record: &Record, at: usize, device: &Device) -> Tensor {
 
 fn x(record: &Record, device: &Device) -> Tensor {
     tensor(record, 0, device)
+}
+
+/// Returns the axis of a scan or a look-up.
+fn axis(record: &Record) -> i64 {
+    record.params["axis"].as_i64().unwrap()
 }
 
 /// Returns the axes of a reduction; a record without any is of all.
@@ -60,6 +80,19 @@ fn select(record: &Record, rules: Rules, device: &Device) -> Result<Tensor, Erro
         Err(scalar) => Expr::from(*scalar),
     });
     condition.expr().select(x, y).rules(rules).run()
+}
+
+/// Runs `clip` as an expression, which takes a rulebook.
+fn clip(record: &Record, rules: Rules, device: &Device) -> Result<Tensor, Error> {
+    let operands = [0, 1, 2].map(|at| match &record.operands[at] {
+        Operand::Scalar(scalar) => Err(*scalar),
+        _ => Ok(tensor(record, at, device)),
+    });
+    let [x, low, high] = operands.each_ref().map(|operand| match operand {
+        Ok(tensor) => Expr::from(tensor),
+        Err(scalar) => Expr::from(*scalar),
+    });
+    x.clip(low, high).rules(rules).run()
 }
 
 /// Runs a loss. Losses promote by Paddle's rulebook, whichever library's answer is compared.

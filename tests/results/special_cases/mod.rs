@@ -8,8 +8,10 @@
 mod arithmetic;
 mod comparison;
 mod division;
+mod exponentials;
 mod functions;
 mod signs;
+mod whole;
 
 use crate::devices::devices;
 use bitlane::{
@@ -233,6 +235,11 @@ fn powers_angles_logarithms_and_neighbours() {
     check_all(functions::TABLES);
 }
 
+#[test]
+fn exponentials_and_logarithms() {
+    check_all(exponentials::TABLES);
+}
+
 /// Checks what IEEE 754 specifies for powers and the standard leaves open, for any other operand, including NaN.
 fn check_ones<T: Float>(device: &Device) {
     let values = values::<T>();
@@ -276,6 +283,11 @@ fn powers_that_are_ties_go_to_the_even_number() {
 #[test]
 fn signs() {
     check_all(signs::TABLES);
+}
+
+#[test]
+fn whole_numbers_roots_and_finite_numbers() {
+    check_all(whole::TABLES);
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn the_first_of_equals_of_nans_and_of_zeros_counts() {
                 let zeros = bitlane::select(&last, 0.0, &zeros).unwrap();
                 assert_eq!((place(&zeros, true), place(&zeros, false)), (len as i64 - 1, 0));
                 let nans = bitlane::select(&at.greater_than(0).unwrap(), f64::NAN, &x).unwrap();
-                let nans = bitlane::select(&last, &nans.negative().unwrap(), &nans).unwrap();
+                let nans = bitlane::select(&last, nans.negative().unwrap(), &nans).unwrap();
                 assert_eq!((place(&nans, true), place(&nans, false)), (1, 1));
             }
         }

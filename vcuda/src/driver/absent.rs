@@ -1,7 +1,8 @@
 //! Functions of the driver API that this driver does not implement.
 //!
 //! They are exported because some programs, such as cudarc before 0.19.5, resolve every symbol before they call the
-//! first function. A call is reported and fails with `NOT_SUPPORTED`; `cuGetProcAddress` does not find them.
+//! first function. A call is reported and fails with `NOT_SUPPORTED`; `cuGetProcAddress` does not find them, except for
+//! those that share memory between processes, which programs look up before they know whether they will need them.
 
 use super::bad_call;
 use crate::calls::Call;
@@ -24,6 +25,17 @@ macro_rules! absent {
             }
         )*
     };
+}
+
+/// Returns the names and addresses of the functions that share memory between processes.
+pub(super) fn shared_between_processes() -> [(&'static str, usize); 5] {
+    [
+        ("cuIpcCloseMemHandle", cuIpcCloseMemHandle as *const () as usize),
+        ("cuIpcGetEventHandle", cuIpcGetEventHandle as *const () as usize),
+        ("cuIpcGetMemHandle", cuIpcGetMemHandle as *const () as usize),
+        ("cuIpcOpenEventHandle", cuIpcOpenEventHandle as *const () as usize),
+        ("cuIpcOpenMemHandle_v2", cuIpcOpenMemHandle_v2 as *const () as usize),
+    ]
 }
 
 absent! {

@@ -1,6 +1,6 @@
 //! Initialisation, driver version, error texts and entry points.
 
-use super::{api, put, text, wanted, working};
+use super::{api, bad_call, put, text, wanted, working};
 use crate::config;
 use crate::error::{self, Code, ERROR_INVALID_VALUE, ERROR_NO_DEVICE, ERROR_NOT_FOUND};
 use crate::runtime::{enter, report_at_exit};
@@ -34,9 +34,15 @@ const CHANGED: &[(&str, c_int, &str)] = &[
     ("cuStreamGetCaptureInfo", 12030, "cuStreamGetCaptureInfo_v3"),
 ];
 
+/// The identifier of the table without which the CUDA runtime does not start.
+const RUNTIME: [u8; 16] = [
+    0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9,
+];
+
 /// Returns the address of the form that a function has in a version of the API: `cuMemAlloc` means `cuMemAlloc_v2`.
 fn address(name: &str, version: c_int) -> Option<usize> {
-    let find = |wanted: &str| super::functions().find(|f| f.0 == wanted).map(|f| f.1);
+    let all = || super::functions().chain(super::absent::shared_between_processes());
+    let find = |wanted: &str| all().find(|f| f.0 == wanted).map(|f| f.1);
     match CHANGED.iter().find(|c| c.0 == name && version >= c.1) {
         Some((.., exact)) => find(exact),
         None => find(&format!("{name}_v2")).or_else(|| find(name)),
@@ -97,8 +103,14 @@ api! {
         if found { Ok(()) } else { Err(ERROR_NOT_FOUND) }
     }
 
-    // NVRTC asks for undocumented tables and accepts that there are none.
-    fn cuGetExportTable(table: *mut *const c_void, _id: *const c_void) {
+    // NVRTC asks for undocumented tables and accepts that there are none; the CUDA runtime does not.
+    fn cuGetExportTable(table: *mut *const c_void, id: *const c_void) {
+        // SAFETY: by the API's contract the identifier, if there is one, has 16 bytes.
+        if !id.is_null() && unsafe { id.cast::<[u8; 16]>().read_unaligned() } == RUNTIME {
+            let text = "the CUDA runtime (libcudart) asks for its private tables: programs on the CUDA runtime are not \
+                supported, only those on the driver API";
+            bad_call(ERROR_NOT_FOUND, text.into());
+        }
         put(table, std::ptr::null()).and(Err(ERROR_NOT_FOUND))
     }
 

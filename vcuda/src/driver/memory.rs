@@ -148,6 +148,10 @@ pub(super) fn allocate_async(
     }
     wanted(to)?;
     let stream = s.stream(cx, stream)?;
+    if size == 0 {
+        // Unlike `cuMemAlloc`, this succeeds; there is nothing to free.
+        return put(to, 0);
+    }
     // The memory belongs to the stream's device, whichever context is current.
     let cx = s.streams.get(&stream).map_or(cx, |x| x.context);
     let pool = pool.unwrap_or(s.devices[s.device_of(cx)].current_pool);

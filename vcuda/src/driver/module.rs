@@ -74,8 +74,10 @@ pub(super) fn loaded(
     }
 }
 
+/// Looks up a function. A module knows its context, so that none need be current.
 fn function(module: u64, name: &str, to: *mut u64) -> Result<(), Code> {
-    let (mut s, _) = working()?;
+    let mut s = enter();
+    s.ready()?;
     wanted(to)?;
     put(to, s.function(module, name)?)
 }

@@ -41,6 +41,8 @@ pub struct Variable {
     pub init: Option<Vec<Init>>,
     /// Whether it is declared without a size, as dynamic shared memory is.
     pub unsized_array: bool,
+    /// Whether it is declared with `.common`, so that the modules of a program may each have it.
+    pub common: bool,
     /// Whether it is declared with `.attribute(.managed)`.
     pub managed: bool,
     /// For a parameter in a register: the register's class.

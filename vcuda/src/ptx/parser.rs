@@ -78,6 +78,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn module(&mut self) -> Parsed<Module> {
         let mut module = Module::default();
+        let mut common = false;
         while self.peek().is_some() {
             let word = self.word()?;
             match word {
@@ -101,14 +102,17 @@ impl<'a> Parser<'a> {
                         return self.fail("only 64-bit addresses are supported");
                     }
                 }
-                ".visible" | ".extern" | ".weak" | ".common" => {}
+                ".common" => common = true,
+                ".visible" | ".extern" | ".weak" => {}
                 ".entry" | ".func" => {
                     if let Some(function) = self.function(word == ".entry")? {
                         module.functions.push(function);
                     }
                 }
                 ".global" | ".const" | ".shared" => {
-                    module.variables.push(self.variable(space(word))?)
+                    let variable = self.variable(space(word))?;
+                    let common = std::mem::take(&mut common);
+                    module.variables.push(Variable { common, ..variable });
                 }
                 ".file" | ".loc" => {
                     self.at -= 1;
@@ -215,6 +219,7 @@ impl<'a> Parser<'a> {
                     let kind = self.word()?;
                     let (class, size) = self.register_class(kind)?;
                     params.push(Variable {
+                        common: false,
                         name: self.word()?.to_string(),
                         space: Space::Param,
                         size,
@@ -337,6 +342,7 @@ impl<'a> Parser<'a> {
         }
         self.element = element;
         Ok(Variable {
+            common: false,
             name,
             space,
             size: element * count,

@@ -219,15 +219,19 @@ impl State {
         for variable in
             module.variables.iter().filter(|v| v.space != Space::Shared && !v.unsized_array)
         {
-            let size = variable.size.max(1);
+            let same = module.variables.iter().filter(|v| v.common && v.name == variable.name);
+            let size = same.map(|v| v.size).max().unwrap_or(0).max(variable.size);
             if globals.contains_key(&variable.name) {
+                if variable.common {
+                    continue;
+                }
                 let text = format!("PTX: the variable {} is there twice", variable.name);
                 return Err((ERROR_INVALID_PTX, text));
             }
-            let addr = self.fits(device, 0, size).map_err(short)?.then_some(());
-            let addr = addr.and_then(|()| lock(&region.heap).allocate(size, Owner::MODULE));
+            let addr = self.fits(device, 0, size.max(1)).map_err(short)?.then_some(());
+            let addr = addr.and_then(|()| lock(&region.heap).allocate(size.max(1), Owner::MODULE));
             let addr = addr.ok_or_else(|| short(ERROR_OUT_OF_MEMORY))?;
-            globals.insert(variable.name.clone(), (addr, variable.size));
+            globals.insert(variable.name.clone(), (addr, size));
         }
         let addresses: HashMap<String, u64> =
             globals.iter().map(|(name, &(addr, _))| (name.clone(), addr)).collect();

@@ -22,8 +22,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "alias-one-element",
         file: "src/overlap.rs",
-        find: "if written.end <= read.start || read.end <= written.start {",
-        put: "if written.end <= read.start + 1 || read.end <= written.start {",
+        find: "if written_end <= read_start || read_end <= written_start {",
+        put: "if written_end <= read_start + read_size || read_end <= written_start {",
         breaks: "views that share one element count as disjoint",
         tests: "--test results sizes::an_overlapping",
     },

@@ -6,8 +6,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "key-without-a-dtype",
         file: "src/backend/cuda/generate/form.rs",
-        find: "            key.push(input.dtype() as u8 | number << 7);\n        }\n        for step in steps {\n            let action = match step.action {\n                Action::Cast => u8::MAX,\n                Action::Apply(op) => op as u8,\n            };\n            key.extend_from_slice(&[action, step.dtype as u8, step.result as u8]);\n",
-        put: "            key.push(number << 7);\n        }\n        for step in steps {\n            let action = match step.action {\n                Action::Cast => u8::MAX,\n                Action::Apply(op) => op as u8,\n            };\n            key.extend_from_slice(&[action, 0, step.result as u8]);\n",
+        find: "            key.push(input.dtype() as u8 | number << 7);\n        }\n        for step in steps {\n            let action = match step.action {\n                Action::Cast => u8::MAX,\n                Action::Bitcast => u8::MAX - 1,\n                Action::Apply(op) => op as u8,\n            };\n            key.extend_from_slice(&[action, step.dtype as u8, step.result as u8]);\n",
+        put: "            key.push(number << 7);\n        }\n        for step in steps {\n            let action = match step.action {\n                Action::Cast => u8::MAX,\n                Action::Bitcast => u8::MAX - 1,\n                Action::Apply(op) => op as u8,\n            };\n            key.extend_from_slice(&[action, 0, step.result as u8]);\n",
         breaks: "the cache returns a kernel for inputs of another dtype",
         tests: "--test cuda generated::another",
     },

@@ -134,7 +134,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "mean-by-the-parts",
         file: "src/backend/cuda/generate/sum.rs",
-        find: "words.push((self.count as f64).to_bits());",
+        find: "words.push(self.divisor.to_bits());",
         put: "words.push((terms.len as f64).to_bits());",
         breaks: "a mean in several stages is divided by the number of parts",
         tests: "--test results sums::large_sums",

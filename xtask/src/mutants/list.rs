@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::{in_core, in_cuda_host, in_expressions, in_extremes, in_kernels, in_operations};
+use super::{
+    in_bits, in_core, in_cuda_host, in_expressions, in_extremes, in_kernels, in_operations,
+};
 use crate::Failure;
 
 /// A mutant: one mutation of the sources.
@@ -29,7 +31,8 @@ pub const TABLES: &[(&str, &[Mutant])] = &[
     ("CUDA host code", in_cuda_host::MUTANTS),
     ("Core and CPU backend", in_core::MUTANTS),
     ("Operations and sums", in_operations::MUTANTS),
-    ("Reductions: `max`, `min`, `any` and `all`", in_extremes::MUTANTS),
+    ("Bits, whole numbers and ternary operations", in_bits::MUTANTS),
+    ("Other reductions, scans and look-ups", in_extremes::MUTANTS),
     ("Expressions", in_expressions::MUTANTS),
 ];
 
@@ -82,7 +85,7 @@ mod tests {
         let all = names.len();
         names.dedup();
         assert_eq!(names.len(), all);
-        for ((what, mutants), enough) in TABLES.iter().zip([12, 10, 6, 15, 8, 10]) {
+        for ((what, mutants), enough) in TABLES.iter().zip([12, 10, 6, 15, 12, 8, 10]) {
             assert!(mutants.len() >= enough, "only {} in {what}", mutants.len());
         }
     }

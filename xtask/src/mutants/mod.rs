@@ -4,6 +4,7 @@
 //! plausible mistake in the kernels, in the CUDA host code or in the core. It is applied to a copy of the tree, and the
 //! tests that the row names must fail there.
 
+mod in_bits;
 mod in_core;
 mod in_cuda_host;
 mod in_expressions;

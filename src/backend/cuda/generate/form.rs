@@ -137,7 +137,7 @@ impl Form<'_> {
                 (1 + adders as u8, op as u8, finish as u8)
             }
             KernelKind::Sum(adders, Fold::Place(op), finish) => {
-                (1 + adders as u8 | 1 << 7, op as u8, finish as u8)
+                ((1 + adders as u8) | 1 << 7, op as u8, finish as u8)
             }
         };
         let (inputs, steps) = (self.program.inputs(), self.program.steps());

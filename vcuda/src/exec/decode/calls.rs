@@ -66,7 +66,9 @@ impl Decoder<'_> {
             Some(_) => "calls through pointers are not supported".to_string(),
             None => format!("unknown function {name}: it has no body in this module"),
         })?;
-        if function.results.len() != results.len() || function.params.len() != given.len() {
+        // A function without a result may be declared and called as if it had one, which is then undefined.
+        let has_results = function.results.is_empty() || function.results.len() == results.len();
+        if !has_results || function.params.len() != given.len() {
             return Err(format!("{name} takes other parameters"));
         }
         // The inverted guard branches over the body.

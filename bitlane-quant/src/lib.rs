@@ -1,0 +1,27 @@
+//! Quantised weights on bitlane tensors.
+//!
+//! Every format is made of bitlane's expressions and views alone, so that it runs on the CPU and on CUDA with the same
+//! bits, and without kernels of its own.
+//!
+//! ```
+//! use bitlane::{DType, Device, Tensor};
+//! use bitlane_quant::gguf::{self, Kind};
+//! let weights = Tensor::arange(64, DType::F32, &Device::cpu())?;
+//! let blocks = gguf::quantize(Kind::Q8_0, &weights)?;
+//! assert_eq!(blocks.len(), 2 * Kind::Q8_0.block_bytes());
+//! let back = gguf::dequantize(Kind::Q8_0, &blocks, DType::F32)?;
+//! assert!((back - &weights)?.abs()?.max(..)?.item::<f32>()? < 0.26);
+//! # Ok::<(), bitlane::Error>(())
+//! ```
+//!
+//! What does not fit is an [`Error`](bitlane::Error) that says what was given and what is allowed.
+
+#![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod gguf;
+
+/// The example of the README is a documentation test.
+#[cfg(all(doctest, feature = "cpu"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
