@@ -290,8 +290,9 @@ impl Prepared {
                 })
             };
             let mut terms = [term(0)?; 3];
-            for index in 1..node.operation.arity() {
-                terms[index] = term(index)?;
+            let arity = node.operation.arity();
+            for (index, place) in terms.iter_mut().enumerate().take(arity).skip(1) {
+                *place = term(index)?;
             }
             results.push(call.operation(node.operation, terms, rules).ok()?);
             // Each number has been converted where it is used.
