@@ -190,6 +190,7 @@ mod packing;
 mod plan;
 mod program;
 pub mod promote;
+mod request;
 mod scalar;
 mod scan;
 mod slice;

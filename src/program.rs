@@ -1,7 +1,7 @@
-//! Programs and requests: what a backend has to compute.
+//! Programs: what is computed for one element.
 //!
 //! A [`Program`] is a list of steps that compute one element of the result from the inputs. Shapes and memory are not
-//! part of it; they are in the [`Plan`]. All decisions have been made: the dtype of each step, the conversions, and the
+//! part of it; they are in the [`Plan`](crate::plan::Plan). All decisions have been made: the dtype of each step, the conversions, and the
 //! value of every number. An ordinary call is a program of one or two steps, an expression one of many. Programs can be
 //! printed:
 //!
@@ -17,8 +17,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use crate::DType;
-use crate::op::{ElementOp, ReduceOp};
-use crate::plan::Plan;
+use crate::op::ElementOp;
 use crate::scalar::ElementBytes;
 
 /// An argument of a step, or the result of the program.
@@ -86,7 +85,7 @@ impl Step {
 }
 
 /// The steps that compute a result from inputs. The result has the dtype of the destination, or that of the terms of a
-/// [`Reduction`]. A program without steps copies an input, or fills with a number.
+/// [`Reduction`](crate::request::Reduction). A program without steps copies an input, or fills with a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     inputs: SmallVec<[Input; 4]>,
@@ -226,6 +225,24 @@ impl Program {
         &self.inputs
     }
 
+    /// Gives a number another value of its dtype. An input in memory stays as it is.
+    #[cfg(feature = "cpu")]
+    #[inline]
+    pub(crate) fn set_number(&mut self, input: u16, value: ElementBytes) {
+        if let Some(Input::Number(_, number)) = self.inputs.get_mut(usize::from(input)) {
+            *number = value;
+        }
+    }
+
+    /// The size of an element of each input in memory, in the order of the slots.
+    #[cfg(feature = "cpu")]
+    pub(crate) fn input_sizes(&self) -> impl Iterator<Item = usize> {
+        self.inputs.iter().filter_map(|input| match input {
+            Input::Memory(dtype, _) => Some(dtype.size()),
+            Input::Number(..) => None,
+        })
+    }
+
     /// The steps, each after those whose results it takes.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
@@ -306,42 +323,6 @@ pub(crate) const fn total_dtype(combine: ElementOp, terms: DType) -> DType {
     } else {
         DType::U64
     }
-}
-
-/// A reduction over some loops of the results of a program.
-///
-/// The order of the additions is fixed: the terms, in row-major order of the summed dimensions, are the leaves of a
-/// perfect binary tree, and every node is the sum of its two children, the left one first. Leaves beyond the last term
-/// do not exist, and a node with one child is that child. The order depends only on the number of terms, and any aligned
-/// run of 2^k terms is a subtree, so that vectors, threads and blocks can each compute one. Floats are added in `f64` and
-/// rounded once. Products have the same tree. Everything else gives the same in any order.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reduction<'a> {
-    pub(crate) op: ReduceOp,
-    /// The loops over the terms of one result, in row-major order. The destination has stride 0 in all of them. There
-    /// is at least one term.
-    pub(crate) terms: &'a Plan,
-    /// What the total of a mean, a variance or a deviation is divided by.
-    pub(crate) divisor: f64,
-}
-
-/// Everything that a backend needs to know about a computation except the memory itself.
-///
-/// The slots of the plan and of the access are: the destination, the inputs in memory in the order of the program, and
-/// the mask if there is one. The destination has the dtype `out` and at least one element, and no two of its elements
-/// share memory. An input that shares the storage of the destination is either the same view or does not overlap it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Request<'a> {
-    /// The name of the operation, for messages.
-    pub(crate) op: &'static str,
-    pub(crate) program: &'a Program,
-    /// The loops over the destination.
-    pub(crate) plan: &'a Plan,
-    /// The dtype of the destination: that of the program's result or, for a reduction, the one to which it is rounded.
-    pub(crate) out: DType,
-    /// Whether the last slot is a mask. Elements whose mask is false are not written. Reductions have no mask.
-    pub(crate) masked: bool,
-    pub(crate) reduction: Option<Reduction<'a>>,
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::op::ElementOp;
 /// The order is fixed: the elements along the dimension are the leaves of a perfect binary tree. The prefix that ends at an
 /// element of the left half is the prefix within that half, and one that ends in the right half is the total of the left
 /// half combined with the prefix within the right one. So it depends only on the place of the element, and the last of 2^k
-/// prefixes is the total in the order of a [`Reduction`](crate::program::Reduction).
+/// prefixes is the total in the order of a [`Reduction`](crate::request::Reduction).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScanRequest {
     /// The name of the operation, for messages.

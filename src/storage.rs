@@ -74,96 +74,96 @@ impl Storage {
         self.bytes
     }
 
+    #[inline]
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Memory> {
         // Poisoning is ignored: a panic while the lock is held cannot leave invalid elements in memory.
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[inline]
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Memory> {
         self.memory.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Locks a destination for writing and two operands for reading, in the order of [`Access`], and calls `run` with them.
+/// Where an operation writes.
+#[cfg(feature = "cpu")]
+#[derive(Clone, Copy)]
+pub(crate) enum Destination<'a> {
+    /// To storage that others may use.
+    Shared(&'a Arc<Storage>),
+    /// To memory that nobody else can reach yet, which needs no lock.
+    New(&'a Memory),
+}
+
+/// Locks a destination for writing and operands for reading, and calls `run` with their memory, the destination's first.
 ///
-/// The operands may share one storage, but not that of the destination.
-pub(crate) fn with_written<R>(
-    out: &Arc<Storage>,
-    x: &Arc<Storage>,
-    y: &Arc<Storage>,
-    run: impl FnOnce(&Memory, &Memory, &Memory) -> R,
+/// The locks are those of [`Access`]. For up to two operands, they are taken without its lists, which would take longer
+/// than a small operation does.
+#[cfg(feature = "cpu")]
+#[inline]
+pub(crate) fn with_locked<R>(
+    out: Destination<'_>,
+    inputs: &[&Arc<Storage>],
+    run: impl FnOnce(&[&Memory]) -> R,
 ) -> R {
+    let (x, y) = match *inputs {
+        [x] => (x, x),
+        [x, y] => (x, y),
+        _ => return with_many_locked(out, inputs, run),
+    };
     let (low, high) = if address(x) <= address(y) { (x, y) } else { (y, x) };
+    let own = match out {
+        Destination::Shared(out) => address(out),
+        // Behind all others: there is nothing to wait for.
+        Destination::New(_) => usize::MAX,
+    };
+    if own == address(low) || own == address(high) {
+        return with_many_locked(out, inputs, run);
+    }
     let is_one = address(low) == address(high);
-    let first = (address(low) < address(out)).then(|| low.read());
-    let second = (!is_one && address(high) < address(out)).then(|| high.read());
-    let written = out.write();
+    let first = (address(low) < own).then(|| low.read());
+    let second = (!is_one && address(high) < own).then(|| high.read());
+    let written;
+    let out: &Memory = match out {
+        Destination::Shared(out) => {
+            written = out.write();
+            &written
+        }
+        Destination::New(memory) => memory,
+    };
     let first = first.unwrap_or_else(|| low.read());
-    if is_one {
-        return run(&written, &first, &first);
-    }
-    let second = second.unwrap_or_else(|| high.read());
-    if address(low) == address(x) {
-        run(&written, &first, &second)
-    } else {
-        run(&written, &second, &first)
-    }
+    let second = if is_one { None } else { Some(second.unwrap_or_else(|| high.read())) };
+    let second = second.as_ref().map_or::<&Memory, _>(&first, |second| second);
+    let memories = match address(low) == address(x) {
+        true => [out, &first, second],
+        false => [out, second, &first],
+    };
+    run(&memories[..1 + inputs.len()])
 }
 
-/// Locks two operands, which may share one storage, for reading and calls `run` with them.
-pub(crate) fn with_read<R>(
-    x: &Arc<Storage>,
-    y: &Arc<Storage>,
-    run: impl FnOnce(&Memory, &Memory) -> R,
+/// [`with_locked`] for any number of operands, which may be the destination.
+#[cfg(feature = "cpu")]
+fn with_many_locked<R>(
+    out: Destination<'_>,
+    inputs: &[&Arc<Storage>],
+    run: impl FnOnce(&[&Memory]) -> R,
 ) -> R {
-    if address(x) == address(y) {
-        let memory = x.read();
-        return run(&memory, &memory);
-    }
-    let (low, high) = if address(x) < address(y) { (x, y) } else { (y, x) };
-    let (first, second) = (low.read(), high.read());
-    if address(low) == address(x) { run(&first, &second) } else { run(&second, &first) }
+    let inputs = inputs.iter().copied();
+    let access = match out {
+        Destination::Shared(out) => Access::new([out].into_iter().chain(inputs)),
+        Destination::New(_) => Access::lock(inputs, false),
+    };
+    let new = match out {
+        Destination::Shared(_) => None,
+        Destination::New(memory) => Some(memory),
+    };
+    let locked = (0..access.slots.len()).map(|slot| access.memory(slot));
+    run(&new.into_iter().chain(locked).collect::<SmallVec<[&Memory; 8]>>())
 }
 
-/// The locks of an operation whose destination is not shared yet: one read lock per storage, taken in the order of
-/// [`Access`].
-#[cfg(feature = "cpu")]
-pub(crate) struct Reading<'a> {
-    /// The address of each storage and its guard, in ascending order of the addresses.
-    guards: SmallVec<[(usize, RwLockReadGuard<'a, Memory>); 4]>,
-}
-
-#[cfg(feature = "cpu")]
-impl<'a> Reading<'a> {
-    pub(crate) fn new(storages: impl Iterator<Item = &'a Arc<Storage>> + Clone) -> Reading<'a> {
-        let mut reading = Reading { guards: SmallVec::new() };
-        let mut last = 0;
-        // There are few storages, so a linear search for the next address suffices.
-        let next = |last: usize| {
-            storages.clone().filter(|it| address(it) > last).min_by_key(|it| address(it))
-        };
-        while let Some(storage) = next(last) {
-            last = address(storage);
-            reading.guards.push((last, storage.read()));
-        }
-        reading
-    }
-
-    /// Returns the memory of one of the locked storages.
-    ///
-    /// # Panics
-    ///
-    /// If the storage is not locked: any other memory would be the wrong one.
-    pub(crate) fn memory(&self, storage: &Arc<Storage>) -> &Memory {
-        let own = address(storage);
-        match self.guards.iter().find(|(address, _)| *address == own) {
-            Some((_, memory)) => memory,
-            None => unreachable!("the storage is not among those that were locked"),
-        }
-    }
-}
-
-/// The address of a storage, which determines the order in which locks are taken.
+/// Returns the address of a storage, which determines the order in which locks are taken.
+#[inline]
 fn address(storage: &Arc<Storage>) -> usize {
     Arc::as_ptr(storage).addr()
 }
@@ -200,6 +200,11 @@ pub(crate) enum Part<'a> {
 impl<'a> Access<'a> {
     /// Locks the storages of all slots. The first is the destination.
     pub(crate) fn new(storages: impl IntoIterator<Item = &'a Arc<Storage>>) -> Access<'a> {
+        Access::lock(storages, true)
+    }
+
+    /// Locks the storages of all slots, the first of them for writing or for reading.
+    fn lock(storages: impl IntoIterator<Item = &'a Arc<Storage>>, is_written: bool) -> Access<'a> {
         // The distinct storages, sorted by address. There are few, so insertion sort suffices.
         let mut distinct: SmallVec<[&'a Arc<Storage>; 4]> = SmallVec::new();
         // The index of each slot's storage in `distinct`, which is also that of its guard.
@@ -218,7 +223,7 @@ impl<'a> Access<'a> {
         crate::backend::cuda::note(&distinct, slots[OUT]);
         let mut guards = SmallVec::new();
         for (index, &storage) in distinct.iter().enumerate() {
-            guards.push(if index == slots[OUT] {
+            guards.push(if is_written && index == slots[OUT] {
                 Guard::Write(storage.write())
             } else {
                 Guard::Read(storage.read())
@@ -299,10 +304,19 @@ mod tests {
                 assert_eq!(access.is_written(slot), index == chosen[OUT], "{chosen:?}");
             }
             drop(access);
-            let reading = Reading::new(chosen.iter().map(|&index| &storages[index]));
-            for index in chosen {
-                let memory = reading.memory(&storages[index]);
-                assert_eq!(memory.download::<u8>(0..1).unwrap(), [index as u8], "{chosen:?}");
+            let mut new = Device::cpu().allocate(1).unwrap();
+            new.upload(&[9]).unwrap();
+            let [out, operands @ ..] = chosen.map(|index| &storages[index]);
+            for count in 1..=operands.len() {
+                for (out, first) in
+                    [(Destination::Shared(out), chosen[OUT]), (Destination::New(&new), 9)]
+                {
+                    with_locked(out, &operands[..count], |memories| {
+                        let bytes = memories.iter().map(|it| it.download::<u8>(0..1).unwrap()[0]);
+                        let expected = [first].into_iter().chain(chosen[1..=count].iter().copied());
+                        assert!(bytes.map(usize::from).eq(expected), "{count} of {chosen:?}");
+                    });
+                }
             }
         }
     }

@@ -18,11 +18,10 @@ pub use self::borrow::HostSlice;
 pub(crate) use self::borrow::storage_of;
 use crate::device::DeviceKind;
 use crate::gather::GatherRequest;
-use crate::op::ElementOp;
-use crate::program::Request;
+use crate::request::Request;
 use crate::scan::ScanRequest;
 use crate::storage::Access;
-use crate::{DType, Device, Element, Result};
+use crate::{Device, Element, Result};
 
 /// A block of a device's memory.
 pub(crate) enum Memory {
@@ -99,57 +98,17 @@ pub(crate) fn places(
     }
 }
 
-/// The loop of a function of two, over so many elements that lie side by side or, to the right, over a number; none if
-/// the device has no such loop, or a better way for as many elements.
-pub(crate) fn dense(
-    device: &Device,
-    function: ElementOp,
-    dtype: DType,
-    is_number: bool,
-    len: usize,
-) -> Option<Dense> {
-    match device.kind() {
-        #[cfg(feature = "cpu")]
-        DeviceKind::Cpu => cpu::Dense::find(function, dtype, is_number, len),
-        #[cfg(feature = "cuda")]
-        DeviceKind::Cuda(_) => {
-            let _ = (function, dtype, is_number, len);
-            None
-        }
-    }
-}
+#[cfg(feature = "cpu")]
+pub(crate) use cpu::Executable;
 
-/// Whether the device runs chains.
+/// Returns whether the device runs an [`Executable`].
 #[cfg(feature = "cpu")]
 #[inline]
-pub(crate) fn has_chains(device: &Device) -> bool {
+pub(crate) fn has_executables(device: &Device) -> bool {
     match device.kind() {
         DeviceKind::Cpu => true,
         #[cfg(feature = "cuda")]
         DeviceKind::Cuda(_) => false,
-    }
-}
-
-#[cfg(feature = "cpu")]
-pub(crate) use cpu::{Chain, Dense, Link};
-
-/// There is none where there is no CPU.
-#[cfg(not(feature = "cpu"))]
-pub(crate) enum Dense {}
-
-#[cfg(not(feature = "cpu"))]
-impl Dense {
-    /// # Safety
-    ///
-    /// No requirements: there is no value to call it on.
-    pub(crate) unsafe fn run(
-        &self,
-        _: (&Memory, usize),
-        _: (&Memory, usize),
-        _: Option<&crate::scalar::ElementBytes>,
-        _: (&Memory, usize),
-    ) {
-        match *self {}
     }
 }
 

@@ -1,22 +1,23 @@
 //! A computation being put together: from operands to a [`Program`] and the tensors it reads.
 //!
-//! Every operation reaches a backend through here, but for the fast paths in [`short`] and `chain`. An ordinary call
-//! adds one operation, a loss a handful, an expression one per node; each addition promotes, broadcasts and reports
-//! errors in the same way. [`run`](Call::run) then allocates or checks the destination, makes the plan and calls the
-//! backend.
+//! Every operation reaches a backend through here. An ordinary call adds one operation, a loss a handful, an expression
+//! one per node; each addition promotes, broadcasts and reports errors in the same way. [`run`](Call::run) then allocates
+//! or checks the destination, makes the plan and calls the backend. `prepared` remembers what becomes of small calls.
 
-#[cfg(feature = "cpu")]
-pub(crate) mod chain;
 mod part;
+#[cfg(feature = "cpu")]
+pub(crate) mod prepared;
 mod reduce;
 mod run;
-pub(crate) mod short;
 mod variance;
 
 use smallvec::SmallVec;
 
 pub(crate) use self::reduce::ReduceArguments;
 pub(crate) use self::run::{Over, Target};
+#[cfg(feature = "cpu")]
+use crate::expr::graph::Node;
+use crate::expr::graph::Operation;
 use crate::layout::{Shape, boxed, broadcast};
 use crate::op::ElementOp;
 use crate::operand::{Operand, Source};
@@ -37,6 +38,21 @@ pub(crate) struct Call<'a> {
     shapes: SmallVec<[Shape; 2]>,
     /// How many numbers there are.
     numbers: usize,
+    /// How those that are operands were converted, in the order in which they were added.
+    conversions: SmallVec<[Conversion; 2]>,
+}
+
+/// How an operand that is a number becomes an input of the program.
+#[derive(Clone, Copy, Debug)]
+struct Conversion {
+    /// The index of the input.
+    #[cfg_attr(
+        not(feature = "cpu"),
+        expect(dead_code, reason = "only prepared calls convert again")
+    )]
+    input: u16,
+    meaning: Meaning,
+    dtype: DType,
 }
 
 /// An operand of an operation that is being added.
@@ -82,6 +98,60 @@ impl<'a> Term<'a> {
             Term::Elements(elements) => elements.device,
         }
     }
+
+    /// Refuses a number where there must be elements.
+    pub(crate) fn elements(self, op: &'static str) -> Result<Elements<'a>> {
+        match self {
+            Term::Elements(elements) => Ok(elements),
+            Term::Number(scalar) => {
+                let reason = format!(
+                    "the operand is the number {scalar}; at least one operand must be a tensor"
+                );
+                Err(Error::InvalidArgument { op, reason })
+            }
+        }
+    }
+}
+
+/// Runs one operation on operands.
+///
+/// # Errors
+///
+/// Those of [`Call::operation`] and [`Call::run`].
+#[inline]
+pub(crate) fn run_operation<'a, const N: usize>(
+    operation: Operation,
+    operands: [&'a Operand<'a>; N],
+    rules: Rules,
+    target: Target<'a>,
+) -> Result<Tensor> {
+    #[cfg(feature = "cpu")]
+    {
+        let mut all = prepared::Operands::new();
+        if operands.iter().try_for_each(|operand| all.add(operand)).is_some()
+            && let Some(output) = prepared::run(&[Node::on_inputs(operation)], &all, rules, target)
+        {
+            return Ok(output?.tensor());
+        }
+    }
+    run_general(operation, &operands, rules, target)
+}
+
+/// [`run_operation`] where nothing is prepared.
+#[cold]
+fn run_general<'a>(
+    operation: Operation,
+    operands: &[&'a Operand<'a>],
+    rules: Rules,
+    target: Target<'a>,
+) -> Result<Tensor> {
+    let mut call = Call::new();
+    let mut terms = [Term::Number(Scalar::Bool(false)); 3];
+    for (term, operand) in terms.iter_mut().zip(operands) {
+        *term = call.operand(operand);
+    }
+    let result = call.operation(operation, terms, rules)?;
+    call.run(operation.name(), result, None, target)
 }
 
 /// Which of the two operands of an operation.
@@ -98,6 +168,7 @@ impl<'a> Call<'a> {
             inputs: SmallVec::new(),
             shapes: SmallVec::new(),
             numbers: 0,
+            conversions: SmallVec::new(),
         }
     }
 
@@ -170,10 +241,36 @@ impl<'a> Call<'a> {
         Elements { value, shape, device }
     }
 
+    /// Adds a tensor as an input of its own, even if it is the same view as another.
+    #[cfg(feature = "cpu")]
+    fn tensor_apart(&mut self, tensor: &'a Tensor) -> Elements<'a> {
+        let value = self.program.memory(tensor.dtype());
+        self.inputs.push(Source::Tensor(tensor));
+        Elements { value, shape: self.add_shape(tensor.shape()), device: Some(tensor.device()) }
+    }
+
     /// Adds a number as an element of a dtype.
     pub(crate) fn number(&mut self, dtype: DType, bytes: ElementBytes) -> Value {
         self.numbers += 1;
         self.program.number(dtype, bytes)
+    }
+
+    /// Adds an operand that is a number, as an operation reads it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ScalarOverflow`] for an integer that does not fit.
+    fn converted_number(
+        &mut self,
+        op: &'static str,
+        scalar: Scalar,
+        meaning: Meaning,
+        dtype: DType,
+    ) -> Result<Value> {
+        let conversion = Conversion { input: self.program.inputs().len() as u16, meaning, dtype };
+        let bytes = conversion.element(scalar);
+        self.conversions.push(conversion);
+        Ok(self.number(dtype, bytes.ok_or(Error::ScalarOverflow { op, scalar, dtype })?))
     }
 
     /// Adds a number, rounded to a dtype.
@@ -189,6 +286,32 @@ impl<'a> Call<'a> {
                 let dtype = self.program.dtype(elements.value);
                 let is_zero_d = self.shape(elements.shape).is_empty();
                 if is_zero_d { Kind::ZeroD(dtype) } else { Kind::Tensor(dtype) }
+            }
+        }
+    }
+
+    /// Adds an operation that is computed element by element. Terms beyond its arity are ignored.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operation, and [`Error::InvalidArgument`] for a reduction or a view.
+    pub(crate) fn operation(
+        &mut self,
+        operation: Operation,
+        [x, y, z]: [Term<'a>; 3],
+        rules: Rules,
+    ) -> Result<Elements<'a>> {
+        let name = operation.name();
+        match operation {
+            Operation::Unary(op) => self.unary(op, x.elements(name)?, rules),
+            Operation::Cast(dtype) => Ok(self.cast(x.elements(name)?, dtype)),
+            Operation::Bitcast(dtype) => self.bitcast(x.elements(name)?, dtype),
+            Operation::Binary(op) => self.binary(op, x, y, rules),
+            Operation::Select => self.select(x, y, z, rules),
+            Operation::Fma => self.fma([x, y, z], rules),
+            Operation::Reduce(..) | Operation::View(..) => {
+                let reason = "it is not computed element by element".into();
+                Err(Error::InvalidArgument { op: name, reason })
             }
         }
     }
@@ -242,10 +365,9 @@ impl<'a> Call<'a> {
     ) -> Result<Value> {
         match term {
             Term::Elements(elements) => Ok(self.program.cast(elements.value, dtype)),
-            Term::Number(scalar) => match Meaning::of(op, side).element(*scalar, dtype) {
-                Some(bytes) => Ok(self.number(dtype, bytes)),
-                None => Err(Error::ScalarOverflow { op: op.name(), scalar: *scalar, dtype }),
-            },
+            Term::Number(scalar) => {
+                self.converted_number(op.name(), *scalar, Meaning::of(op, side), dtype)
+            }
         }
     }
 
@@ -346,10 +468,7 @@ impl<'a> Call<'a> {
     fn in_dtype(&mut self, op: &'static str, term: &Term<'a>, dtype: DType) -> Result<Value> {
         match term {
             Term::Elements(elements) => Ok(self.program.cast(elements.value, dtype)),
-            Term::Number(scalar) => {
-                let bytes = scalar.to_element(op, dtype)?;
-                Ok(self.number(dtype, bytes))
-            }
+            Term::Number(scalar) => self.converted_number(op, *scalar, Meaning::Value, dtype),
         }
     }
 
@@ -406,6 +525,14 @@ impl Meaning {
             Meaning::Turn => Some(number.to_turn(dtype)),
             Meaning::Sign => Some(number.to_sign(dtype)),
         }
+    }
+}
+
+impl Conversion {
+    /// Converts a number; returns `None` for an integer that does not fit.
+    #[inline]
+    fn element(&self, number: Scalar) -> Option<ElementBytes> {
+        self.meaning.element(number, self.dtype)
     }
 }
 

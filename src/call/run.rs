@@ -10,7 +10,8 @@ use crate::op::ReduceOp;
 use crate::operand::Source;
 use crate::overlap::{Alias, alias};
 use crate::plan::{OUT, Plan};
-use crate::program::{Program, Reduction, Request};
+use crate::program::Program;
+use crate::request::{Reduction, Request};
 use crate::storage::{Access, Part, Storage};
 use crate::{DType, Device, Error, Result, Tensor};
 

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::run::{Over, Ready};
 use crate::layout::Layout;
 use crate::op::{ElementOp, ReduceOp};
-use crate::program::Request;
+use crate::request::Request;
 use crate::storage::{Access, Part};
 use crate::{DType, Result, Tensor};
 

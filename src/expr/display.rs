@@ -161,14 +161,14 @@ fn write_node(
         _ => None,
     };
     let suffix = if reduction.is_some_and(|it| it.keepdims) { "_keepdims" } else { "" };
-    write!(f, "{}{suffix}(", node.operation.name())?;
+    write!(f, "{}{suffix}(", graph.name(node))?;
     for (place, argument) in graph.arguments(node).enumerate() {
         f.write_str(if place == 0 { "" } else { ", " })?;
         write_argument(f, graph, argument, names, false)?;
     }
     match (node.operation, reduction) {
         (Operation::Cast(dtype) | Operation::Bitcast(dtype), _) => write!(f, ", {dtype})"),
-        (Operation::View(_, view), _) => {
+        (Operation::View(view), _) => {
             let arguments = graph.view(view).map_or("", |view| &view.arguments);
             write!(f, ", {arguments})")
         }

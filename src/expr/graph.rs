@@ -53,7 +53,7 @@ struct Rest<'a> {
 
 /// What a node does with its operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     Unary(UnaryOp),
     Cast(DType),
     Bitcast(DType),
@@ -62,12 +62,18 @@ pub(super) enum Operation {
     Fma,
     /// The number is the place of its axes and options.
     Reduce(ReduceOp, u16),
-    /// A view of its operand, by its name and its place.
-    View(&'static str, u16),
+    /// A view of its operand, by its place.
+    View(u16),
 }
 
 impl Operation {
-    pub(super) const fn arity(self) -> usize {
+    /// Whether each element of the result is computed from those with the same index.
+    #[cfg(feature = "cpu")]
+    pub(crate) const fn is_elementwise(self) -> bool {
+        !matches!(self, Operation::Reduce(..) | Operation::View(..))
+    }
+
+    pub(crate) const fn arity(self) -> usize {
         match self {
             Operation::Unary(_)
             | Operation::Cast(_)
@@ -80,7 +86,7 @@ impl Operation {
     }
 
     /// The name, as errors and the printed expression have it.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Operation::Unary(op) => op.name(),
             Operation::Cast(_) => "cast",
@@ -89,15 +95,16 @@ impl Operation {
             Operation::Select => ElementOp::Select.name(),
             Operation::Fma => ElementOp::Fma.name(),
             Operation::Reduce(reduce, _) => reduce.name(),
-            Operation::View(name, _) => name,
+            // The graph knows which.
+            Operation::View(_) => "view",
         }
     }
 }
 
 /// One operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Node {
-    pub(super) operation: Operation,
+pub(crate) struct Node {
+    pub(crate) operation: Operation,
     /// Three places of 16 bits in one word, which is compared at once. Those beyond the arity repeat the last.
     places: u64,
 }
@@ -109,9 +116,17 @@ impl Node {
         Node { operation, places: word(x) | word(y) << 16 | word(z) << 32 }
     }
 
+    /// An operation on the first inputs.
+    #[cfg(feature = "cpu")]
+    #[inline]
+    pub(crate) fn on_inputs(operation: Operation) -> Node {
+        let last = operation.arity() - 1;
+        Node::new(operation, [0, 1.min(last), 2.min(last)].map(Place::input))
+    }
+
     /// Where an operand is.
     #[inline]
-    pub(super) fn place(&self, index: usize) -> Place {
+    pub(crate) fn place(&self, index: usize) -> Place {
         Place((self.places >> (16 * index)) as u16)
     }
 
@@ -128,10 +143,10 @@ impl Node {
 
 /// Where an operand is: the index of an input, a node or a part, with its kind in the lowest two bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(u16);
+pub(crate) struct Place(u16);
 
 /// A [`Place`], unpacked.
-pub(super) enum Located {
+pub(crate) enum Located {
     Input(usize),
     Node(usize),
     Part(usize),
@@ -155,7 +170,7 @@ impl Place {
     }
 
     #[inline]
-    pub(super) fn located(self) -> Located {
+    pub(crate) fn located(self) -> Located {
         let index = usize::from(self.0 >> Place::BITS);
         match self.0 & 3 {
             0 => Located::Input(index),
@@ -216,10 +231,10 @@ impl<'a> Root<'a> {
     /// A view of an expression.
     pub(super) fn view(view: View, x: Root<'a>) -> Root<'a> {
         x.then(|graph, x, _| {
-            let (name, own) = (view.name, &mut graph.rest().views);
+            let own = &mut graph.rest().views;
             own.push(view);
             let place = own.len() as u16 - 1;
-            graph.push(Operation::View(name, place), [x; 3]);
+            graph.push(Operation::View(place), [x; 3]);
         })
     }
 
@@ -322,7 +337,7 @@ impl<'a> Graph<'a> {
         let node = |node: &Node| {
             let operation = match node.operation {
                 Operation::Reduce(op, own) => Operation::Reduce(op, own + reductions as u16),
-                Operation::View(name, own) => Operation::View(name, own + views as u16),
+                Operation::View(own) => Operation::View(own + views as u16),
                 other => other,
             };
             Node::new(operation, [0, 1, 2].map(|index| moved(node.place(index))))
@@ -372,18 +387,26 @@ impl<'a> Graph<'a> {
         self.rest.as_ref().map_or(&[], |rest| &rest.inputs)
     }
 
-    /// The operands in memory and the numbers.
+    /// The operands in memory and the numbers: the first ones, and the others.
     #[cfg(feature = "cpu")]
     #[inline]
-    pub(super) fn inputs(&self) -> impl Iterator<Item = &Operand<'a>> {
-        let few = self.inputs.min(self.few.len());
-        self.few[..few].iter().flatten().chain(self.more())
+    pub(super) fn inputs(&self) -> (&[Option<Operand<'a>>], &[Operand<'a>]) {
+        (&self.few[..self.inputs.min(self.few.len())], self.more())
     }
 
     /// Graphs that are operands of the operations.
     #[inline]
     pub(super) fn parts(&self) -> &[Arc<Graph<'a>>] {
         self.rest.as_ref().map_or(&[], |rest| &rest.parts)
+    }
+
+    /// Returns the name of an operation, as errors and the printed expression have it.
+    pub(super) fn name(&self, node: &Node) -> &'static str {
+        let view = match node.operation {
+            Operation::View(place) => self.view(place),
+            _ => None,
+        };
+        view.map_or(node.operation.name(), |view| view.name)
     }
 
     /// A view, which the graph has.

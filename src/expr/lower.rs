@@ -111,10 +111,10 @@ impl Expr<'_> {
         let (root, op) = match &self.root {
             Root::Input(operand) => {
                 let op = "expression";
-                (elements(op, lowering.call.operand(operand))?, op)
+                (lowering.call.operand(operand).elements(op)?, op)
             }
             Root::Graph(graph) => {
-                let op = graph.nodes.last().map_or("expression", |node| node.operation.name());
+                let op = graph.nodes.last().map_or("expression", |node| graph.name(node));
                 (walk(graph, |visit| lowering.node(&visit))?, op)
             }
         };
@@ -126,19 +126,6 @@ impl Expr<'_> {
         }
         call.program.finish(root.value);
         Ok(Lowered { call, root, over, op })
-    }
-}
-
-/// Refuses a number where there must be elements.
-fn elements<'a>(op: &'static str, term: Term<'a>) -> Result<Elements<'a>> {
-    match term {
-        Term::Elements(elements) => Ok(elements),
-        Term::Number(scalar) => {
-            let reason = format!(
-                "the operand is the number {scalar}; at least one operand must be a tensor"
-            );
-            Err(Error::InvalidArgument { op, reason })
-        }
     }
 }
 
@@ -166,7 +153,7 @@ impl<'b> Lowering<'b, '_> {
                 Ok(term)
             }
             None => Err(Error::InvalidArgument {
-                op: visit.node.operation.name(),
+                op: visit.graph.name(visit.node),
                 reason: "the operands are missing".into(),
             }),
         }
@@ -175,7 +162,7 @@ impl<'b> Lowering<'b, '_> {
     /// Adds an operation.
     fn node(&mut self, visit: &Visit<'_, 'b, '_, Elements<'b>>) -> Result<Elements<'b>> {
         let node = visit.node;
-        let op = || node.operation.name();
+        let op = || visit.graph.name(node);
         let refused = |reason: String| Error::InvalidArgument { op: op(), reason };
         self.nodes += 1;
         let x = self.term(visit, 0)?;
@@ -186,7 +173,7 @@ impl<'b> Lowering<'b, '_> {
                 )));
             }
             Operation::Reduce(reduce, arguments) => {
-                let terms = elements(op(), x)?;
+                let terms = x.elements(op())?;
                 let arguments = visit.graph.reduce_arguments(arguments);
                 let arguments = arguments.ok_or_else(|| refused("the axes are missing".into()))?;
                 let (terms, over) = self.call.reduce(reduce, terms, arguments, self.rules)?;
@@ -201,29 +188,21 @@ impl<'b> Lowering<'b, '_> {
                 let result = lowered.stage(self.stages)?;
                 self.call.tensor(self.temporaries.keep(result))
             }
-            Operation::View(name, view) => {
-                let x = elements(name, x)?;
+            Operation::View(view) => {
+                let x = x.elements(op())?;
                 let view = visit.graph.view(view);
                 let view = view.ok_or_else(|| refused("the view is missing".into()))?;
                 self.is_cut = true;
                 let keep = |tensor| self.temporaries.keep(tensor);
-                let viewed = self.call.viewed(name, x, |tensor| view.of(tensor), keep)?;
+                let viewed = self.call.viewed(op(), x, |tensor| view.of(tensor), keep)?;
                 viewed.ok_or_else(|| refused("a number has no dimensions to view".into()))?
             }
-            Operation::Unary(unary) => self.call.unary(unary, elements(op(), x)?, self.rules)?,
-            Operation::Cast(dtype) => self.call.cast(elements(op(), x)?, dtype),
-            Operation::Bitcast(dtype) => self.call.bitcast(elements(op(), x)?, dtype)?,
-            Operation::Binary(binary) => {
-                let y = self.term(visit, 1)?;
-                self.call.binary(binary, x, y, self.rules)?
-            }
-            Operation::Select => {
-                let (y, z) = (self.term(visit, 1)?, self.term(visit, 2)?);
-                self.call.select(x, y, z, self.rules)?
-            }
-            Operation::Fma => {
-                let (y, z) = (self.term(visit, 1)?, self.term(visit, 2)?);
-                self.call.fma([x, y, z], self.rules)?
+            operation => {
+                let mut terms = [x; 3];
+                for (index, term) in terms.iter_mut().enumerate().take(operation.arity()).skip(1) {
+                    *term = self.term(visit, index)?;
+                }
+                self.call.operation(operation, terms, self.rules)?
             }
         };
         self.check_inputs()?;

@@ -1,11 +1,11 @@
 //! Expressions: operations that are recorded first and computed in one pass.
 
 mod display;
-mod graph;
+#[cfg(feature = "cpu")]
+mod flat;
+pub(crate) mod graph;
 mod lower;
 mod methods;
-#[cfg(feature = "cpu")]
-mod short;
 mod temporaries;
 mod views;
 mod walk;
@@ -141,14 +141,14 @@ impl<'a> Expr<'a> {
     #[inline]
     fn run_into(&self, target: Target<'_>) -> Result<Tensor> {
         #[cfg(feature = "cpu")]
-        if let Some(done) = self.run_short(target) {
-            return Ok(done?.tensor());
+        if let Some(output) = self.run_prepared(target) {
+            return Ok(output?.tensor());
         }
-        self.run_long(target)
+        self.run_general(target)
     }
 
     #[cold]
-    fn run_long(&self, target: Target<'_>) -> Result<Tensor> {
+    fn run_general(&self, target: Target<'_>) -> Result<Tensor> {
         self.lower(&Temporaries::default(), &mut Stages::Run)?.run(target)
     }
 

@@ -5,7 +5,8 @@ use crate::backend::cuda::generate_for;
 use crate::layout::Layout;
 use crate::op::{ElementOp, ReduceOp};
 use crate::plan::Plan;
-use crate::program::{Program, Reduction, Request, Value};
+use crate::program::{Program, Value};
+use crate::request::{Reduction, Request};
 use crate::scalar::ElementBytes;
 use crate::{DType, Error, Result};
 

@@ -2,7 +2,8 @@
 
 #[cfg(doc)]
 use crate::Error;
-use crate::call::{Call, Target, short};
+use crate::call::{Target, run_operation};
+use crate::expr::graph::Operation;
 use crate::op::BinaryOp;
 use crate::operand::Operand;
 use crate::promote::Rules;
@@ -158,12 +159,6 @@ impl<'a> Binary<'a> {
     /// On error the destination is unchanged.
     pub fn run(self) -> Result<Tensor> {
         let Binary { op, lhs, rhs, rules, target } = self;
-        if let Some(done) = short::run(op, &lhs, &rhs, rules, target) {
-            return Ok(done?.tensor());
-        }
-        let mut call = Call::new();
-        let (lhs, rhs) = (call.operand(&lhs), call.operand(&rhs));
-        let result = call.binary(op, lhs, rhs, rules)?;
-        call.run(op.name(), result, None, target)
+        run_operation(Operation::Binary(op), [&lhs, &rhs], rules, target)
     }
 }

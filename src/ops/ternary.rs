@@ -1,7 +1,8 @@
 //! The operations on three operands.
 
-use crate::call::{Call, Target};
-use crate::op::{BinaryOp, ElementOp};
+use crate::call::{Call, Target, run_operation};
+use crate::expr::graph::Operation;
+use crate::op::BinaryOp;
 use crate::promote::Rules;
 use crate::{Operand, Result, Tensor};
 
@@ -33,12 +34,8 @@ pub fn select<'a>(
     x: impl Into<Operand<'a>>,
     y: impl Into<Operand<'a>>,
 ) -> Result<Tensor> {
-    let (x, y) = (x.into(), y.into());
-    let mut call = Call::new();
-    let condition = call.tensor(condition);
-    let (x, y) = (call.operand(&x), call.operand(&y));
-    let result = call.select(condition.into(), x, y, Rules::current())?;
-    call.run(ElementOp::Select.name(), result, None, Target::default())
+    let operands = [&condition.into(), &x.into(), &y.into()];
+    run_operation(Operation::Select, operands, Rules::current(), Target::default())
 }
 
 /// Limits elements to a range; see [`Tensor::clip`].
@@ -129,10 +126,7 @@ impl Tensor {
         y: impl Into<Operand<'a>>,
         z: impl Into<Operand<'a>>,
     ) -> Result<Tensor> {
-        let (y, z) = (y.into(), z.into());
-        let mut call = Call::new();
-        let terms = [call.tensor(self).into(), call.operand(&y), call.operand(&z)];
-        let result = call.fma(terms, Rules::default())?;
-        call.run(ElementOp::Fma.name(), result, None, Target::default())
+        let operands = [&self.into(), &y.into(), &z.into()];
+        run_operation(Operation::Fma, operands, Rules::default(), Target::default())
     }
 }

@@ -2,7 +2,8 @@
 
 #[cfg(doc)]
 use crate::Error;
-use crate::call::{Call, Target};
+use crate::call::{Target, run_operation};
+use crate::expr::graph::Operation;
 use crate::op::{UnaryOp, for_each_op};
 use crate::promote::Rules;
 use crate::{Result, Tensor};
@@ -123,10 +124,7 @@ impl<'a> Unary<'a> {
     /// On error the destination is unchanged.
     pub fn run(self) -> Result<Tensor> {
         let Unary { op, x, rules, target } = self;
-        let mut call = Call::new();
-        let x = call.tensor(x);
-        let result = call.unary(op, x, rules)?;
-        call.run(op.name(), result, None, target)
+        run_operation(Operation::Unary(op), [&x.into()], rules, target)
     }
 }
 

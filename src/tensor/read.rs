@@ -6,7 +6,9 @@ use bytemuck::AnyBitPattern;
 
 use super::Tensor;
 use crate::backend::{self, HostSlice};
-use crate::call::{Call, Target};
+use crate::call::{Call, Target, run_operation};
+use crate::expr::graph::Operation;
+use crate::promote::Rules;
 use crate::storage::Storage;
 use crate::{DType, Device, Element, Error, Result};
 
@@ -177,7 +179,11 @@ impl Tensor {
     #[doc(alias = "astype")]
     #[doc(alias = "to_dtype")]
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
-        if dtype == self.dtype { Ok(self.clone()) } else { self.copied_as("cast", dtype) }
+        if dtype == self.dtype {
+            return Ok(self.clone());
+        }
+        let (rules, target) = (Rules::default(), Target::default());
+        run_operation(Operation::Cast(dtype), [&self.into()], rules, target)
     }
 
     /// Returns a tensor with the same elements in row-major order without gaps. Copies only if needed.
@@ -196,11 +202,7 @@ impl Tensor {
     ///
     /// As for [`Tensor::cast`].
     pub fn contiguous(&self) -> Result<Tensor> {
-        if self.is_contiguous() {
-            Ok(self.clone())
-        } else {
-            self.copied_as("contiguous", self.dtype)
-        }
+        if self.is_contiguous() { Ok(self.clone()) } else { self.copied("contiguous") }
     }
 
     /// Copies the tensor to new storage, in row-major order without gaps. [`Clone`], by contrast, shares the storage.
@@ -220,14 +222,13 @@ impl Tensor {
     ///
     /// As for [`Tensor::cast`].
     pub fn copy(&self) -> Result<Tensor> {
-        self.copied_as("copy", self.dtype)
+        self.copied("copy")
     }
 
-    /// Copies the elements, converted to `dtype`, to new storage in row-major order.
-    fn copied_as(&self, op: &'static str, dtype: DType) -> Result<Tensor> {
+    /// Copies the elements to new storage in row-major order.
+    fn copied(&self, op: &'static str) -> Result<Tensor> {
         let mut call = Call::new();
         let elements = call.tensor(self);
-        let elements = call.cast(elements, dtype);
         call.run(op, elements, None, Target::default())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use crate::storage::{Access, Part, Reading, Storage, with_read, with_written};
+use crate::storage::{Access, Destination, Part, Storage, with_locked};
 use crate::{Result, in_every_order};
 
 /// Memory of one number. Loom notices if a thread reads or writes it while another writes.
@@ -45,15 +45,15 @@ impl Device {
 /// An operation on storages, which are given by their place in the order of the addresses.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
-    /// `with_written`: a destination and two operands.
-    Short(usize, [usize; 2]),
+    /// `with_locked`: a destination and two operands, any of which may be the same.
+    Small(usize, [usize; 2]),
     /// `Access`: a destination and two operands, any of which may be the same.
-    Long(usize, [usize; 2]),
+    General(usize, [usize; 2]),
     /// `Access` and a second one under its locks, from a storage of its own to the same destination.
     Parts(usize, [usize; 2]),
-    /// `with_read`: two operands, and a destination that nobody knows yet.
+    /// `with_locked`: two operands, and a destination that nobody knows yet.
     ReadTwo([usize; 2]),
-    /// `Reading`: three operands, and a destination that nobody knows yet.
+    /// `with_locked`: three operands, and a destination that nobody knows yet.
     ReadThree([usize; 3]),
 }
 
@@ -66,12 +66,22 @@ impl Operation {
     /// Runs the operation: it reads its operands, and writes to its destination.
     fn run(self, storages: &[Arc<Storage>]) {
         let add = |x: &Memory, y: &Memory| x.read().wrapping_add(y.read());
+        let read = |operands: &[&Arc<Storage>]| {
+            let new = Device.allocate(0).unwrap();
+            with_locked(Destination::New(&new), operands, |memories| {
+                let sum =
+                    memories[1..].iter().map(|memory| memory.read()).fold(0, usize::wrapping_add);
+                memories[0].write(sum);
+            });
+        };
         match self {
-            Operation::Short(out, [x, y]) => {
+            Operation::Small(out, [x, y]) => {
                 let [out, x, y] = [out, x, y].map(|place| &storages[place]);
-                with_written(out, x, y, |out, x, y| out.write(add(x, y)));
+                with_locked(Destination::Shared(out), &[x, y], |memories| {
+                    memories[0].write(add(memories[1], memories[2]));
+                });
             }
-            Operation::Long(out, [x, y]) => {
+            Operation::General(out, [x, y]) => {
                 let access = Access::new([out, x, y].map(|place| &storages[place]));
                 access.memory(0).write(add(access.memory(1), access.memory(2)));
             }
@@ -86,16 +96,8 @@ impl Operation {
                 let second = access.for_part(parts);
                 second.memory(0).write(add(second.memory(1), second.memory(2)));
             }
-            Operation::ReadTwo([x, y]) => {
-                with_read(&storages[x], &storages[y], add);
-            }
-            Operation::ReadThree(operands) => {
-                let operands = operands.map(|place| &storages[place]);
-                let reading = Reading::new(operands.into_iter());
-                for operand in operands {
-                    reading.memory(operand).read();
-                }
-            }
+            Operation::ReadTwo(operands) => read(&operands.map(|place| &storages[place])),
+            Operation::ReadThree(operands) => read(&operands.map(|place| &storages[place])),
         }
     }
 }
@@ -128,11 +130,11 @@ pub fn two_operations_on_the_same_storages() {
     let mut operations = Vec::new();
     for out in 0..3 {
         let (low, high) = ((out + 1) % 3, (out + 2) % 3);
-        for operands in [[low, high], [high, low], [low, low]] {
-            operations.push(Operation::Short(out, operands));
+        for operands in [[low, high], [high, low], [low, low], [out, high]] {
+            operations.push(Operation::Small(out, operands));
         }
         for operands in [[low, high], [high, low], [out, high], [low, out], [out, out]] {
-            operations.push(Operation::Long(out, operands));
+            operations.push(Operation::General(out, operands));
         }
         operations.push(Operation::Parts(out, [low, high]));
     }
@@ -154,9 +156,13 @@ pub fn two_operations_on_the_same_storages() {
 
 pub fn three_operations() {
     // Each writes what the next one reads.
-    at_once([Operation::Short(0, [1, 1]), Operation::Long(1, [2, 2]), Operation::Short(2, [0, 0])]);
+    at_once([
+        Operation::Small(0, [1, 1]),
+        Operation::General(1, [2, 2]),
+        Operation::Small(2, [0, 0]),
+    ]);
     // Two write what a third one reads, which therefore has to wait behind them.
     for reading in [Operation::ReadTwo([1, 0]), Operation::ReadThree([2, 1, 0])] {
-        at_once([reading, Operation::Long(1, [0, 0]), Operation::Short(0, [2, 2])]);
+        at_once([reading, Operation::General(1, [0, 0]), Operation::Small(0, [2, 2])]);
     }
 }

@@ -2,14 +2,29 @@
 
 use half::{bf16, f16};
 use num_complex::Complex;
+use smallvec::SmallVec;
 
 use super::element::{CastTo, TruthOfComplex, TruthOfFloatBits, TruthOfIntegers};
 use super::halves;
 use super::loops::Kernels;
 use crate::DType;
 
+/// Returns the loops that convert one dtype to another, in their order, each with the dtype of its results. There are
+/// none if the bits stay as they are.
+pub(super) fn route(from: DType, to: DType) -> SmallVec<[(&'static Kernels, DType); 3]> {
+    match hop(from, to) {
+        Hop::Same => SmallVec::new(),
+        Hop::Loop(kernels) => SmallVec::from_slice(&[(kernels, to)]),
+        Hop::Through(middle) => {
+            let mut loops = route(from, middle);
+            loops.extend(route(middle, to));
+            loops
+        }
+    }
+}
+
 /// The next step from one dtype to another.
-pub(super) enum Hop {
+enum Hop {
     /// The bits stay as they are.
     Same,
     /// By a loop.
@@ -28,8 +43,8 @@ macro_rules! from {
     };
 }
 
-/// The next step from `from` to `to`.
-pub(super) fn hop(from: DType, to: DType) -> Hop {
+/// Returns the next step from `from` to `to`.
+fn hop(from: DType, to: DType) -> Hop {
     use DType::*;
     let is_integer = from.is_int() || from == Bool;
     if from == to || (is_integer && to.is_int() && from.size() == to.size()) {
@@ -83,7 +98,7 @@ pub(super) fn hop(from: DType, to: DType) -> Hop {
     }
 }
 
-/// The loops that compute whether elements are not zero.
+/// Returns the loops that compute whether elements are not zero.
 fn truth(from: DType) -> Hop {
     use DType::*;
     Hop::Loop(match from {

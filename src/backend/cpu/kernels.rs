@@ -29,18 +29,6 @@ pub(super) enum Recipe {
     False,
 }
 
-impl Recipe {
-    /// Returns the loop, if the recipe is just one, and whether it takes its arguments in the opposite order.
-    #[inline]
-    pub(super) fn single(self) -> Option<(&'static Kernels, bool)> {
-        match self {
-            Recipe::Loop(kernels) => Some((kernels, false)),
-            Recipe::Swapped(kernels) => Some((kernels, true)),
-            _ => None,
-        }
-    }
-}
-
 /// A match on a dtype over groups of dtypes and the Rust types that represent them.
 macro_rules! table {
     ($dtype:ident: $form:ident $function:ident $($group:ident)*) => {

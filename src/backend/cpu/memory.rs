@@ -89,6 +89,7 @@ impl CpuMemory {
     }
 
     /// Returns the address of the block. Writing through it takes the storage's lock for writing.
+    #[inline]
     pub(crate) fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }

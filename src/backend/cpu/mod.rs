@@ -2,9 +2,9 @@
 //!
 //! From a request to the machine, in this order:
 //!
-//! - [`run`] looks up the memory of every slot. A single loop over memory is run at once by `direct` (small calls reach
-//!   it without a request), a few steps over contiguous memory by `chain`; everything else goes to `walk`, element by
-//!   element, or to `sum`, which adds the results up in a fixed tree;
+//! - [`run`] looks up the memory of every slot. Requests without a reduction go to `walk`, the others to `sum`, which
+//!   combines the results in a fixed tree. Small calls need no request: `executable` keeps the script of a program, and
+//!   runs it on contiguous memory;
 //! - `script` translates the program to instructions on registers, by the tables of `kernels` and `convert`;
 //! - `nest` iterates over the plan's loops, a row or a rectangle of two loops at a time;
 //! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and
@@ -18,11 +18,10 @@
 
 mod blocks;
 mod bytes;
-mod chain;
 mod convert;
 mod crew;
-mod direct;
 mod element;
+mod executable;
 mod gather;
 mod halves;
 mod kernels;
@@ -44,8 +43,7 @@ mod vectors;
 mod walk;
 mod words;
 
-pub(crate) use chain::{Chain, Link};
-pub(crate) use direct::Dense;
+pub(crate) use executable::Executable;
 pub(crate) use memory::CpuMemory;
 
 /// Returns the settings in force, as a list like that of `BITLANE_CPU`.
@@ -59,7 +57,7 @@ use self::nest::Slots;
 use self::settings::Settings;
 use super::Memory;
 use crate::gather::GatherRequest;
-use crate::program::{Input, Request};
+use crate::request::Request;
 use crate::scan::ScanRequest;
 use crate::storage::Access;
 use crate::{Error, Result};
@@ -75,9 +73,6 @@ pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         return Err(Error::InvalidArgument { op: request.op, reason });
     }
     let settings = Settings::get();
-    if direct::run(request, access, settings) || chain::run(request, access) {
-        return Ok(());
-    }
     let call = Call::new(request, access);
     let ready = match &request.reduction {
         None => walk::run(&call, settings),
@@ -122,12 +117,8 @@ unsafe impl Sync for Call<'_> {}
 
 impl<'a> Call<'a> {
     fn new(request: &'a Request<'a>, access: &Access<'_>) -> Call<'a> {
-        let inputs = request.program.inputs().iter().filter_map(|input| match input {
-            Input::Memory(dtype, _) => Some(dtype.size()),
-            Input::Number(..) => None,
-        });
         let sizes: SmallVec<[usize; 4]> = std::iter::once(request.out.size())
-            .chain(inputs)
+            .chain(request.program.input_sizes())
             .chain(request.masked.then_some(1))
             .collect();
         let base = |(slot, size): (usize, &usize)| {
@@ -149,6 +140,7 @@ fn address(access: &Access<'_>, slot: usize, offset: usize) -> *mut u8 {
 }
 
 /// Returns the address of a block of memory.
+#[inline]
 fn start(memory: &Memory) -> *mut u8 {
     match memory {
         Memory::Cpu(memory) => memory.as_ptr(),

@@ -8,17 +8,16 @@ mod registers;
 
 use smallvec::SmallVec;
 
-use super::convert::{Hop, hop};
+use super::convert::route;
 use super::kernels::{Recipe, recipe};
 use super::loops::{Kernel, Kernels, Versions};
 use super::settings::Level;
 use crate::DType;
 use crate::program::{Action, Input, Program, Step, Value};
-use crate::scalar::ElementBytes;
 
 /// The access pattern of a slot in a block: along the innermost loop, or along the two loops of a rectangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lie {
+pub(super) enum Pattern {
     /// Contiguous.
     Dense,
     /// The same element everywhere.
@@ -31,13 +30,15 @@ pub(super) enum Lie {
 
 /// Where an instruction finds elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source<'p> {
+pub(super) enum Source {
     /// In the memory of a slot.
     Slot(u16),
     /// In a register.
     Register(u32),
-    /// A number of the program.
-    Number(&'p ElementBytes),
+    /// A number, by its index among the inputs of the program.
+    Number(u16),
+    /// The number 0 of every dtype.
+    Zero,
 }
 
 /// When an instruction runs.
@@ -62,13 +63,13 @@ impl Phase {
 
 /// What an instruction does.
 #[derive(Clone, Copy)]
-pub(super) enum Work<'p> {
+pub(super) enum Work {
     /// Runs a loop.
-    Apply(Kernel, [Source<'p>; 3]),
+    Apply(Kernel, [Source; 3]),
     /// Copies elements of a slot.
     Gather(u16),
     /// Repeats one element.
-    Splat(Source<'p>),
+    Splat(Source),
 }
 
 /// Where an instruction writes its result.
@@ -79,8 +80,8 @@ pub(super) enum Target {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Instruction<'p> {
-    pub(super) work: Work<'p>,
+pub(super) struct Instruction {
+    pub(super) work: Work,
     pub(super) target: Target,
     /// The size of an element of the result in bytes.
     pub(super) size: usize,
@@ -88,13 +89,13 @@ pub(super) struct Instruction<'p> {
 }
 
 /// The instructions of a program, in an order in which they can run.
-pub(super) struct Script<'p> {
-    instructions: SmallVec<[Instruction<'p>; 4]>,
+pub(super) struct Script {
+    instructions: SmallVec<[Instruction; 4]>,
     /// Where the instructions of the later phases start.
     starts: [usize; 3],
     /// Where the results are, unless the last instruction writes them to the destination.
-    pub(super) result: Option<Source<'p>>,
-    pub(super) mask: Option<Source<'p>>,
+    pub(super) result: Option<Source>,
+    pub(super) mask: Option<Source>,
     pub(super) registers: usize,
     /// The size of the largest element in a register.
     pub(super) widest: usize,
@@ -105,7 +106,7 @@ pub(super) struct Script<'p> {
 /// What a script needs to know of the memory.
 pub(super) struct Memory<'a> {
     /// The access pattern of each slot.
-    pub(super) lies: &'a [Lie],
+    pub(super) patterns: &'a [Pattern],
     /// Whether a slot is the destination itself.
     pub(super) is_written: &'a [bool],
     /// The slot of a mask.
@@ -114,18 +115,18 @@ pub(super) struct Memory<'a> {
     pub(super) writes_directly: bool,
 }
 
-impl<'p> Script<'p> {
+impl Script {
     /// Translates a program; its result is converted to another dtype if one is given. Returns `None` if a step is not
     /// defined for its dtype.
     pub(super) fn new(
-        program: &'p Program,
+        program: &Program,
         convert_to: Option<DType>,
         memory: &Memory<'_>,
         level: Level,
-    ) -> Option<Script<'p>> {
+    ) -> Option<Script> {
         let mut builder = Builder::new(memory, level);
-        for input in program.inputs() {
-            builder.input(input);
+        for (index, input) in program.inputs().iter().enumerate() {
+            builder.input(index as u16, input);
         }
         let mut steps = SmallVec::<[usize; 8]>::new();
         for step in program.steps() {
@@ -154,8 +155,15 @@ impl<'p> Script<'p> {
         self.instructions.len()
     }
 
+    /// Whether there are instructions that do not run for every block.
+    #[inline]
+    pub(super) fn has_prelude(&self) -> bool {
+        self.starts[2] > 0
+    }
+
     /// The instructions of a phase.
-    pub(super) fn phase(&self, phase: Phase) -> &[Instruction<'p>] {
+    #[inline]
+    pub(super) fn phase(&self, phase: Phase) -> &[Instruction] {
         match phase {
             Phase::Once => &self.instructions[..self.starts[0]],
             Phase::Span => &self.instructions[self.starts[0]..self.starts[1]],
@@ -176,10 +184,10 @@ impl<'p> Script<'p> {
         (len / unit * unit).max(1)
     }
 
-    /// Returns how many elements every register holds in `bytes` bytes, and the bytes from one register to the next.
-    /// All registers together fit if each holds several elements; with one element each, they may not.
-    pub(super) fn registers_in(&self, bytes: usize) -> (usize, usize) {
-        let len = self.block_len(bytes);
+    /// Returns how many elements, at most `most`, every register holds in `bytes` bytes, and the bytes from one register
+    /// to the next. All registers together fit if each holds several elements; with one element each, they may not.
+    pub(super) fn registers_in(&self, bytes: usize, most: usize) -> (usize, usize) {
+        let len = self.block_len(bytes).min(most);
         // Every register is aligned to a vector and to any element.
         (len, len.saturating_mul(self.widest).next_multiple_of(16))
     }
@@ -187,8 +195,8 @@ impl<'p> Script<'p> {
 
 /// A value while the script is built.
 #[derive(Clone, Copy)]
-struct Known<'p> {
-    source: Source<'p>,
+struct Known {
+    source: Source,
     size: usize,
     phase: Phase,
     /// Whether it must be copied to a register before use.
@@ -197,24 +205,18 @@ struct Known<'p> {
     spread: Option<u32>,
 }
 
-struct Builder<'a, 'p> {
+struct Builder<'a> {
     memory: &'a Memory<'a>,
     level: Level,
-    values: SmallVec<[Known<'p>; 8]>,
-    instructions: SmallVec<[Instruction<'p>; 4]>,
+    values: SmallVec<[Known; 8]>,
+    instructions: SmallVec<[Instruction; 4]>,
     /// Registers, one per result, before they are shared: at most some dozens per step, of which a program has fewer
     /// than 2^16.
     registers: u32,
 }
 
-/// The number 0 of every dtype.
-static ZERO: ElementBytes = ElementBytes([0; 16]);
-
-/// Stands for an argument beyond the arity of a loop.
-const NOTHING: Source<'static> = Source::Number(&ZERO);
-
-impl<'a, 'p> Builder<'a, 'p> {
-    fn new(memory: &'a Memory<'a>, level: Level) -> Builder<'a, 'p> {
+impl<'a> Builder<'a> {
+    fn new(memory: &'a Memory<'a>, level: Level) -> Builder<'a> {
         Builder {
             memory,
             level,
@@ -224,29 +226,27 @@ impl<'a, 'p> Builder<'a, 'p> {
         }
     }
 
-    fn push(&mut self, source: Source<'p>, size: usize, phase: Phase) -> usize {
+    fn push(&mut self, source: Source, size: usize, phase: Phase) -> usize {
         self.values.push(Known { source, size, phase, is_strided: false, spread: None });
         self.values.len() - 1
     }
 
-    fn input(&mut self, input: &'p Input) -> usize {
+    fn input(&mut self, index: u16, input: &Input) -> usize {
         match input {
             Input::Memory(dtype, slot) => self.memory(*slot, dtype.size()),
-            Input::Number(dtype, number) => {
-                self.push(Source::Number(number), dtype.size(), Phase::Once)
-            }
+            Input::Number(dtype, _) => self.push(Source::Number(index), dtype.size(), Phase::Once),
         }
     }
 
     fn memory(&mut self, slot: usize, size: usize) -> usize {
-        let lie = self.memory.lies[slot];
-        let phase = match lie {
-            Lie::Still => Phase::Span,
-            Lie::Row => Phase::Rows,
-            Lie::Dense | Lie::Strided => Phase::Block,
+        let pattern = self.memory.patterns[slot];
+        let phase = match pattern {
+            Pattern::Still => Phase::Span,
+            Pattern::Row => Phase::Rows,
+            Pattern::Dense | Pattern::Strided => Phase::Block,
         };
         let value = self.push(Source::Slot(slot as u16), size, phase);
-        self.values[value].is_strided = matches!(lie, Lie::Row | Lie::Strided);
+        self.values[value].is_strided = matches!(pattern, Pattern::Row | Pattern::Strided);
         value
     }
 
@@ -273,22 +273,18 @@ impl<'a, 'p> Builder<'a, 'p> {
                 self.cast(result, dtype, step.result)
             }
             Recipe::First => arguments[0],
-            Recipe::False => self.push(NOTHING, size, Phase::Once),
+            Recipe::False => self.push(Source::Zero, size, Phase::Once),
         })
     }
 
     fn cast(&mut self, value: usize, from: DType, to: DType) -> usize {
-        match hop(from, to) {
-            Hop::Same => value,
-            Hop::Loop(kernels) => self.apply(kernels, &[value], to.size()),
-            Hop::Through(middle) => {
-                let value = self.cast(value, from, middle);
-                self.cast(value, middle, to)
-            }
-        }
+        let next = |value, (kernels, dtype): (&Kernels, DType)| {
+            self.apply(kernels, &[value], dtype.size())
+        };
+        route(from, to).into_iter().fold(value, next)
     }
 
-    fn emit(&mut self, work: Work<'p>, size: usize, phase: Phase) -> u32 {
+    fn emit(&mut self, work: Work, size: usize, phase: Phase) -> u32 {
         let register = self.registers;
         self.registers += 1;
         self.instructions.push(Instruction {
@@ -307,12 +303,12 @@ impl<'a, 'p> Builder<'a, 'p> {
             self.over_blocks(kernels, arguments)
         } else {
             // The value is one element for all.
-            let mut sources = [NOTHING; 3];
-            for (source, &value) in sources.iter_mut().zip(arguments) {
-                *source = self.values[value].source;
-            }
+            let sources = arguments.iter().map(|&value| self.values[value].source).collect();
             (&kernels.all, sources)
         };
+        // Arguments beyond the arity repeat the first, as those of a step do.
+        let argument = |index: usize| sources.get(index).unwrap_or(&sources[0]);
+        let sources = [0, 1, 2].map(|index| *argument(index));
         let register = self.emit(Work::Apply(versions[self.level as usize], sources), size, phase);
         self.push(Source::Register(register), size, phase)
     }
@@ -322,37 +318,30 @@ impl<'a, 'p> Builder<'a, 'p> {
         &mut self,
         kernels: &'k Kernels,
         arguments: &[usize],
-    ) -> (&'k Versions, [Source<'p>; 3]) {
+    ) -> (&'k Versions, SmallVec<[Source; 3]>) {
         let still = |value: usize| !self.values[value].phase.has_blocks();
-        let mut sources = [NOTHING; 3];
         if let &[x, y] = arguments {
             let (x_is_still, y_is_still) = (still(x), still(y));
             if let Some(versions) = kernels.constant_rhs.as_ref() {
                 if y_is_still {
-                    sources[0] = self.side_by_side(x);
-                    sources[1] = self.values[y].source;
-                    return (versions, sources);
+                    let sources = [self.side_by_side(x), self.values[y].source];
+                    return (versions, SmallVec::from_slice(&sources));
                 }
                 if x_is_still && kernels.commutes {
-                    sources[0] = self.side_by_side(y);
-                    sources[1] = self.values[x].source;
-                    return (versions, sources);
+                    let sources = [self.side_by_side(y), self.values[x].source];
+                    return (versions, SmallVec::from_slice(&sources));
                 }
             }
             if x_is_still && let Some(versions) = kernels.constant_lhs.as_ref() {
-                sources[0] = self.values[x].source;
-                sources[1] = self.side_by_side(y);
-                return (versions, sources);
+                let sources = [self.values[x].source, self.side_by_side(y)];
+                return (versions, SmallVec::from_slice(&sources));
             }
         }
-        for (source, &value) in sources.iter_mut().zip(arguments) {
-            *source = self.side_by_side(value);
-        }
-        (&kernels.all, sources)
+        (&kernels.all, arguments.iter().map(|&value| self.side_by_side(value)).collect())
     }
 
     /// Returns where a value's elements are contiguous.
-    fn side_by_side(&mut self, value: usize) -> Source<'p> {
+    fn side_by_side(&mut self, value: usize) -> Source {
         let known = self.values[value];
         if !known.phase.has_blocks() {
             let register = known
@@ -369,7 +358,7 @@ impl<'a, 'p> Builder<'a, 'p> {
         self.values[value].source
     }
 
-    fn finish(mut self, result: usize, mask: Option<usize>) -> Script<'p> {
+    fn finish(mut self, result: usize, mask: Option<usize>) -> Script {
         let mut mask = mask.map(|mask| self.side_by_side(mask));
         let mut result = Some(self.side_by_side(result));
         self.instructions.sort_by_key(|instruction| instruction.phase);
@@ -377,7 +366,7 @@ impl<'a, 'p> Builder<'a, 'p> {
             |phase| self.instructions.partition_point(|instruction| instruction.phase < phase);
         let starts = [start(Phase::Span), start(Phase::Rows), start(Phase::Block)];
         let is_written = self.memory.is_written;
-        let written = |source: &Source<'_>| matches!(source, Source::Slot(slot) if is_written[usize::from(*slot)]);
+        let written = |source: &Source| matches!(source, Source::Slot(slot) if is_written[usize::from(*slot)]);
         if self.memory.writes_directly
             && let Some(last) = self.instructions.last_mut()
             && let (Work::Apply(_, sources), Target::Register(register), Phase::Block) =
@@ -389,8 +378,7 @@ impl<'a, 'p> Builder<'a, 'p> {
             result = None;
         }
         let registers = self.share_registers(&mut result, &mut mask);
-        let in_register =
-            |instruction: &&Instruction<'_>| instruction.target != Target::Destination;
+        let in_register = |instruction: &&Instruction| instruction.target != Target::Destination;
         let sizes =
             self.instructions.iter().filter(in_register).map(|instruction| instruction.size);
         let widest = sizes.max().unwrap_or(0);

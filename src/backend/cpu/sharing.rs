@@ -17,7 +17,7 @@ use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, spin_loop};
 const PARTS_PER_THREAD: usize = 8;
 
 /// Returns the bytes from which an operation is shared.
-pub(super) fn line(settings: &Settings) -> usize {
+pub(super) fn parallel_threshold(settings: &Settings) -> usize {
     if are_awake() { settings.parallel_bytes / AWAKE } else { settings.parallel_bytes }
 }
 
@@ -36,19 +36,33 @@ pub(super) struct Team {
 }
 
 impl Team {
+    /// The calling thread alone.
+    const ALONE: Team = Team { threads: 1, parts: 1, crew: None };
+
     /// Chooses the threads for an operation over so many bytes.
+    #[inline]
     pub(super) fn new(bytes: usize, settings: &Settings) -> Team {
-        let line = line(settings);
+        if bytes < settings.parallel_bytes / AWAKE {
+            Team::ALONE
+        } else {
+            Team::of(bytes, settings)
+        }
+    }
+
+    /// [`Team::new`] for an operation that may be shared.
+    #[cold]
+    fn of(bytes: usize, settings: &Settings) -> Team {
+        let threshold = parallel_threshold(settings);
         let threads = match settings.threads {
-            _ if bytes < line => 1,
+            _ if bytes < threshold => 1,
             Some(threads) => threads,
             // Each has at least half of the threshold.
-            None => count().min(bytes / (line / 2).max(1)),
+            None => count().min(bytes / (threshold / 2).max(1)),
         };
         // Looking for the crew is a system call.
         let crew = if threads > 1 { crew() } else { None };
         if threads == 1 || (settings.threads.is_none() && crew.is_none()) {
-            return Team { threads: 1, parts: 1, crew: None };
+            return Team::ALONE;
         }
         Team { threads, parts: threads * PARTS_PER_THREAD, crew }
     }

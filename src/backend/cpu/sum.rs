@@ -21,17 +21,18 @@ use self::totals::Totals;
 use self::tree::{Forest, RUN_BYTES, Room, Tree, run as run_len};
 use super::Call;
 use super::blocks::{Frame, Place, Scratch};
-use super::convert::{Hop, hop};
-use super::loops::{Kernel, Kernels};
+use super::convert::route;
+use super::loops::Kernel;
 use super::nest::Nest;
-use super::script::{Lie, Memory, Phase, Script};
+use super::script::{Memory, Pattern, Phase, Script};
 use super::settings::Settings;
 use super::sharing::Team;
 use super::transfer::{Extent, Steps, scatter};
 use crate::DType;
 use crate::op::Finish;
 use crate::plan::{OUT, Plan};
-use crate::program::{Reduction, total_dtype};
+use crate::program::total_dtype;
+use crate::request::Reduction;
 
 /// The smallest part of a sum that is given to a thread: an aligned run of this many terms, or of a power of two times
 /// that.
@@ -80,7 +81,7 @@ struct Sums<'a, A> {
     way: Way,
     /// Whether blocks may span rows of terms.
     has_short_rows: bool,
-    script: Script<'a>,
+    script: Script,
     totals: Totals,
     /// The loops that convert a total to the dtype of the destination.
     rounding: SmallVec<[Kernel; 2]>,
@@ -98,20 +99,20 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         let way = way(kept, terms);
         let inner = if way == Way::Along { terms } else { kept };
         let has_short_rows = way == Way::Along && terms.rank > 1 && terms.sizes[0] < FEW_TERMS;
-        let lie = |slot: usize| {
+        let pattern = |slot: usize| {
             let strides = &inner.slots[slot].strides;
             if strides[0] == 0 && !(has_short_rows && strides[1] != 0) {
-                Lie::Still
+                Pattern::Still
             } else if strides[0] == 1 && !has_short_rows {
-                Lie::Dense
+                Pattern::Dense
             } else {
-                Lie::Strided
+                Pattern::Strided
             }
         };
         let never_written: SmallVec<[bool; 4]> = SmallVec::from_elem(false, call.sizes.len());
-        let lies: SmallVec<[Lie; 4]> = (0..call.sizes.len()).map(lie).collect();
+        let patterns: SmallVec<[Pattern; 4]> = (0..call.sizes.len()).map(pattern).collect();
         let memory = Memory {
-            lies: &lies,
+            patterns: &patterns,
             // The destination is written when all terms have been read.
             is_written: &never_written,
             mask: None,
@@ -133,7 +134,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
             totals,
             rounding: route(stored, call.request.out)
                 .iter()
-                .map(|loops| loops.all[level as usize])
+                .map(|(loops, _)| loops.all[level as usize])
                 .collect(),
             total: PhantomData,
         })
@@ -144,7 +145,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         if self.way == Way::Across {
             return self.across(team);
         }
-        let total = |frame: &Frame<'_, '_>, slots: &[*mut u8], start, len| {
+        let total = |frame: &Frame<'_>, slots: &[*mut u8], start, len| {
             // SAFETY: `along` promises that the terms are there.
             unsafe { self.sum_of(frame, slots, start, len) }
         };
@@ -162,6 +163,12 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         self.along(team, total, total_of_parts, |total, to| unsafe { self.store(&[total], to, 0) });
     }
 
+    /// Lays out the registers of a thread.
+    fn frame<'f>(&'f self, scratch: &'f mut Scratch) -> Frame<'f> {
+        let inputs = self.call.request.program.inputs();
+        Frame::new(&self.script, inputs, scratch, self.settings.block_bytes, usize::MAX)
+    }
+
     /// Chooses the threads.
     fn team(&self) -> Team {
         let terms = self.terms.len.saturating_mul(self.kept.len);
@@ -173,7 +180,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
     fn along<B: Copy + Send + Sync>(
         &self,
         team: Team,
-        of_run: impl Fn(&Frame<'_, '_>, &[*mut u8], usize, usize) -> B + Sync,
+        of_run: impl Fn(&Frame<'_>, &[*mut u8], usize, usize) -> B + Sync,
         of_parts: impl Fn(&[B], usize) -> B,
         write: impl Fn(B, *mut u8) + Sync,
     ) {
@@ -182,7 +189,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         if self.kept.len >= team.parts || self.terms.len <= SHARE {
             return share_units(nest.units, team, &|range| {
                 let mut scratch: Scratch = Scratch::new();
-                let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
+                let frame = self.frame(&mut scratch);
                 // SAFETY: this phase reads numbers only.
                 unsafe { frame.begin(Phase::Once, &self.call.bases) };
                 nest.walk(&self.call.bases, range, |slots, _| {
@@ -198,7 +205,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
             team.share(count, &|part| {
                 let slots = slots.get();
                 let mut scratch: Scratch = Scratch::new();
-                let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
+                let frame = self.frame(&mut scratch);
                 let start = part * share;
                 // SAFETY: this phase reads numbers only.
                 unsafe { frame.begin(Phase::Once, slots) };
@@ -216,13 +223,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
     /// # Safety
     ///
     /// From the slots the terms must reach only valid memory, aligned and of the program's dtypes.
-    unsafe fn sum_of(
-        &self,
-        frame: &Frame<'_, '_>,
-        slots: &[*mut u8],
-        start: usize,
-        len: usize,
-    ) -> A {
+    unsafe fn sum_of(&self, frame: &Frame<'_>, slots: &[*mut u8], start: usize, len: usize) -> A {
         let [mut room, mut spare, mut other] = [const { Room::new() }; 3];
         let mut tree = Tree::new();
         let mut terms = Terms::new(self, slots, start);
@@ -251,7 +252,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         let steps = nest.steps();
         share_units(nest.units, team, &|range| {
             let mut scratch: Scratch = Scratch::new();
-            let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
+            let frame = self.frame(&mut scratch);
             let mut forest = Forest::<A>::new(self.totals.rows, self.terms.len, width);
             // SAFETY: this phase looks at numbers alone.
             unsafe { frame.begin(Phase::Once, &self.call.bases) };
@@ -367,17 +368,4 @@ fn way(kept: &Plan, terms: &Plan) -> Way {
     };
     let closer = stride(kept) < stride(terms) && sums >= 32;
     if closer || (terms.len < FEW_TERMS && sums >= 8) { Way::Across } else { Way::Along }
-}
-
-/// The loops from one dtype to another.
-fn route(from: DType, to: DType) -> SmallVec<[&'static Kernels; 2]> {
-    match hop(from, to) {
-        Hop::Same => SmallVec::new(),
-        Hop::Loop(kernels) => SmallVec::from_slice(&[kernels]),
-        Hop::Through(middle) => {
-            let mut kernels = route(from, middle);
-            kernels.extend(route(middle, to));
-            kernels
-        }
-    }
 }

@@ -4,8 +4,9 @@ use smallvec::SmallVec;
 
 use super::Call;
 use super::blocks::{Frame, Place, Scratch};
+use super::executable::Row;
 use super::nest::{Nest, Slots};
-use super::script::{Lie, Memory, Phase, Script};
+use super::script::{Memory, Pattern, Phase, Script};
 use super::settings::{MAX_BLOCK_BYTES, MAX_SQUARE_BYTES, Settings};
 use super::sharing::Team;
 use super::transfer::{
@@ -53,6 +54,14 @@ pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
 
     let bytes = plan.len.saturating_mul(call.sizes.iter().sum());
     let team = Team::new(bytes, settings);
+    if shape.is_row() && !waits_for_memory {
+        let steps = shape.steps();
+        let inputs = call.request.program.inputs();
+        let row = Row { script: &script, inputs, slots: &call.bases, steps: &steps, block_bytes };
+        // SAFETY: as for `units` below; the elements of every slot are contiguous, or one.
+        unsafe { row.share(plan.len, team) };
+        return Some(());
+    }
     let block_len = script.block_len(block_bytes);
     let mut unit = Extent::row(1);
     let nest = match across {
@@ -106,7 +115,7 @@ struct Shape<'a> {
     call: &'a Call<'a>,
     /// Whether a unit has whole rows.
     has_whole_rows: bool,
-    lies: SmallVec<[Lie; 4]>,
+    patterns: SmallVec<[Pattern; 4]>,
     /// Which slots may stay where they are from one unit to the next.
     is_fixed: SmallVec<[bool; 4]>,
     /// Whether a unit's results are contiguous.
@@ -124,28 +133,31 @@ impl<'a> Shape<'a> {
         has_whole_rows: bool,
     ) -> Shape<'a> {
         let plan = call.request.plan;
-        let lie = |slot: usize| {
+        let pattern = |slot: usize| {
             let inner = plan.slots[slot].strides[0];
             let outer = across.map(|(level, _)| plan.slots[slot].strides[level]);
             // Consecutive rows without a gap are one row.
             let is_one_row =
                 outer.is_none() || has_whole_rows && outer == Some(plan.sizes[0] as isize);
             if inner == 0 && outer.is_none_or(|outer| outer == 0) {
-                Lie::Still
+                Pattern::Still
             } else if is_one_row
                 && inner == 1
                 && !(call.mask() == Some(slot) && call.is_written[slot])
             {
-                Lie::Dense
+                Pattern::Dense
             } else if has_whole_rows && outer == Some(0) {
-                Lie::Row
+                Pattern::Row
             } else {
-                Lie::Strided
+                Pattern::Strided
             }
         };
-        let lies: SmallVec<[Lie; 4]> = (0..call.sizes.len()).map(lie).collect();
-        let is_fixed = lies.iter().map(|lie| matches!(lie, Lie::Still | Lie::Row)).collect();
-        let out_is_dense = plan.rank == 0 || lies[OUT] == Lie::Dense;
+        let patterns: SmallVec<[Pattern; 4]> = (0..call.sizes.len()).map(pattern).collect();
+        let is_fixed = patterns
+            .iter()
+            .map(|pattern| matches!(pattern, Pattern::Still | Pattern::Row))
+            .collect();
+        let out_is_dense = plan.rank == 0 || patterns[OUT] == Pattern::Dense;
         let is_square = across.is_some_and(|(_, is_square)| is_square);
         let has_rows = out_is_dense || (is_square && plan.slots[OUT].strides[0] == 1);
         let row = if out_is_dense && across.is_some() { plan.len } else { plan.sizes[0] };
@@ -161,7 +173,29 @@ impl<'a> Shape<'a> {
             && traffic >= settings.stream_bytes
             && row.saturating_mul(call.sizes[OUT]) >= STREAMED_ROW
             && !call.is_written[1..].contains(&true);
-        Shape { call, has_whole_rows, lies, is_fixed, out_is_dense, streams, traffic }
+        Shape { call, has_whole_rows, patterns, is_fixed, out_is_dense, streams, traffic }
+    }
+
+    /// Whether every slot is contiguous or one element, and results need not be written in another way.
+    fn is_row(&self) -> bool {
+        let is_simple = |pattern: &Pattern| matches!(pattern, Pattern::Dense | Pattern::Still);
+        self.out_is_dense
+            && self.call.request.plan.rank <= 1
+            && !self.streams
+            && !self.call.request.masked
+            && self.patterns.iter().all(is_simple)
+    }
+
+    /// The bytes from one element of a row to the next, by slot.
+    fn steps(&self) -> SmallVec<[usize; 4]> {
+        let step = |(pattern, &size): (&Pattern, &usize)| match pattern {
+            Pattern::Still => 0,
+            _ => size,
+        };
+        let mut steps: SmallVec<[usize; 4]> =
+            self.patterns.iter().zip(&self.call.sizes).map(step).collect();
+        steps[OUT] = self.call.sizes[OUT];
+        steps
     }
 
     /// Whether a slot is contiguous, rows included, and that matters.
@@ -169,12 +203,12 @@ impl<'a> Shape<'a> {
         let plan = self.call.request.plan;
         let strides = &plan.slots[slot].strides;
         let joins = plan.rank < 2 || strides[1] == strides[0] * plan.sizes[0] as isize;
-        self.streams && self.lies[slot] == Lie::Dense && joins
+        self.streams && self.patterns[slot] == Pattern::Dense && joins
     }
 
-    fn script(&self, settings: &Settings) -> Option<Script<'a>> {
+    fn script(&self, settings: &Settings) -> Option<Script> {
         let memory = Memory {
-            lies: &self.lies,
+            patterns: &self.patterns,
             is_written: &self.call.is_written,
             mask: self.call.mask(),
             writes_directly: self.out_is_dense && !self.call.request.masked && !self.streams,
@@ -230,7 +264,7 @@ struct Walk<'a> {
     call: &'a Call<'a>,
     /// The bytes of a thread's registers.
     block_bytes: usize,
-    script: Script<'a>,
+    script: Script,
     nest: Nest<'a>,
     steps: SmallVec<[Steps; 4]>,
     /// The largest unit of several rows.
@@ -269,7 +303,14 @@ impl Walk<'_> {
     #[inline(never)] // so that the room is taken from the stack only where it is needed
     unsafe fn units_in<const BYTES: usize>(&self, start: usize, end: usize) {
         let mut scratch = Scratch::<BYTES>::new();
-        let frame = Frame::new(&self.script, &mut scratch, self.block_bytes);
+        let inputs = self.call.request.program.inputs();
+        let frame = Frame::new(
+            &self.script,
+            inputs,
+            &mut scratch,
+            self.block_bytes,
+            self.call.request.plan.len,
+        );
         // SAFETY: the bases are first elements; this phase reads numbers only.
         unsafe { frame.begin(Phase::Once, &self.call.bases) };
         let mut before = Slots::new();
@@ -290,7 +331,7 @@ impl Walk<'_> {
     /// # Safety
     ///
     /// As for [`Walk::units`], for the elements of a unit.
-    unsafe fn begin(&self, frame: &Frame<'_, '_>, slots: &[*mut u8], before: &mut Slots) {
+    unsafe fn begin(&self, frame: &Frame<'_>, slots: &[*mut u8], before: &mut Slots) {
         let moved = |slot: usize| self.is_fixed[slot] && slots[slot] != before[slot];
         if before.len() == slots.len() && !(0..slots.len()).any(moved) {
             return;
@@ -307,7 +348,7 @@ impl Walk<'_> {
     /// # Safety
     ///
     /// As for [`Walk::units`], for the elements of a unit.
-    unsafe fn unit(&self, frame: &Frame<'_, '_>, slots: &[*mut u8], extent: Extent) {
+    unsafe fn unit(&self, frame: &Frame<'_>, slots: &[*mut u8], extent: Extent) {
         if extent.count() <= frame.block_len {
             // SAFETY: the caller's promise.
             return unsafe { self.block(frame, &Place { slots, steps: &self.steps, extent }) };
@@ -330,7 +371,7 @@ impl Walk<'_> {
     /// # Safety
     ///
     /// As for [`Walk::units`], for the elements of the block, which must be at most as many as a register holds.
-    unsafe fn block(&self, frame: &Frame<'_, '_>, place: &Place<'_>) {
+    unsafe fn block(&self, frame: &Frame<'_>, place: &Place<'_>) {
         let (to, size) = (place.slots[OUT], self.call.sizes[OUT]);
         let (mut steps, mut extent) = (self.steps[OUT], place.extent);
         if self.out_is_dense {

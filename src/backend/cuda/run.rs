@@ -17,7 +17,8 @@ use super::trace::trace_launch;
 use crate::backend::Memory;
 use crate::introspect::Kernel;
 use crate::plan::OUT;
-use crate::program::{Input, Request};
+use crate::program::Input;
+use crate::request::Request;
 use crate::storage::Access;
 use crate::{DType, Result};
 

@@ -9,7 +9,8 @@ use super::generate::{NARROW, Operand, is_large, is_near};
 use super::kernels::Module;
 use super::params::{BL_COL_VECTORS, BL_THREADS, BL_VECTOR_BYTES, BlValue};
 use crate::plan::{OUT, Plan};
-use crate::program::{Action, Input, Request, Value};
+use crate::program::{Action, Input, Value};
+use crate::request::Request;
 
 macro_rules! define_shapes {
     ($($shape:ident $name:literal $doc:literal;)*) => {

@@ -12,12 +12,12 @@ use super::{Builder, Phase, Source, Target, Work};
 /// The last use of a value that is never gone.
 const KEPT: usize = usize::MAX;
 
-impl<'p> Builder<'_, 'p> {
+impl Builder<'_> {
     /// Lets registers whose values are not needed at the same time be one; gives their number.
     pub(super) fn share_registers(
         &mut self,
-        result: &mut Option<Source<'p>>,
-        mask: &mut Option<Source<'p>>,
+        result: &mut Option<Source>,
+        mask: &mut Option<Source>,
     ) -> usize {
         let count = self.registers as usize;
         // The phase that writes a register, and the last instruction that reads it, or the one that writes it if none
@@ -78,7 +78,7 @@ impl<'p> Builder<'_, 'p> {
     }
 }
 
-impl Work<'_> {
+impl Work {
     /// The registers that are read.
     fn registers(&mut self) -> impl Iterator<Item = &mut u32> {
         let sources = match self {

@@ -47,7 +47,7 @@ impl<A: Word> Sums<'_, A> {
         if self.way == Way::Across {
             return self.find_across(team);
         }
-        let best_of_run = |frame: &Frame<'_, '_>, slots: &[*mut u8], start, len| {
+        let best_of_run = |frame: &Frame<'_>, slots: &[*mut u8], start, len| {
             // SAFETY: `along` promises that the terms are there.
             unsafe { self.best_of(frame, slots, start, len) }
         };
@@ -76,7 +76,7 @@ impl<A: Word> Sums<'_, A> {
     /// As for [`Sums::sum_of`].
     unsafe fn best_of(
         &self,
-        frame: &Frame<'_, '_>,
+        frame: &Frame<'_>,
         slots: &[*mut u8],
         start: usize,
         len: usize,
@@ -136,7 +136,7 @@ impl<A: Word> Sums<'_, A> {
         let steps = nest.steps();
         share_units(nest.units, team, &|range| {
             let mut scratch: Scratch = Scratch::new();
-            let frame = Frame::new(&self.script, &mut scratch, self.settings.block_bytes);
+            let frame = self.frame(&mut scratch);
             let [mut next, mut best, mut better] = [const { Room::new() }; 3];
             let (next, mut best, mut better) =
                 (next.as_ptr::<A>(), best.as_ptr::<A>(), better.as_ptr::<A>());

@@ -216,7 +216,7 @@ impl<'a, A: Copy + Send + Sync> Scans<'a, A> {
         settings: &'a Settings,
     ) -> Option<Self> {
         let loops = |from, to| -> Loops {
-            route(from, to).iter().map(|loops| loops.all[settings.level as usize]).collect()
+            route(from, to).iter().map(|(loops, _)| loops.all[settings.level as usize]).collect()
         };
         Some(Scans {
             request,

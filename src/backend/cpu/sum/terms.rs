@@ -69,7 +69,7 @@ impl<'s, 'a, A: Copy + Send + Sync> Terms<'s, 'a, A> {
     /// # Safety
     ///
     /// There must be as many terms left, as in [`Sums::sum_of`], and as much room.
-    pub(super) unsafe fn fill(&mut self, frame: &Frame<'_, '_>, room: *mut A, count: usize) {
+    pub(super) unsafe fn fill(&mut self, frame: &Frame<'_>, room: *mut A, count: usize) {
         let plan = self.sums.terms;
         let mut filled = 0;
         while filled < count {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::*;
 use crate::backend::cpu::kernels::recipe;
-use crate::backend::cpu::script::{Lie, Memory, Script};
+use crate::backend::cpu::script::{Memory, Pattern, Script};
 use crate::backend::cpu::settings::MAX_BLOCK_BYTES;
 
 /// The most operations of an expression.
@@ -71,13 +71,17 @@ fn forms() -> Vec<([Layout; 2], Vec<usize>)> {
 
 /// What decides which instructions a chain has, and so which registers.
 fn structure(chain: &Chain) -> Vec<(usize, usize, usize)> {
-    let lies = [Lie::Dense, Lie::Still, Lie::Row, Lie::Strided];
+    let patterns = [Pattern::Dense, Pattern::Still, Pattern::Row, Pattern::Strided];
     let mut structure = Vec::new();
-    for first in lies {
-        for others in lies {
-            let lies = [Lie::Dense, first, others, others];
-            let memory =
-                Memory { lies: &lies, is_written: &[false; 4], mask: None, writes_directly: true };
+    for first in patterns {
+        for others in patterns {
+            let patterns = [Pattern::Dense, first, others, others];
+            let memory = Memory {
+                patterns: &patterns,
+                is_written: &[false; 4],
+                mask: None,
+                writes_directly: true,
+            };
             let program = chain.program(4);
             let script = Script::new(&program, None, &memory, Level::Baseline).unwrap();
             structure.push((script.len(), script.registers, script.widest));
@@ -141,16 +145,20 @@ fn recipes_of_every_structure_run_at_every_length_on_operands_of_every_form() {
 #[test]
 fn long_chains_take_no_more_registers_than_short_ones() {
     for chain in chains() {
-        for lie in [Lie::Still, Lie::Row, Lie::Dense, Lie::Strided] {
-            let lies = [lie; 4];
-            let memory =
-                Memory { lies: &lies, is_written: &[false; 4], mask: None, writes_directly: true };
+        for pattern in [Pattern::Still, Pattern::Row, Pattern::Dense, Pattern::Strided] {
+            let patterns = [pattern; 4];
+            let memory = Memory {
+                patterns: &patterns,
+                is_written: &[false; 4],
+                mask: None,
+                writes_directly: true,
+            };
             let registers = |len: usize| {
                 let program = chain.program(len);
                 Script::new(&program, None, &memory, Level::Baseline).unwrap().registers
             };
             let (op, dtype) = (chain.op, chain.dtype);
-            assert!(registers(LONGEST) <= registers(4) + 1, "{op:?} of {dtype}, {lie:?}");
+            assert!(registers(LONGEST) <= registers(4) + 1, "{op:?} of {dtype}, {pattern:?}");
         }
     }
 }

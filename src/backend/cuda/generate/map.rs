@@ -7,7 +7,7 @@ use super::form::{Form, KernelKind, calls_large};
 use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, push_numbers};
 use crate::backend::cuda::force::Force;
 use crate::plan::{OUT, Plan};
-use crate::program::Request;
+use crate::request::Request;
 use crate::{Error, Result};
 
 /// The register budget for the operands of a group, in bytes.

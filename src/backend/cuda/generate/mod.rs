@@ -22,7 +22,8 @@ use super::force::Force;
 use super::launch::{divisor, step};
 use super::params::{BL_THREADS, BL_VECTOR_BYTES, BlDivisor};
 use crate::plan::Plan;
-use crate::program::{Input, Program, Request};
+use crate::program::{Input, Program};
+use crate::request::Request;
 use crate::{Error, Result};
 
 /// The size of the largest memory access, in bytes.

@@ -12,7 +12,8 @@ use crate::backend::cuda::force::Force;
 use crate::backend::cuda::params::{BL_SUM_CHUNKS_LOG2, BL_SUM_LEVELS, BL_WARP};
 use crate::layout::MAX_RANK;
 use crate::plan::{OUT, Plan, Slot};
-use crate::program::{Program, Reduction, Request};
+use crate::program::Program;
+use crate::request::{Reduction, Request};
 use crate::{DType, Error, Result};
 
 /// The register budget for the operands of a group, and for its terms converted to the accumulator's dtype, in bytes.

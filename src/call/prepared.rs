@@ -1,0 +1,370 @@
+//! Calls on contiguous tensors of one shape on the CPU, which are promoted and translated once and then remembered.
+//!
+//! Programs make the same few calls again and again, and on few elements promoting the operands and translating the
+//! program takes longer than running it. A prepared call has been put together by [`Call`] like any other; whatever
+//! cannot be prepared, and every error, is left to the general path.
+
+use std::cell::RefCell;
+
+use smallvec::SmallVec;
+
+use super::{Call, Conversion, Elements, Target, Term};
+use crate::backend::{self, Executable, Memory};
+use crate::expr::graph::{Located, Node};
+use crate::operand::{Operand, Source};
+use crate::plan::OUT;
+use crate::promote::Rules;
+use crate::storage::{self, Destination, Storage};
+use crate::{DType, Result, Scalar, Tensor};
+
+/// The most operations of a prepared call.
+pub(crate) const MAX_NODES: usize = 8;
+
+/// The most different tensors, and the most numbers.
+const MAX_TENSORS: usize = 8;
+
+/// The most operands, of which several may be the same tensor.
+const MAX_OPERANDS: usize = 2 * MAX_TENSORS;
+
+/// The most calls that a thread remembers.
+const MAX_KNOWN: usize = 32;
+
+thread_local! {
+    static RECENT: RefCell<Recent> = const { RefCell::new(Recent::new()) };
+}
+
+/// The operands of a call that may be prepared.
+pub(crate) struct Operands<'a> {
+    /// Each tensor once, at the front. All are contiguous and on one device.
+    tensors: [Option<&'a Tensor>; MAX_TENSORS],
+    /// One that has the shape of the result. The others have it too, or no dimensions.
+    like: Option<&'a Tensor>,
+    numbers: [Option<&'a Scalar>; MAX_TENSORS],
+    signature: Signature,
+    len: usize,
+}
+
+/// Everything that a prepared call depends on in its operands, as bytes, which are compared quickly.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Signature {
+    /// The dtype of each tensor, counted from 1, and whether it has no dimensions ([`ZERO_D`]); 0 where there is none.
+    tensors: [u8; MAX_TENSORS],
+    /// The category of each number, counted from 1; 0 where there is none.
+    numbers: [u8; MAX_TENSORS],
+    /// The index of each operand among the tensors, or behind them among the numbers, counted from 1; 0 where there is
+    /// none.
+    operands: [u8; MAX_OPERANDS],
+}
+
+/// Marks a tensor without dimensions in a [`Signature`].
+const ZERO_D: u8 = 0x80;
+
+impl<'a> Operands<'a> {
+    #[inline]
+    pub(crate) fn new() -> Operands<'a> {
+        let signature = Signature {
+            tensors: [0; MAX_TENSORS],
+            numbers: [0; MAX_TENSORS],
+            operands: [0; MAX_OPERANDS],
+        };
+        Operands {
+            tensors: [None; MAX_TENSORS],
+            like: None,
+            numbers: [None; MAX_TENSORS],
+            signature,
+            len: 0,
+        }
+    }
+
+    /// Adds an operand; returns `None` if it differs from the others in device or, unless it has no dimensions, in shape,
+    /// if it is not contiguous, or if it is one too many.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, operand: &'a Operand<'_>) -> Option<()> {
+        let index = match operand.source() {
+            Ok(Source::Tensor(tensor)) => self.tensor(tensor)?,
+            #[cfg(feature = "ndarray")]
+            Ok(Source::Array(_)) => return None,
+            Err(number) => {
+                let index = self.numbers.iter().position(Option::is_none)?;
+                self.numbers[index] = Some(number);
+                self.signature.numbers[index] = number.category() as u8 + 1;
+                MAX_TENSORS + index
+            }
+        };
+        *self.signature.operands.get_mut(self.len)? = index as u8 + 1;
+        self.len += 1;
+        Some(())
+    }
+
+    #[inline(always)]
+    fn tensor(&mut self, tensor: &'a Tensor) -> Option<usize> {
+        let is_it = |known: &&Tensor| std::ptr::eq(*known, tensor);
+        let index = self.tensors.iter().position(|known| known.as_ref().is_none_or(is_it))?;
+        if self.tensors[index].is_none() {
+            let is_zero_d = tensor.rank() == 0;
+            let (is_alike, has_shape) = match self.like {
+                None => (backend::has_executables(tensor.device()), true),
+                Some(like) if like.has_shape_and_device_of(tensor) => (true, false),
+                Some(like) => {
+                    let has_shape = like.rank() == 0;
+                    (like.device() == tensor.device() && (has_shape || is_zero_d), has_shape)
+                }
+            };
+            if !is_alike || !tensor.is_contiguous() {
+                return None;
+            }
+            if has_shape {
+                self.like = Some(tensor);
+            }
+            self.tensors[index] = Some(tensor);
+            self.signature.tensors[index] = tensor.dtype() as u8 + 1 + u8::from(is_zero_d) * ZERO_D;
+        }
+        Some(index)
+    }
+
+    /// How many operands there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    fn tensors(&self) -> impl Iterator<Item = &'a Tensor> + Clone {
+        self.tensors.iter().map_while(|tensor| *tensor)
+    }
+
+    /// Whether a tensor has no dimensions.
+    fn is_zero_d(&self, tensor: usize) -> bool {
+        self.signature.tensors[tensor] & ZERO_D != 0
+    }
+
+    /// Returns an operand, by the order in which they were added: a tensor by its index, or a number.
+    fn get(&self, index: usize) -> Option<std::result::Result<usize, (usize, Scalar)>> {
+        let index = usize::from(self.signature.operands.get(index)?.checked_sub(1)?);
+        Some(match index.checked_sub(MAX_TENSORS) {
+            None => Ok(index),
+            Some(number) => Err((number, *self.numbers[number]?)),
+        })
+    }
+}
+
+/// The result of a prepared call. A tensor is large, and is therefore made where the caller wants it.
+pub(crate) enum Output<'a> {
+    /// The result was written to this destination.
+    Given(&'a Tensor),
+    /// The result is in new memory, and has the shape and the device of another tensor.
+    New { memory: Memory, dtype: DType, like: &'a Tensor },
+}
+
+impl Output<'_> {
+    #[inline]
+    pub(crate) fn tensor(self) -> Tensor {
+        match self {
+            Output::Given(out) => out.clone(),
+            Output::New { memory, dtype, like } => {
+                let storage = Storage::new(like.device(), like.len() * dtype.size(), memory);
+                Tensor::row_major(storage, like.shape(), dtype)
+            }
+        }
+    }
+}
+
+/// Computes operations on operands, the last of which is the result. Returns `None` if the general path has to,
+/// including for every error but a lack of memory.
+#[inline]
+pub(crate) fn run<'a>(
+    nodes: &[Node],
+    operands: &Operands<'a>,
+    rules: Rules,
+    target: Target<'a>,
+) -> Option<Result<Output<'a>>> {
+    if target.mask.is_some() {
+        return None;
+    }
+    let run = |recent: &RefCell<Recent>| {
+        let mut recent = recent.try_borrow_mut().ok()?;
+        recent.get(nodes, operands, rules)?.run(operands, target)
+    };
+    // A thread that is ending may have forgotten everything already.
+    RECENT.try_with(run).ok()?
+}
+
+/// The calls that a thread has made last.
+struct Recent {
+    known: Vec<Prepared>,
+    /// The one that was made last.
+    last: usize,
+    /// The one that is forgotten next.
+    oldest: usize,
+}
+
+impl Recent {
+    const fn new() -> Recent {
+        Recent { known: Vec::new(), last: 0, oldest: 0 }
+    }
+
+    /// Finds a call, or prepares it; `None` if it cannot be prepared.
+    #[inline]
+    fn get(
+        &mut self,
+        nodes: &[Node],
+        operands: &Operands<'_>,
+        rules: Rules,
+    ) -> Option<&mut Prepared> {
+        let last = self.known.get(self.last);
+        if !last.is_some_and(|known| known.is_for(nodes, operands, rules)) {
+            self.last = self.find(nodes, operands, rules)?;
+        }
+        self.known.get_mut(self.last)
+    }
+
+    /// Returns the place of a call that is not the last one.
+    #[inline(never)]
+    fn find(&mut self, nodes: &[Node], operands: &Operands<'_>, rules: Rules) -> Option<usize> {
+        if !nodes.iter().all(|node| node.operation.is_elementwise()) {
+            return None;
+        }
+        // Calls tend to come in the same order, so the next one is tried first.
+        let (before, after) = self.known.split_at(self.last);
+        let mut others = (self.last..).zip(after).chain((0..).zip(before));
+        match others.find(|(_, known)| known.is_for(nodes, operands, rules)) {
+            Some((index, _)) => Some(index),
+            None => Some(self.add(Prepared::new(nodes, operands, rules)?)),
+        }
+    }
+
+    /// Adds a call, in place of the oldest if there are too many.
+    fn add(&mut self, prepared: Prepared) -> usize {
+        let index = self.oldest;
+        self.oldest = (index + 1) % MAX_KNOWN;
+        match self.known.get_mut(index) {
+            Some(oldest) => *oldest = prepared,
+            None => self.known.push(prepared),
+        }
+        index
+    }
+}
+
+/// A call that has been promoted and translated. It serves all operands with the same signature: elements, sizes and the
+/// values of numbers are not part of it.
+struct Prepared {
+    nodes: Box<[Node]>,
+    signature: Signature,
+    rules: Rules,
+    /// How each number becomes an input of the program.
+    conversions: Box<[Conversion]>,
+    /// The dtype of the result.
+    dtype: DType,
+    executable: Executable,
+}
+
+impl Prepared {
+    /// Whether it serves these operations and operands.
+    #[inline(always)]
+    fn is_for(&self, nodes: &[Node], operands: &Operands<'_>, rules: Rules) -> bool {
+        self.signature == operands.signature && self.rules == rules && *self.nodes == *nodes
+    }
+
+    #[cold]
+    fn new(nodes: &[Node], operands: &Operands<'_>, rules: Rules) -> Option<Prepared> {
+        if nodes.len() > MAX_NODES {
+            return None;
+        }
+        let mut call = Call::new();
+        let tensors: SmallVec<[Elements<'_>; MAX_TENSORS]> =
+            operands.tensors().map(|tensor| call.tensor_apart(tensor)).collect();
+        let mut results: SmallVec<[Elements<'_>; MAX_NODES]> = SmallVec::new();
+        // A number is an operand of one operation alone, so there is one dtype to convert it to.
+        let mut numbers = 0;
+        for node in nodes {
+            let mut term = |index: usize| {
+                Some(match node.place(index).located() {
+                    Located::Node(node) => Term::Elements(*results.get(node)?),
+                    Located::Input(operand) => match operands.get(operand)? {
+                        Ok(tensor) => Term::Elements(*tensors.get(tensor)?),
+                        Err((number, scalar)) if number == numbers => {
+                            numbers += 1;
+                            Term::Number(scalar)
+                        }
+                        Err(_) => return None,
+                    },
+                    Located::Part(_) => return None,
+                })
+            };
+            let mut terms = [term(0)?; 3];
+            let arity = node.operation.arity();
+            for (index, place) in terms.iter_mut().enumerate().take(arity).skip(1) {
+                *place = term(index)?;
+            }
+            results.push(call.operation(node.operation, terms, rules).ok()?);
+            // Each number has been converted where it is used.
+            if call.conversions.len() != numbers {
+                return None;
+            }
+        }
+        let Call { mut program, conversions, .. } = call;
+        program.finish(results.last()?.value);
+        let has_dimensions = operands.like?.rank() > 0;
+        let is_one = |tensor: usize| has_dimensions && operands.is_zero_d(tensor);
+        Some(Prepared {
+            nodes: nodes.into(),
+            signature: operands.signature,
+            rules,
+            conversions: conversions.into_vec().into(),
+            dtype: program.dtype(program.result()),
+            executable: Executable::new(program, is_one)?,
+        })
+    }
+
+    /// Computes the result. Returns `None` if there are too many elements, if a number does not fit, or if the
+    /// destination differs from the operands in shape, device or layout, has another dtype than the result, or shares
+    /// storage with an operand.
+    #[inline]
+    fn run<'a>(
+        &mut self,
+        operands: &Operands<'a>,
+        target: Target<'a>,
+    ) -> Option<Result<Output<'a>>> {
+        let like = operands.like?;
+        let len = like.len();
+        if !self.executable.takes(len) {
+            return None;
+        }
+        for (number, conversion) in operands.numbers.iter().zip(&self.conversions) {
+            self.executable.set_number(conversion.input, conversion.element(**number.as_ref()?)?);
+        }
+        let mut storages = [like.storage(); MAX_TENSORS];
+        let mut offsets = [0; 1 + MAX_TENSORS];
+        let mut count = 0;
+        let mut is_apart = true;
+        for tensor in operands.tensors() {
+            is_apart &= target.out.is_none_or(|out| !tensor.shares_storage(out));
+            storages[count] = tensor.storage();
+            count += 1;
+            offsets[count] = tensor.layout().offset();
+        }
+        let output = match target.out {
+            Some(out) => {
+                let is_direct = is_apart
+                    && out.dtype() == self.dtype
+                    && like.has_shape_and_device_of(out)
+                    && out.is_contiguous();
+                if !is_direct {
+                    return None;
+                }
+                offsets[OUT] = out.layout().offset();
+                Output::Given(out)
+            }
+            None => match like.device().allocate(len * self.dtype.size()) {
+                Ok(memory) => Output::New { memory, dtype: self.dtype, like },
+                Err(error) => return Some(Err(error)),
+            },
+        };
+        let destination = match &output {
+            Output::Given(out) => Destination::Shared(out.storage()),
+            Output::New { memory, .. } => Destination::New(memory),
+        };
+        storage::with_locked(destination, &storages[..count], |memories| {
+            self.executable.run(len, memories, &offsets);
+        });
+        Some(Ok(output))
+    }
+}
