@@ -199,7 +199,10 @@ pub fn trim_pool(device: &Device) -> Result<()> {
 /// Returns the CUDA device, or an error for the CPU.
 fn cuda_device<'a>(op: &'static str, device: &'a Device) -> Result<&'a CudaDevice> {
     match device.kind() {
-        DeviceKind::Cuda(device) => Ok(device),
+        DeviceKind::Cuda(device) => {
+            let _ = op;
+            Ok(device)
+        }
         #[cfg(feature = "cpu")]
         DeviceKind::Cpu => {
             Err(Error::InvalidArgument { op, reason: "the CPU is not a CUDA device".into() })

@@ -57,16 +57,16 @@ impl<'a, T: Element> HostSlice<'a, T> {
         byte: usize,
         len: usize,
     ) -> Option<HostSlice<'a, T>> {
-        let start = match &*lock {
+        let start: Option<*const T> = match &*lock {
             #[cfg(feature = "cpu")]
-            Memory::Cpu(memory) => memory.elements::<T>(byte, len)?,
+            Memory::Cpu(memory) => memory.elements(byte, len),
             #[cfg(feature = "cuda")]
             Memory::Cuda(_) => {
-                let _ = (byte, len);
-                return None;
+                let _ = byte;
+                None
             }
         };
-        Some(HostSlice { start, len, _lock: lock, _elements: PhantomData })
+        start.map(|start| HostSlice { start, len, _lock: lock, _elements: PhantomData })
     }
 }
 
