@@ -198,16 +198,13 @@ pub fn trim_pool(device: &Device) -> Result<()> {
 
 /// Returns the CUDA device, or an error for the CPU.
 fn cuda_device<'a>(op: &'static str, device: &'a Device) -> Result<&'a CudaDevice> {
-    match device.kind() {
-        DeviceKind::Cuda(device) => {
-            let _ = op;
-            Ok(device)
-        }
+    let found = match device.kind() {
+        DeviceKind::Cuda(device) => Some(device),
         #[cfg(feature = "cpu")]
-        DeviceKind::Cpu => {
-            Err(Error::InvalidArgument { op, reason: "the CPU is not a CUDA device".into() })
-        }
-    }
+        DeviceKind::Cpu => None,
+    };
+    let reason = || "the CPU is not a CUDA device".to_owned();
+    found.ok_or_else(|| Error::InvalidArgument { op, reason: reason() })
 }
 
 /// Returns the device of a context, on the context's default stream.

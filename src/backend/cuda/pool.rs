@@ -358,7 +358,7 @@ fn free_block(address: CUdeviceptr) -> Result<()> {
 
 /// Rounds a size up, by at most an eighth above 4 KiB, so that freed blocks fit later allocations.
 fn rounded(bytes: usize) -> usize {
-    let step = (bytes / 8).checked_next_power_of_two().map_or(1, |step| step / 2).max(512);
+    let step = (1 << bytes.max(1).ilog2() >> 3).max(512);
     bytes.checked_next_multiple_of(step).unwrap_or(bytes)
 }
 
@@ -370,7 +370,10 @@ mod tests {
     fn sizes_are_rounded_by_an_eighth_at_most() {
         for bytes in (1..5000).chain((12..40).flat_map(|k| [(1 << k) - 1, 1 << k, (1 << k) + 1])) {
             let size = rounded(bytes);
-            assert!(size >= bytes && size - bytes < 512.max(bytes / 8), "{bytes} became {size}");
+            assert!(
+                size >= bytes && size - bytes < 512.max(bytes / 8 + 1),
+                "{bytes} became {size}"
+            );
             assert_eq!(rounded(size), size);
         }
         assert_eq!(rounded(usize::MAX), usize::MAX);

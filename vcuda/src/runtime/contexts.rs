@@ -110,7 +110,8 @@ pub fn report_at_exit() {
     extern "C" fn tell() {
         let Some(s) = super::state::try_enter() else { return };
         let mut left: Vec<String> = Vec::new();
-        for (_, region) in s.regions() {
+        // Leave out pinned memory, which programs keep for copies until their end.
+        for (_, region) in s.regions().into_iter().filter(|(device, _)| device.is_some()) {
             let Ok(heap) = region.heap.try_lock() else { continue };
             // Leave out failed contexts, which cannot be cleaned up, and allocations whose free is pending.
             for (&cx, _) in s.contexts.iter().filter(|(_, c)| c.sticky == 0) {
