@@ -193,7 +193,8 @@ fn atan2() {
 fn angles() {
     use crate::math::trigonometry::{narrow, wide};
     type One = fn(f64) -> f64;
-    let cases: [(&str, One, One, &[(f64, f64)]); 6] = [
+    type Case = (&'static str, One, One, &'static [(f64, f64)]);
+    let cases: [Case; 6] = [
         (
             "sin",
             narrow::sin,
