@@ -81,6 +81,14 @@
 //! | pow | 46 | 22 | 116 | 28 |
 //! | logaddexp | 45 | 26 | 139 | 32 |
 //! | atan2 | 54 | 29 | 109 | 30 |
+//! | sin, cos | 0 | 20 | 62 | 32 |
+//! | tan | 0 | 26 | 130 | 46 |
+//! | asin | 0 | 24 | 192 | 36 |
+//! | acos | 0 | 23 | 195 | 34 |
+//! | atan | 0 | 24 | 119 | 30 |
+//! | hypot | 0 | 28 | 111 | 36 |
+//!
+//! The last six include the branches of divisions and square roots that are seldom taken.
 //!
 //! No function of one f16, bf16 or f32 has an instruction of that pipe. The second table shows all instructions of such
 //! a kernel for f32, with its loads and stores. All but about one of 4000 results of exp, exp2 and the three
