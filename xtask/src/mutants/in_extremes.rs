@@ -175,7 +175,7 @@ pub const MUTANTS: &[Mutant] = &[
         name: "places-begin-at-one-on-cuda",
         file: "cuda/gather.cuh",
         find: "(load<i64>(p.at[2] + n * sizeof(i64)) - 1)",
-        put: "load<i64>(p.at[2] + n * sizeof(i64))",
+        put: "(load<i64>(p.at[2] + n * sizeof(i64)))",
         breaks: "the places of what is not zero are written one too far on CUDA",
         tests: "--test results indexing::what_is",
     },
