@@ -13,7 +13,7 @@ const LIMIT: f64 = 800.0;
 /// 2^x overflows above this number, and underflows to 0 below its negative.
 const LIMIT2: f64 = 1200.0;
 
-/// 2^`LIMIT` is beyond the range of every narrow format, but within that of f64.
+/// 2 to the power of this number is beyond the range of every narrow format, but within that of f64.
 const NARROW_LIMIT: f64 = 512.0;
 
 /// e^x.
