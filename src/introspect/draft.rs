@@ -25,9 +25,14 @@ impl Function {
         self.0.name()
     }
 
-    /// Returns the number of its operands. The first of three is a bool.
+    /// Returns the number of its operands.
     pub fn arity(self) -> usize {
         self.0.arity()
+    }
+
+    /// Returns whether its first operand is a condition, which is bool.
+    pub fn has_condition(self) -> bool {
+        self.0 == ElementOp::Select
     }
 
     /// Returns whether it can be computed in a dtype.

@@ -53,7 +53,7 @@ fn every_dtype_is_read_as_every_other() {
 
 #[test]
 fn what_no_strides_express_is_refused_by_its_dimension() {
-    let device = Device::cpu();
+    let device = devices().swap_remove(0);
     let x = tensor(DType::U8, &[4, 6], &device);
     let words = tensor(DType::U32, &[4, 6], &device);
     let refused = |x: &Tensor, to: DType, reason: &str| {

@@ -119,7 +119,7 @@ pub fn all() -> std::result::Result<Vec<Sample>, Failure> {
                 .map(|turn| {
                     let from = dtypes[(place + 4 * turn + dtype as usize) % dtypes.len()];
                     let value = draft.dense(from);
-                    let is_condition = op.arity() == 3 && turn == 0;
+                    let is_condition = op.has_condition() && turn == 0;
                     draft.cast(value, if is_condition { DType::Bool } else { dtype })
                 })
                 .collect();

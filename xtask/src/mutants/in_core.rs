@@ -182,7 +182,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "rules-of-a-part",
         file: "src/expr/mod.rs",
-        find: "Expr { root, rules: Rules::default() }",
+        find: "Expr { root, rules: Rules::current() }",
         put: "Expr { root, rules: Rules::Torch }",
         breaks: "an expression has another rulebook than the default",
         tests: "--test results expressions::rules",

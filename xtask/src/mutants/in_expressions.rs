@@ -230,10 +230,26 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "numbers-not-counted",
         file: "src/expr/lower.rs",
-        find: "if tensors <= MAX_TENSORS && numbers <= MAX_NUMBERS {",
-        put: "if tensors <= MAX_TENSORS {",
+        find: "(_, numbers) if numbers > MAX_NUMBERS =>",
+        put: "(_, numbers) if numbers > usize::MAX - MAX_NUMBERS =>",
         breaks: "expressions with more numbers than a kernel takes are accepted",
         tests: "--test results expressions::too_much",
+    },
+    Mutant {
+        name: "steps-of-a-part-left-out",
+        file: "src/program.rs",
+        find: "for (index, step) in self.steps.iter().enumerate().rev() {",
+        put: "for (index, step) in self.steps.iter().enumerate() {",
+        breaks: "a pass is computed without steps that its result needs",
+        tests: "--test results expressions::",
+    },
+    Mutant {
+        name: "view-before-broadcasting",
+        file: "src/call/part.rs",
+        find: "let tensor = tensor.with_layout(tensor.layout().broadcast_to(op, shape)?);",
+        put: "let _ = (op, shape);",
+        breaks: "a view inside an expression is taken of an operand before it is broadcast",
+        tests: "--test results expressions::",
     },
     Mutant {
         name: "shared-node-counted-twice",
