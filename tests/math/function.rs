@@ -45,12 +45,14 @@ impl Function {
     ];
 
     /// Returns the functions of one argument.
+    #[cfg(feature = "host-kernels")]
     pub fn of_one() -> impl Iterator<Item = Function> {
         let of_two = [Function::Pow, Function::Atan2, Function::Logaddexp];
         Function::ALL.into_iter().filter(move |function| !of_two.contains(function))
     }
 
     /// Returns the correctly rounded result of a function of one f32, by core-math.
+    #[cfg(feature = "host-kernels")]
     pub fn rounded_f32(self) -> fn(f32) -> f32 {
         match self {
             Function::Exp => core_math::expf,
@@ -71,6 +73,7 @@ impl Function {
     }
 
     /// Returns the correctly rounded result of a function of one f64, by core-math.
+    #[cfg(feature = "host-kernels")]
     pub fn rounded_f64(self) -> fn(f64) -> f64 {
         match self {
             Function::Exp => core_math::exp,

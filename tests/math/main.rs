@@ -2,7 +2,7 @@
 //!
 //! `cargo test` tries a few thousand arguments of each kind; with `BITLANE_EXHAUSTIVE` set, as by `cargo xtask
 //! exhaustive`, 10^8 for f32, 10^7 for f64 and 10^5 hard ones. `exhaustive16` covers the pairs of 16 bits, and
-//! `of_one` every input of functions of one operand.
+//! `of_one` every input of functions of one operand. What is compared with core-math needs the feature `host-kernels`.
 
 // The module is private and independent of the rest of the crate, so it is compiled into the test.
 #[path = "../../src/math/mod.rs"]
@@ -21,15 +21,19 @@ mod goldens;
 mod host_kernels;
 #[cfg(feature = "host-kernels")]
 mod host_math;
+#[cfg(feature = "host-kernels")]
 mod hypot;
 #[cfg(feature = "host-kernels")]
 #[path = "../model/mod.rs"]
 #[allow(unused_imports, reason = "the tests of the model itself are run elsewhere")]
 mod model;
+#[cfg(feature = "host-kernels")]
 mod of_one;
 mod reference;
+#[cfg(feature = "host-kernels")]
 mod rounding;
 mod special;
+#[cfg(feature = "host-kernels")]
 mod ties;
 
 /// Returns whether the exhaustive mode is requested.
