@@ -16,9 +16,9 @@
 //! # Status
 //!
 //! The CPU backend is tested and measured. The CUDA backend is verified on a virtual driver, which runs the kernels
-//! that NVRTC compiles, and has not yet run on a physical GPU. If you have one, `bitlane parity --device cuda` compares
-//! it with the CPU bit for bit, and `bitlane bench --device cuda` measures it (the program is the crate `bitlane-cli`;
-//! see [GPU]); please report what they print in an [issue](https://github.com/bitlane/bitlane/issues).
+//! that NVRTC compiles, and has not yet run on a physical GPU. If you have one, `bitlane verdict` compares it with the
+//! CPU bit for bit and measures it (the program is the crate `bitlane-cli`; see [GPU]); please report what it prints in
+//! an [issue](https://github.com/bitlane/bitlane/issues).
 //!
 //! # Overview
 //!
@@ -70,6 +70,19 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 //!
+//! - Reductions may stand anywhere in an expression. This is the softmax of every row, in three passes over memory:
+//!
+//! ```
+//! # use bitlane::{Device, Tensor};
+//! let x = Tensor::from_nested([[0.0f32, 1.0, 2.0], [5.0, 5.0, 5.0]], &Device::cpu())?;
+//! let e = (x.expr() - x.expr().max_keepdims(-1)).exp();
+//! let softmax = (&e / &e.sum_keepdims(-1)).run()?;
+//! assert_eq!(softmax.get::<f32>([1, 0])?, 1.0 / 3.0);
+//! # Ok::<(), bitlane::Error>(())
+//! ```
+//!
+//! - A [`ScanOp`] names a scan along one dimension ([`Tensor::cumulative_sum`], [`scan()`]), and a [`Packing`] how values
+//!   of a few bits lie in words ([`Tensor::pack`]). [`Tensor::take`] and [`Tensor::compress`] look elements up.
 //! - [`select`], [`clip`], [`Tensor::fma`] and [`loss`] are the operations that are none of these.
 //! - [`promote`] returns the dtype of a result, without computing it, under one of four rulebooks ([`Rules`]):
 //!   Paddle's (the default, which rejects mixed tensor dtypes such as `i32` and `f32`), Torch's, NumPy's and JAX's.
@@ -82,8 +95,8 @@
 //! an arithmetic right shift of a negative value. Integer arithmetic wraps. `f16` and `bf16` are computed in `f32` and
 //! rounded once, to nearest even; operations are neither contracted nor reordered. `copysign` works on the bits: it
 //! honours the signs of zeros and NaNs, and keeps the payload of a NaN. Floats are summed in `f64`, in an order that
-//! depends only on the number of terms. `pow`, `atan2`, `hypot`, `logaddexp`, the functions of angles and those
-//! inside the losses are implemented by this crate.
+//! depends only on the number of terms. `exp`, `sin` and all other functions are implemented by this crate; those of one
+//! operand are correctly rounded in `f16`, `bf16` and `f32`.
 //!
 //! Every operation therefore gives the same bits on the CPU and on CUDA, on its own or in an expression; only the sign
 //! and payload of a NaN produced by arithmetic are unspecified.
