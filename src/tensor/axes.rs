@@ -23,7 +23,7 @@ use crate::{Error, Result};
 /// assert_eq!(x.sum([0, -1])?.shape(), [3]);
 /// assert_eq!(x.sum(0..2)?.shape(), [4]);
 /// assert_eq!(x.sum(-2..)?.shape(), [2]);
-/// assert_eq!(x.sum(..)?.shape(), []);
+/// assert_eq!(x.sum(..)?.rank(), 0);
 /// let none: [usize; 0] = [];
 /// assert_eq!(x.sum(none)?.shape(), [2, 3, 4]);
 /// # Ok::<(), bitlane::Error>(())
