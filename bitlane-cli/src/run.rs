@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bitlane::{BinaryOp, Expr, Rules, Tensor, UnaryOp};
+use bitlane::{BinaryOp, Expr, ReduceOp, Rules, Tensor, UnaryOp};
 use clap::Args;
 
 use crate::answer::{Failure, Outcome};
@@ -35,13 +35,38 @@ pub struct Options {
     device: String,
 }
 
-/// Creates the error for an unknown name, which lists the known ones.
+/// Creates the error for an unknown name, which suggests the nearest one or, if none is near, lists the known ones. A
+/// reduction is pointed to the command that has it.
 pub fn unknown(name: &str) -> Failure {
+    if name.parse::<ReduceOp>().is_ok() {
+        return format!("{name} is a reduction; write `bitlane eval '{name}(x)' x=FILE.npy`")
+            .into();
+    }
     let unary = UnaryOp::ALL.iter().map(|op| op.name());
     let binary = BinaryOp::ALL.iter().map(|op| op.name());
     let ternary = TernaryOp::NAMES.iter().map(|(name, _)| *name);
     let names: Vec<_> = unary.chain(binary).chain(ternary).chain(["bitcast"]).collect();
-    format!("{name:?} is no operation; operations are {}", names.join(" ")).into()
+    let nearest = names.iter().min_by_key(|known| distance(name, known));
+    match nearest {
+        Some(known) if distance(name, known) <= name.len() / 3 => {
+            format!("{name:?} is no operation; did you mean {known}?").into()
+        }
+        _ => format!("{name:?} is no operation; operations are {}", names.join(" ")).into(),
+    }
+}
+
+/// Returns how many letters have to be inserted, removed or replaced to get from one word to another.
+fn distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (index, letter) in from.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (place, other) in to.bytes().enumerate() {
+            let replaced = diagonal + usize::from(letter != other);
+            diagonal = row[place + 1];
+            row[place + 1] = replaced.min(diagonal + 1).min(row[place] + 1);
+        }
+    }
+    row[to.len()]
 }
 
 /// Runs the command.
@@ -88,4 +113,19 @@ const COUNTS: [&str; 4] = ["none", "one", "two", "three"];
 
 fn counted(operands: usize) -> String {
     format!("{} operand{}", COUNTS[operands], if operands == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_suggested() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!((distance("", "abc"), distance("abc", "abc")), (3, 0));
+        let said = |name| unknown(name).to_string();
+        assert_eq!(said("copysing"), "\"copysing\" is no operation; did you mean copysign?");
+        assert!(said("frobnicate").contains("operations are abs"));
+        assert!(said("sum").contains("bitlane eval 'sum(x)'"));
+    }
 }
