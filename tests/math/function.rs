@@ -51,6 +51,17 @@ impl Function {
         Function::ALL.into_iter().filter(move |function| !of_two.contains(function))
     }
 
+    /// Returns the functions of one argument that `BITLANE_PASSES` names, or all.
+    #[cfg(feature = "host-kernels")]
+    pub fn wished() -> impl Iterator<Item = Function> {
+        let words = std::env::var("BITLANE_PASSES").unwrap_or_default();
+        let is_wished = move |function: &Function| {
+            let named = |word: &str| Function::named(word) == Some(*function);
+            words.is_empty() || words.split_whitespace().any(named)
+        };
+        Function::of_one().filter(is_wished)
+    }
+
     /// Returns the correctly rounded result of a function of one f32, by core-math.
     #[cfg(feature = "host-kernels")]
     pub fn rounded_f32(self) -> fn(f32) -> f32 {

@@ -18,7 +18,7 @@ use crate::arguments::Random;
 use crate::devices::devices;
 use crate::exhaustive;
 use crate::exhaustive16::progress::Progress;
-use crate::function::{BF16, F16, F64, Format};
+use crate::function::{BF16, F16, F64, Format, Function};
 use crate::math::trigonometry;
 use crate::ties;
 use bitlane::{DType, Device, Tensor, UnaryOp, unary};
@@ -112,11 +112,13 @@ fn power(x: f64, exponent: i32) -> f64 {
 fn wished() -> Result<Vec<&'static OfOne>, String> {
     let wish = std::env::var("BITLANE_PASSES").unwrap_or_default();
     let words: Vec<&str> = wish.split_whitespace().collect();
-    if let Some(word) = words.iter().find(|word| OF_ONE.iter().all(|of_one| of_one.name != **word))
-    {
+    let is_known = |word: &str| {
+        OF_ONE.iter().any(|of_one| of_one.name == word) || Function::named(word).is_some()
+    };
+    if let Some(word) = words.iter().find(|word| !is_known(word)) {
         let names: Vec<&str> = OF_ONE.iter().map(|of_one| of_one.name).collect();
         return Err(format!(
-            "{word:?} is no function of one operand with a pass; there are {}",
+            "{word:?} is no function of one operand with a pass; there are {}, exponentials, logarithms and hyperbolic functions",
             names.join(", ")
         ));
     }

@@ -18,7 +18,7 @@ pub struct Options {
 }
 
 /// Runs `exhaustive16` over all pairs and, if nothing in particular is selected, the exhaustive mode of the other
-/// tests of functions. With the dtype f32, runs `of_one`, both the functions of the CPU and those of CUDA on the host.
+/// tests of functions. With the dtype f32, runs the tests of every f32, of the functions of the CPU and of CUDA's on the host.
 pub fn run(Options { passes, rows }: Options) -> Outcome {
     let test = |test: &str| {
         let mut command = cargo(&format!("test --release --test {test}"));
@@ -27,7 +27,7 @@ pub fn run(Options { passes, rows }: Options) -> Outcome {
     };
     if passes.iter().any(|word| word == "f32") {
         let names: Vec<_> = passes.into_iter().filter(|word| word != "f32").collect();
-        let mut inputs = test("math --features host-kernels -- of_one::every_f32 --nocapture");
+        let mut inputs = test("math --features host-kernels -- every_f32 --nocapture");
         return finish(inputs.env("BITLANE_PASSES", names.join(" ")));
     }
     let mut pairs = test("math -- exhaustive16:: --nocapture");
@@ -38,5 +38,8 @@ pub fn run(Options { passes, rows }: Options) -> Outcome {
         pairs.env("BITLANE_ROWS", rows);
     }
     finish(&mut pairs)?;
-    if whole { finish(&mut test("math -- --nocapture --skip exhaustive16::")) } else { Ok(()) }
+    if !whole {
+        return Ok(());
+    }
+    finish(&mut test("math --features host-kernels -- --nocapture --skip exhaustive16::"))
 }
