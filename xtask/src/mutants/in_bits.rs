@@ -5,7 +5,7 @@ use super::list::Mutant;
 pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "rotation-by-nothing",
-        file: "src/backend/cpu/element/integer.rs",
+        file: "src/backend/cpu/loops/element/integer.rs",
         find: "<$int>::rotate_left(self, amount as u32 % <$int>::BITS)",
         put: "<$int>::rotate_left(self, (amount as u32 % <$int>::BITS).max(1))",
         breaks: "a rotation by 0 rotates by 1",
@@ -13,7 +13,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "rotation-to-the-wrong-side",
-        file: "src/backend/cpu/element/mod.rs",
+        file: "src/backend/cpu/loops/element/mod.rs",
         find: "RotateRight: [Integer] T, |x, y| x.rotate_left(y.negate());",
         put: "RotateRight: [Integer] T, |x, y| x.rotate_left(y);",
         breaks: "rotate_right rotates to the left on the CPU",
@@ -53,7 +53,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "ties-away-from-zero",
-        file: "src/backend/cpu/element/float.rs",
+        file: "src/backend/cpu/loops/element/float.rs",
         find: "<$float>::round_ties_even(self)",
         put: "<$float>::round(self)",
         breaks: "round rounds ties away from zero on the CPU",
@@ -69,7 +69,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "ceiling-of-minus-a-half",
-        file: "src/backend/cpu/element/float.rs",
+        file: "src/backend/cpu/loops/element/float.rs",
         find: "<$float>::ceil(self)",
         put: "<$float>::ceil(self) + 0.0",
         breaks: "ceil of −0.5 is +0 on the CPU",
@@ -85,7 +85,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "fused-product-rounded-twice",
-        file: "src/backend/cpu/element/fused.rs",
+        file: "src/backend/cpu/loops/element/fused.rs",
         find: "FmaToOdd: f64, |x, y, z| to_odd(x, y, z);",
         put: "FmaToOdd: f64, |x, y, z| x * y + z;",
         breaks: "fma of bf16 rounds to f64 first on the CPU",

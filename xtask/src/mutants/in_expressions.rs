@@ -117,7 +117,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "kept-registers-given-away",
-        file: "src/backend/cpu/script/registers.rs",
+        file: "src/backend/cpu/run/script/registers.rs",
         find: "let is_kept = phases[register] != instruction.phase;",
         put: "let is_kept = phases[register] == Phase::Once && instruction.phase != Phase::Once;",
         breaks: "a value computed once per row is overwritten in the row's first block",
@@ -125,7 +125,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "registers-never-free",
-        file: "src/backend/cpu/script/registers.rs",
+        file: "src/backend/cpu/run/script/registers.rs",
         find: "let is_kept = phases[register] != instruction.phase;",
         put: "let is_kept = phases[register] != Phase::Block;",
         breaks: "what is computed before the blocks keeps its register for good, however long the expression",
@@ -133,7 +133,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "register-of-the-mask",
-        file: "src/backend/cpu/script/registers.rs",
+        file: "src/backend/cpu/run/script/registers.rs",
         find: "for source in [&*result, &*mask] {",
         put: "for source in [&*result] {",
         breaks: "the register of the mask is overwritten before it is used",
@@ -141,7 +141,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "still-operand-on-the-wrong-side",
-        file: "src/backend/cpu/script.rs",
+        file: "src/backend/cpu/run/script.rs",
         find: "if x_is_still && kernels.commutes {",
         put: "if x_is_still {",
         breaks: "a number on the left of a step is applied on the right",
@@ -149,7 +149,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "comparison-not-turned",
-        file: "src/backend/cpu/script.rs",
+        file: "src/backend/cpu/run/script.rs",
         find: "Recipe::Swapped(kernels) => self.apply(kernels, &[arguments[1], arguments[0]], size),",
         put: "Recipe::Swapped(kernels) => self.apply(kernels, arguments, size),",
         breaks: "`greater` in an expression computes `less`",
@@ -157,7 +157,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "steps-out-of-order",
-        file: "src/backend/cpu/script.rs",
+        file: "src/backend/cpu/run/script.rs",
         find: "self.instructions.sort_by_key(|instruction| instruction.phase);",
         put: "",
         breaks: "values that are constant over blocks are computed for every block, or for none",
@@ -165,7 +165,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "block-begins-where-the-last-did",
-        file: "src/backend/cpu/walk.rs",
+        file: "src/backend/cpu/run/walk.rs",
         find: "*slot = slot.wrapping_offset(steps.inner * extent.inner as isize);",
         put: "*slot = slot.wrapping_offset(steps.inner * (extent.inner as isize - 1));",
         breaks: "the second block of a row starts one element early",
@@ -173,7 +173,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "steps-share-a-register",
-        file: "src/backend/cpu/blocks.rs",
+        file: "src/backend/cpu/run/blocks.rs",
         find: "self.registers.wrapping_add(register * self.stride)",
         put: "self.registers.wrapping_add(0 * register * self.stride)",
         breaks: "in an expression, a step reads the result of another step",
@@ -213,7 +213,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "rows-of-another-block",
-        file: "src/backend/cpu/walk.rs",
+        file: "src/backend/cpu/run/walk.rs",
         find: "let moved = |slot: usize| self.is_fixed[slot] && slots[slot] != before[slot];",
         put: "let moved = |_: usize| false;",
         breaks: "a value that is constant along a row is kept for rows in which it differs",
@@ -221,7 +221,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "rows-that-follow-each-other-only-in-part",
-        file: "src/backend/cpu/walk.rs",
+        file: "src/backend/cpu/run/walk.rs",
         find: "has_whole_rows && outer == Some(plan.sizes[0] as isize)",
         put: "has_whole_rows && outer != Some(0)",
         breaks: "rows with a gap between them are treated as contiguous",

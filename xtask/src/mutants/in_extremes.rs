@@ -5,7 +5,7 @@ use super::list::Mutant;
 pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "last-of-an-odd-run-forgotten",
-        file: "src/backend/cpu/sum/totals.rs",
+        file: "src/backend/cpu/run/reduce/totals.rs",
         find: "                if count % 2 == 1 {",
         put: "                if count % 2 == 1 && count > 3 {",
         breaks: "of three totals on the CPU the last is replaced by what was there",
@@ -13,7 +13,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "every-order-is-called-the-same",
-        file: "src/backend/cpu/sum/totals.rs",
+        file: "src/backend/cpu/run/reduce/totals.rs",
         find: "        let neighbours = neighbours.map(|versions| versions[level as usize]);",
         put: "        let neighbours = neighbours.map(|versions| versions[level as usize]).filter(|_| combine == ElementOp::Add);",
         breaks: "products of floats combine halves instead of neighbours on the CPU",
@@ -21,7 +21,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "second-total-forgotten",
-        file: "src/backend/cpu/sum/totals.rs",
+        file: "src/backend/cpu/run/reduce/totals.rs",
         find: "(self.rows)(&[left.as_ptr().cast(), right, right],",
         put: "(self.rows)(&[left.as_ptr().cast(), left.as_ptr().cast(), right],",
         breaks: "of two partial results on the CPU only the first counts",
@@ -85,7 +85,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "first-nan-is-any-nan",
-        file: "src/backend/cpu/sum/place.rs",
+        file: "src/backend/cpu/run/reduce/place.rs",
         find: "            Some(infinity) if is_nan(extreme, infinity) => {",
         put: "            Some(infinity) if is_nan(extreme, infinity) && size_of::<A>() > 8 => {",
         breaks: "`argmax` finds the NaN whose bits were kept, or none, on the CPU",
@@ -93,7 +93,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "place-within-the-part",
-        file: "src/backend/cpu/sum/place.rs",
+        file: "src/backend/cpu/run/reduce/place.rs",
         find: "place: (start + done + self.first(run, value)) as u64",
         put: "place: (done + self.first(run, value)) as u64",
         breaks: "places in the parts of other threads are counted from the start of the part",
@@ -117,7 +117,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "prefixes-without-the-largest-runs",
-        file: "src/backend/cpu/sum/scan.rs",
+        file: "src/backend/cpu/run/reduce/scan.rs",
         find: "                        for left in before.waiting() {",
         put: "                        for left in before.waiting().take(1) {",
         breaks: "a scan on the CPU leaves out all but the last of the runs before an element",
@@ -141,7 +141,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "scan-without-a-carry",
-        file: "src/backend/cpu/loops.rs",
+        file: "src/backend/cpu/loops/vector.rs",
         find: "if before.is_null() { None }",
         put: "if before.is_null() || len > 1 { None }",
         breaks: "runs of integers are scanned on their own on the CPU",
@@ -149,7 +149,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "negative-indices-are-clamped",
-        file: "src/backend/cpu/gather.rs",
+        file: "src/backend/cpu/run/gather.rs",
         find: "if index < 0 { index.saturating_add(len as i64) } else { index }",
         put: "index",
         breaks: "negative indices do not count from the end on the CPU",

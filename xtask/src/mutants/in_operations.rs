@@ -173,7 +173,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "odd-part-forgotten",
-        file: "src/backend/cpu/sum/totals.rs",
+        file: "src/backend/cpu/run/reduce/totals.rs",
         find: "            count = count.div_ceil(2);\n",
         put: "            count /= 2;\n",
         breaks: "the last of an odd number of terms is not added on the CPU",
@@ -181,7 +181,7 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "waiting-runs-forgotten",
-        file: "src/backend/cpu/sum/tree.rs",
+        file: "src/backend/cpu/run/reduce/tree.rs",
         find: "total = totals.plus(self.waiting[level].assume_init(), total);",
         put: "total = self.waiting[level].assume_init();",
         breaks: "pending subtrees are dropped from a sum on the CPU",

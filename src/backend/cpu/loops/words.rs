@@ -3,10 +3,10 @@
 //! twice as long.
 
 use super::element::{ShiftLeft, ShiftRight};
-use super::loops::Kernels;
+use super::vector::Kernels;
 
 /// The loops of a left shift.
-pub(super) const fn shift_left() -> Kernels {
+pub(crate) const fn shift_left() -> Kernels {
     let kernels = Kernels::of_two::<u16, ShiftLeft>();
     #[cfg(target_arch = "x86_64")]
     let kernels = in_pairs::<u16, ShiftLeft, pairs::Left>(kernels);
@@ -14,7 +14,7 @@ pub(super) const fn shift_left() -> Kernels {
 }
 
 /// The loops of a logical right shift.
-pub(super) const fn shift_right_logical() -> Kernels {
+pub(crate) const fn shift_right_logical() -> Kernels {
     let kernels = Kernels::of_two::<u16, ShiftRight>();
     #[cfg(target_arch = "x86_64")]
     let kernels = in_pairs::<u16, ShiftRight, pairs::LogicalRight>(kernels);
@@ -22,7 +22,7 @@ pub(super) const fn shift_right_logical() -> Kernels {
 }
 
 /// The loops of an arithmetic right shift.
-pub(super) const fn shift_right() -> Kernels {
+pub(crate) const fn shift_right() -> Kernels {
     let kernels = Kernels::of_two::<i16, ShiftRight>();
     #[cfg(target_arch = "x86_64")]
     let kernels = in_pairs::<i16, ShiftRight, pairs::Right>(kernels);
@@ -34,20 +34,20 @@ use pairs::in_pairs;
 
 #[cfg(target_arch = "x86_64")]
 mod pairs {
-    use crate::backend::cpu::element::Apply;
-    use crate::backend::cpu::loops::{Kernels, avx2, plain};
+    use crate::backend::cpu::loops::element::Apply;
+    use crate::backend::cpu::loops::vector::{Kernels, avx2, plain};
     use crate::backend::cpu::settings::Level;
 
     /// Two neighbouring elements, aligned like one.
     #[derive(Clone, Copy)]
     #[repr(C, packed(2))]
-    pub(super) struct Pair(u32);
+    pub(crate) struct Pair(u32);
 
     /// The half that has the higher bits.
     const HIGH: u32 = 0xffff_0000;
 
     /// Replaces the loop over elements of their own by one over pairs.
-    pub(super) const fn in_pairs<T, F, P>(mut kernels: Kernels) -> Kernels
+    pub(crate) const fn in_pairs<T, F, P>(mut kernels: Kernels) -> Kernels
     where
         T: Copy,
         F: Apply<T>,
@@ -59,7 +59,7 @@ mod pairs {
 
     /// # Safety
     ///
-    /// See [`Kernel`](crate::backend::cpu::loops::Kernel).
+    /// See [`Kernel`](crate::backend::cpu::loops::vector::Kernel).
     unsafe fn both<T, F, P>(args: &[*const u8; 3], out: *mut u8, len: usize)
     where
         T: Copy,
@@ -80,7 +80,7 @@ mod pairs {
     /// or leave nothing but zeros or signs in a half.
     macro_rules! shifts {
         ($($name:ident: |$x:ident, $y:ident| $low:expr, $high:expr;)*) => {$(
-            pub(super) struct $name;
+            pub(crate) struct $name;
 
             impl Apply<Pair> for $name {
                 type Output = Pair;

@@ -1,11 +1,11 @@
 //! Look-ups by index, and the places of what is true.
 
-use super::nest::Nest;
-use super::settings::Settings;
-use super::sharing::Team;
-use super::sum::share_units;
-use super::{Slots, address};
+use super::nest::{Nest, Slots};
+use super::reduce::share_units;
 use crate::DType;
+use crate::backend::cpu::address;
+use crate::backend::cpu::settings::Settings;
+use crate::backend::cpu::threads::sharing::Team;
 use crate::gather::GatherRequest;
 use crate::plan::OUT;
 use crate::storage::Access;
@@ -18,7 +18,7 @@ const INDICES: usize = 2;
 const UNIT: usize = 4096;
 
 /// Runs a look-up on memory that the caller has locked.
-pub(super) fn run(request: &GatherRequest<'_>, access: &Access<'_>, settings: &Settings) {
+pub(crate) fn run(request: &GatherRequest<'_>, access: &Access<'_>, settings: &Settings) {
     match (request.dtype.size(), request.indices) {
         (1, DType::I32) => look_up::<u8, i32>(request, access, settings),
         (2, DType::I32) => look_up::<u16, i32>(request, access, settings),
@@ -97,7 +97,7 @@ fn look_up<T: Copy, I: Copy + Into<i64>>(
 }
 
 /// Writes the places of the bytes that are 1, of which there must be as many as the destination has room for.
-pub(super) fn places(len: usize, access: &Access<'_>) {
+pub(crate) fn places(len: usize, access: &Access<'_>) {
     let (to, from) = (address(access, OUT, 0).cast::<i64>(), address(access, OPERAND, 0));
     let mut count = 0;
     for place in 0..len {

@@ -8,8 +8,7 @@ use smallvec::SmallVec;
 
 use super::crew::Crew;
 use super::placement::{current_core, leave};
-use super::settings::Settings;
-use super::threads::{Patience, are_awake, count, crew};
+use super::{Patience, Settings, are_awake, count, crew};
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, spin_loop};
 
 /// Parts per thread. A thread that has done its own parts takes those of others, so that one that wakes late or runs
@@ -17,7 +16,7 @@ use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, spin_loop};
 const PARTS_PER_THREAD: usize = 8;
 
 /// Returns the bytes from which an operation is shared.
-pub(super) fn parallel_threshold(settings: &Settings) -> usize {
+pub(crate) fn parallel_threshold(settings: &Settings) -> usize {
     if are_awake() { settings.parallel_bytes / AWAKE } else { settings.parallel_bytes }
 }
 
@@ -27,11 +26,11 @@ const AWAKE: usize = 2;
 
 /// How an operation is shared.
 #[derive(Clone, Copy)]
-pub(super) struct Team {
+pub(crate) struct Team {
     /// How many threads there are, the calling one included.
     threads: usize,
     /// Into how many parts the operation is best cut; 1 if it is not shared.
-    pub(super) parts: usize,
+    pub(crate) parts: usize,
     crew: Option<&'static Crew>,
 }
 
@@ -41,7 +40,7 @@ impl Team {
 
     /// Chooses the threads for an operation over so many bytes.
     #[inline]
-    pub(super) fn new(bytes: usize, settings: &Settings) -> Team {
+    pub(crate) fn new(bytes: usize, settings: &Settings) -> Team {
         if bytes < settings.parallel_bytes / AWAKE {
             Team::ALONE
         } else {
@@ -71,7 +70,7 @@ impl Team {
     ///
     /// This thread waits without doing anything else: a worker of a thread pool would otherwise do other work of
     /// that pool, which may want the locks that are held here. It waits only for threads that have started a part.
-    pub(super) fn share(self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
+    pub(crate) fn share(self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
         let threads = self.threads.min(count()).min(parts);
         let Some(crew) = self.crew.filter(|_| threads > 1) else {
             return (0..parts).for_each(work);
@@ -92,7 +91,7 @@ impl Team {
 }
 
 /// Work that other threads may help with until it is closed.
-pub(super) struct Job {
+pub(crate) struct Job {
     work: *const (dyn Fn(usize) + Sync),
     /// The core on which the caller began it.
     core: Option<usize>,
@@ -122,7 +121,7 @@ unsafe impl Send for Job {}
 unsafe impl Sync for Job {}
 
 impl Job {
-    pub(super) fn new(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) -> Job {
+    pub(crate) fn new(parts: usize, threads: usize, work: &(dyn Fn(usize) + Sync)) -> Job {
         let work: *const (dyn Fn(usize) + Sync + '_) = work;
         // SAFETY: only the lifetime changes; the pointer is not dereferenced after the job is closed.
         let work: *const (dyn Fn(usize) + Sync + 'static) = unsafe { std::mem::transmute(work) };
@@ -159,7 +158,7 @@ impl Job {
     }
 
     /// Helps from another thread, unless the job is closed already.
-    pub(super) fn help(&self, index: usize) {
+    pub(crate) fn help(&self, index: usize) {
         // Before anybody waits for this thread.
         leave(self.core);
         if self.helpers.fetch_add(1, Ordering::Acquire) < CLOSED {

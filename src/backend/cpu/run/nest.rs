@@ -9,17 +9,17 @@ use crate::layout::MAX_RANK;
 use crate::plan::Plan;
 
 /// The first element of each slot.
-pub(super) type Slots = SmallVec<[*mut u8; 4]>;
+pub(crate) type Slots = SmallVec<[*mut u8; 4]>;
 
 /// A loop nest cut into units.
-pub(super) struct Nest<'a> {
+pub(crate) struct Nest<'a> {
     plan: &'a Plan,
     /// The size of an element of each slot in bytes.
     sizes: &'a [usize],
     /// The loop across the rows of a unit, if units have several.
     across: Option<usize>,
     legs: SmallVec<[Leg; 4]>,
-    pub(super) units: usize,
+    pub(crate) units: usize,
 }
 
 /// A loop over units.
@@ -33,7 +33,7 @@ struct Leg {
 
 impl<'a> Nest<'a> {
     /// Cuts the innermost loop into pieces of `inner` elements, and the loop `across` into pieces of `outer`.
-    pub(super) fn new(
+    pub(crate) fn new(
         plan: &'a Plan,
         sizes: &'a [usize],
         inner: usize,
@@ -65,7 +65,7 @@ impl<'a> Nest<'a> {
     }
 
     /// The steps inside a unit, by slot.
-    pub(super) fn steps(&self) -> SmallVec<[Steps; 4]> {
+    pub(crate) fn steps(&self) -> SmallVec<[Steps; 4]> {
         let steps = |slot| Steps {
             inner: self.step(slot, 0),
             outer: self.across.map_or(0, |level| self.step(slot, level)),
@@ -74,7 +74,7 @@ impl<'a> Nest<'a> {
     }
 
     /// Calls a function for each unit of a range with the first elements and the sides of the unit.
-    pub(super) fn walk(
+    pub(crate) fn walk(
         &self,
         bases: &[*mut u8],
         range: Range<usize>,

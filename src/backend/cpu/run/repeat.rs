@@ -2,16 +2,16 @@
 //!
 //! Rows are often short, so that a call to copy each would take longer than copying its elements.
 
-use super::loops::write;
-use super::settings::Level;
 use super::transfer::Extent;
+use crate::backend::cpu::loops::vector::write;
+use crate::backend::cpu::settings::Level;
 
 /// Fills a block with copies of the row at its front.
 ///
 /// # Safety
 ///
 /// `block` must have room for the rows, and its first row must be initialised.
-pub(super) unsafe fn repeat_row(size: usize, extent: Extent, block: *mut u8) {
+pub(crate) unsafe fn repeat_row(size: usize, extent: Extent, block: *mut u8) {
     let (mut done, all) = (extent.inner * size, extent.count() * size);
     while done < all {
         let count = done.min(all - done);
@@ -27,7 +27,7 @@ pub(super) unsafe fn repeat_row(size: usize, extent: Extent, block: *mut u8) {
 ///
 /// The elements must be valid for reads and aligned; `to` must be aligned, have room for the rows, and not overlap the
 /// elements. The machine must have the instructions of the level.
-pub(super) unsafe fn repeat_elements<T: Copy>(
+pub(crate) unsafe fn repeat_elements<T: Copy>(
     level: Level,
     from: *const u8,
     step: isize,
@@ -109,9 +109,9 @@ macro_rules! fill_for {
 
             /// # Safety
             ///
-            /// See [`super::repeat_elements`].
+            /// See [`crate::backend::cpu::repeat_elements`].
             $(#[$feature])?
-            pub(super) unsafe fn fill<T: Copy>(
+            pub(crate) unsafe fn fill<T: Copy>(
                 from: *const u8,
                 step: isize,
                 extent: Extent,
@@ -144,7 +144,7 @@ fill_for!(avx512 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cpu::transfer::{Steps, gather};
+    use crate::backend::cpu::run::transfer::{Steps, gather};
 
     /// Gathers a rectangle of `u32` at every level, and compares it with one element after another. What is behind it
     /// must stay as it was.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use super::totals::Totals;
-use crate::backend::cpu::loops::Kernel;
+use crate::backend::cpu::loops::vector::Kernel;
 
 /// Bytes of totals that are combined together.
 pub(super) const RUN_BYTES: usize = 8192;

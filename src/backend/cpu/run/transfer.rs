@@ -5,38 +5,38 @@
 //! but to no more than 8 bytes, even for complex numbers, whose parts are smaller. The memory of every slot is: blocks of
 //! the pool are aligned to cache lines, borrowed ones to the size of their elements, and a slot starts at an element.
 
-use super::loops::{read, write};
 use super::repeat::{repeat_elements, repeat_row};
-use super::settings::Level;
 use super::vectors::{VECTOR, gather_every_second, transpose};
+use crate::backend::cpu::loops::vector::{read, write};
+use crate::backend::cpu::settings::Level;
 
 /// The bytes of a line of the caches.
-pub(super) const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// The layout of a rectangle of elements in memory: the steps between neighbours in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Steps {
+pub(crate) struct Steps {
     /// From an element to the next of its row.
-    pub(super) inner: isize,
+    pub(crate) inner: isize,
     /// From a row to the next.
-    pub(super) outer: isize,
+    pub(crate) outer: isize,
 }
 
 /// The sides of a rectangle of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(crate) struct Extent {
     /// The length of a row.
-    pub(super) inner: usize,
+    pub(crate) inner: usize,
     /// How many rows there are.
-    pub(super) outer: usize,
+    pub(crate) outer: usize,
 }
 
 impl Extent {
-    pub(super) const fn row(len: usize) -> Extent {
+    pub(crate) const fn row(len: usize) -> Extent {
         Extent { inner: len, outer: 1 }
     }
 
-    pub(super) const fn count(self) -> usize {
+    pub(crate) const fn count(self) -> usize {
         self.inner * self.outer
     }
 }
@@ -62,7 +62,7 @@ macro_rules! by_size {
 /// Every element of the rectangle must be initialised, valid for reads and aligned; `to` must be aligned, have room for
 /// them all, and not overlap them. `size` must be the size of a dtype. The machine must have the instructions of the
 /// level.
-pub(super) unsafe fn gather(
+pub(crate) unsafe fn gather(
     level: Level,
     size: usize,
     from: *const u8,
@@ -90,7 +90,7 @@ pub(super) unsafe fn gather(
 ///
 /// `from` must be valid for reads of an initialised element and aligned, `to` aligned and with room for `len` elements
 /// that do not overlap it. `size` must be the size of a dtype.
-pub(super) unsafe fn splat(size: usize, from: *const u8, len: usize, to: *mut u8) {
+pub(crate) unsafe fn splat(size: usize, from: *const u8, len: usize, to: *mut u8) {
     // SAFETY: the caller's promise: the type that stands for this size has the alignment that the module asks for, and
     // any bytes are a value of it.
     unsafe { by_size!(size, splat_sized(from, len, to)) }
@@ -103,7 +103,7 @@ pub(super) unsafe fn splat(size: usize, from: *const u8, len: usize, to: *mut u8
 /// The block must hold as many initialised elements, and be aligned; every element of the rectangle must be valid for
 /// writes and aligned. The two must not overlap, unless every element is written to where it is read from. `size` must
 /// be the size of a dtype.
-pub(super) unsafe fn scatter(
+pub(crate) unsafe fn scatter(
     size: usize,
     from: *const u8,
     to: *mut u8,
@@ -120,7 +120,7 @@ pub(super) unsafe fn scatter(
 /// # Safety
 ///
 /// `from` must be valid for reads of `bytes` bytes, `to` for writes, and they must not overlap.
-pub(super) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
+pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
@@ -149,7 +149,7 @@ pub(super) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
 }
 
 /// Makes what this thread has streamed visible to others before anything that it writes later.
-pub(super) fn finish_streams() {
+pub(crate) fn finish_streams() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every machine of the architecture has the instruction.
     unsafe {
@@ -163,7 +163,7 @@ pub(super) fn finish_streams() {
 ///
 /// As for [`scatter`]; the mask must be valid for reads of as many initialised bytes as there are elements, and must not
 /// overlap what is written.
-pub(super) unsafe fn scatter_masked(
+pub(crate) unsafe fn scatter_masked(
     size: usize,
     from: *const u8,
     mask: *const u8,
@@ -247,7 +247,7 @@ const PREFETCHED: usize = 8;
 
 /// Prefetches the cache lines of elements that will be read soon; they need not exist.
 #[inline(always)]
-pub(super) fn prefetch(start: *const u8, step: isize, count: usize) {
+pub(crate) fn prefetch(start: *const u8, step: isize, count: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -6,10 +6,10 @@
 use half::f16;
 
 use super::element::{Apply, CastTo};
-use super::loops::{Kernels, Versions, plain};
+use super::vector::{Kernels, Versions, plain};
 
 /// The loops of a binary function that is computed in `f32`.
-pub(super) const fn of_two<F>(commutes: bool) -> Kernels
+pub(crate) const fn of_two<F>(commutes: bool) -> Kernels
 where
     F: Apply<f16, Output = f16> + Apply<f32, Output = f32>,
 {
@@ -22,12 +22,12 @@ where
 }
 
 /// The loops that convert to `f32`.
-pub(super) const fn widen() -> Kernels {
+pub(crate) const fn widen() -> Kernels {
     Kernels::only(versions!(plain::each::<f16, CastTo<f32>>, f16c::widen))
 }
 
 /// The loops that convert from `f32`.
-pub(super) const fn narrow() -> Kernels {
+pub(crate) const fn narrow() -> Kernels {
     Kernels::only(versions!(plain::each::<f32, CastTo<f16>>, f16c::narrow))
 }
 
@@ -55,7 +55,7 @@ mod f16c {
     use half::f16;
 
     use super::Apply;
-    use crate::backend::cpu::loops::{read, write};
+    use crate::backend::cpu::loops::vector::{read, write};
     use crate::cast::{f16_to_f32, f32_to_f16};
 
     /// The number of elements that an instruction converts.
@@ -101,9 +101,9 @@ mod f16c {
 
     /// # Safety
     ///
-    /// See [`Kernel`](crate::backend::cpu::loops::Kernel).
+    /// See [`Kernel`](crate::backend::cpu::loops::vector::Kernel).
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(super) unsafe fn both<F>(args: &[*const u8; 3], out: *mut u8, len: usize)
+    pub(crate) unsafe fn both<F>(args: &[*const u8; 3], out: *mut u8, len: usize)
     where
         F: Apply<f16, Output = f16> + Apply<f32, Output = f32>,
     {
@@ -128,9 +128,9 @@ mod f16c {
 
     /// # Safety
     ///
-    /// See [`Kernel`](crate::backend::cpu::loops::Kernel).
+    /// See [`Kernel`](crate::backend::cpu::loops::vector::Kernel).
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(super) unsafe fn constant_rhs<F>(args: &[*const u8; 3], out: *mut u8, len: usize)
+    pub(crate) unsafe fn constant_rhs<F>(args: &[*const u8; 3], out: *mut u8, len: usize)
     where
         F: Apply<f16, Output = f16> + Apply<f32, Output = f32>,
     {
@@ -155,9 +155,9 @@ mod f16c {
 
     /// # Safety
     ///
-    /// See [`Kernel`](crate::backend::cpu::loops::Kernel).
+    /// See [`Kernel`](crate::backend::cpu::loops::vector::Kernel).
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(super) unsafe fn widen(args: &[*const u8; 3], out: *mut u8, len: usize) {
+    pub(crate) unsafe fn widen(args: &[*const u8; 3], out: *mut u8, len: usize) {
         // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
         let (x, out) = unsafe { (read::<f16>(args[0], len), write::<f32>(out, len)) };
         let ((x, x_rest), (out, rest)) = (x.as_chunks::<LANES>(), out.as_chunks_mut::<LANES>());
@@ -173,9 +173,9 @@ mod f16c {
 
     /// # Safety
     ///
-    /// See [`Kernel`](crate::backend::cpu::loops::Kernel).
+    /// See [`Kernel`](crate::backend::cpu::loops::vector::Kernel).
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(super) unsafe fn narrow(args: &[*const u8; 3], out: *mut u8, len: usize) {
+    pub(crate) unsafe fn narrow(args: &[*const u8; 3], out: *mut u8, len: usize) {
         // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
         let (x, out) = unsafe { (read::<f32>(args[0], len), write::<f16>(out, len)) };
         let ((x, x_rest), (out, rest)) =

@@ -4,29 +4,29 @@
 
 use std::sync::{Arc, PoisonError};
 
+use super::Patience;
 use super::sharing::Job;
-use super::threads::Patience;
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, spin_loop};
 
 /// Threads that help with whatever is offered.
-pub(super) struct Crew {
-    pub(super) offers: Mutex<Vec<Offer>>,
+pub(crate) struct Crew {
+    pub(crate) offers: Mutex<Vec<Offer>>,
     /// How many helpers are wanted, so that no thread takes the lock for nothing.
-    pub(super) vacancies: AtomicUsize,
+    pub(crate) vacancies: AtomicUsize,
     /// How many threads are spinning for work.
-    pub(super) awake: AtomicUsize,
-    pub(super) offered: Condvar,
+    pub(crate) awake: AtomicUsize,
+    pub(crate) offered: Condvar,
 }
 
 /// Work that some more threads may help with.
-pub(super) struct Offer {
+pub(crate) struct Offer {
     job: Arc<Job>,
     vacancies: usize,
 }
 
 impl Crew {
     /// Whether a thread is spinning for work.
-    pub(super) fn is_awake(&self) -> bool {
+    pub(crate) fn is_awake(&self) -> bool {
         self.awake.load(Ordering::Relaxed) > 0
     }
 
@@ -36,7 +36,7 @@ impl Crew {
     }
 
     /// Asks some threads to help with a job, and wakes as many as are not spinning.
-    pub(super) fn offer(&self, job: &Arc<Job>, helpers: usize) {
+    pub(crate) fn offer(&self, job: &Arc<Job>, helpers: usize) {
         let mut offers = self.lock();
         offers.push(Offer { job: Arc::clone(job), vacancies: helpers });
         let vacancies = self.vacancies.fetch_add(helpers, Ordering::Release) + helpers;
@@ -49,7 +49,7 @@ impl Crew {
     }
 
     /// Withdraws what is left of an offer.
-    pub(super) fn withdraw(&self, job: &Arc<Job>) {
+    pub(crate) fn withdraw(&self, job: &Arc<Job>) {
         let mut offers = self.lock();
         if let Some(place) = offers.iter().position(|offer| Arc::ptr_eq(&offer.job, job)) {
             let offer = offers.swap_remove(place);
@@ -61,7 +61,7 @@ impl Crew {
     ///
     /// A thread that was woken too late spins again before it sleeps; otherwise each of several short operations in a
     /// row would wake it for nothing.
-    pub(super) fn next(&self) -> Arc<Job> {
+    pub(crate) fn next(&self) -> Arc<Job> {
         loop {
             self.awake.fetch_add(1, Ordering::Relaxed);
             let soon = self.look_out();

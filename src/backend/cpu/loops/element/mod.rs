@@ -1,7 +1,7 @@
 //! The element functions: what each operation computes, one element at a time.
 //!
 //! A function is a type that implements [`Map`], [`Apply`] or [`Fuse`] for the types it takes. Where dtypes share their
-//! bits' behaviour (`i8` and `u8` add alike) only one of them is implemented, and `kernels` knows which.
+//! bits' behaviour (`i8` and `u8` add alike) only one of them is implemented, and `table` knows which.
 
 mod complex;
 mod float;
@@ -14,21 +14,21 @@ use std::ops::{BitAnd, BitOr, BitXor, Not};
 
 use self::complex::Complexes;
 use self::float::{Float, FloatBits, Rounding};
-pub(super) use self::functions::*;
-pub(super) use self::fused::{FmaInHardware, FmaInSoftware, FmaToOdd};
+pub(crate) use self::functions::*;
+pub(crate) use self::fused::{FmaInHardware, FmaInSoftware, FmaToOdd};
 use self::integer::{Integer, Signed};
 use self::order::Ordered;
 use crate::cast::Cast;
 use crate::math::Power;
 
 /// A unary function.
-pub(super) trait Map<T> {
+pub(crate) trait Map<T> {
     type Output;
     fn map(x: T) -> Self::Output;
 }
 
 /// A binary function that has a fast path without branches for most elements.
-pub(super) trait ApplyNear<T>: Apply<T> {
+pub(crate) trait ApplyNear<T>: Apply<T> {
     /// Whether the elements need the general path.
     fn is_far(x: T, y: T) -> bool;
     /// The fast path.
@@ -36,19 +36,19 @@ pub(super) trait ApplyNear<T>: Apply<T> {
 }
 
 /// A ternary function of numbers of one type.
-pub(super) trait Fuse<T> {
+pub(crate) trait Fuse<T> {
     fn fuse(x: T, y: T, z: T) -> T;
 }
 
 /// A binary function.
-pub(super) trait Apply<T> {
+pub(crate) trait Apply<T> {
     type Output;
     fn apply(x: T, y: T) -> Self::Output;
 }
 
 macro_rules! functions_of_one {
     ($($function:ident: [$($bound:tt)*] $output:ty, |$x:ident| $result:expr;)*) => {$(
-        pub(super) struct $function;
+        pub(crate) struct $function;
 
         impl<T: $($bound)*> Map<T> for $function {
             type Output = $output;
@@ -63,7 +63,7 @@ macro_rules! functions_of_one {
 
 macro_rules! functions_of_two {
     ($($function:ident: [$($bound:tt)*] $output:ty, |$x:ident, $y:ident| $result:expr;)*) => {$(
-        pub(super) struct $function;
+        pub(crate) struct $function;
 
         impl<T: $($bound)*> Apply<T> for $function {
             type Output = $output;
@@ -77,45 +77,45 @@ macro_rules! functions_of_two {
 }
 
 /// Sums, differences and products, of every kind of number.
-pub(super) trait Number: Copy {
+pub(crate) trait Number: Copy {
     fn add(self, other: Self) -> Self;
     fn subtract(self, other: Self) -> Self;
     fn multiply(self, other: Self) -> Self;
 }
 
 /// Quotients, which only floats and complex numbers have.
-pub(super) trait Quotient: Copy {
+pub(crate) trait Quotient: Copy {
     const ONE: Self;
     fn divide(self, other: Self) -> Self;
 }
 
 /// Tests for numbers that are not finite, which only floats and complex numbers have.
-pub(super) trait Finiteness: Copy {
+pub(crate) trait Finiteness: Copy {
     fn is_nan(self) -> bool;
     fn is_infinite(self) -> bool;
     fn is_finite(self) -> bool;
 }
 
 /// The sign as a number.
-pub(super) trait Sign: Copy {
+pub(crate) trait Sign: Copy {
     fn sign(self) -> Self;
 }
 
 /// Division with a remainder.
-pub(super) trait Modular: Copy {
+pub(crate) trait Modular: Copy {
     fn floor_divide(self, other: Self) -> Self;
     fn remainder(self, other: Self) -> Self;
 }
 
 /// As [`Modular`], for operands that are not too far apart.
-pub(super) trait NearModular: Modular {
+pub(crate) trait NearModular: Modular {
     fn is_far(self, other: Self) -> bool;
     fn floor_divide_near(self, other: Self) -> Self;
     fn remainder_near(self, other: Self) -> Self;
 }
 
 /// Equality.
-pub(super) trait Comparable: Copy {
+pub(crate) trait Comparable: Copy {
     fn equals(self, other: Self) -> bool;
 }
 
@@ -207,7 +207,7 @@ macro_rules! near_functions {
 near_functions! { FloorDivide: floor_divide_near; Remainder: remainder_near; }
 
 /// The conversion to `T`, as a unary function.
-pub(super) struct CastTo<T>(std::marker::PhantomData<T>);
+pub(crate) struct CastTo<T>(std::marker::PhantomData<T>);
 
 impl<S: Cast<T>, T> Map<S> for CastTo<T> {
     type Output = T;

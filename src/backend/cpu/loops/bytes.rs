@@ -2,14 +2,14 @@
 //! long.
 
 use super::element::ShiftRight;
-use super::loops::Kernels;
+use super::vector::Kernels;
 
 /// The loops of an arithmetic right shift.
-pub(super) const fn shift_right() -> Kernels {
+pub(crate) const fn shift_right() -> Kernels {
     #[cfg(target_arch = "x86_64")]
     {
         let mut kernels = Kernels::of_two::<i8, ShiftRight>();
-        kernels.all[super::settings::Level::Avx2 as usize] = avx2::shift_right;
+        kernels.all[crate::backend::cpu::settings::Level::Avx2 as usize] = avx2::shift_right;
         kernels
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -26,8 +26,8 @@ mod avx2 {
     };
     use std::mem::MaybeUninit;
 
-    use crate::backend::cpu::element::{Apply, ShiftRight};
-    use crate::backend::cpu::loops::{read, write};
+    use crate::backend::cpu::loops::element::{Apply, ShiftRight};
+    use crate::backend::cpu::loops::vector::{read, write};
 
     /// The number of elements in a vector.
     const LANES: usize = 32;
@@ -37,9 +37,9 @@ mod avx2 {
 
     /// # Safety
     ///
-    /// See [`Kernel`](crate::backend::cpu::loops::Kernel).
+    /// See [`Kernel`](crate::backend::cpu::loops::vector::Kernel).
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(super) unsafe fn shift_right(args: &[*const u8; 3], out: *mut u8, len: usize) {
+    pub(crate) unsafe fn shift_right(args: &[*const u8; 3], out: *mut u8, len: usize) {
         // SAFETY: the caller vouches for `len` elements each, and that `out` does not overlap them.
         let (x, y, out) =
             unsafe { (read::<i8>(args[0], len), read::<i8>(args[1], len), write::<i8>(out, len)) };

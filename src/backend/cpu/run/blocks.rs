@@ -3,22 +3,22 @@
 use std::mem::MaybeUninit;
 
 use super::script::{Instruction, Phase, Script, Source, Target, Work};
-use super::settings::MAX_BLOCK_BYTES;
 use super::transfer::{Extent, Steps, gather, scatter, splat};
+use crate::backend::cpu::settings::MAX_BLOCK_BYTES;
 use crate::program::Input;
 use crate::scalar::ElementBytes;
 
 /// One thread's registers.
 #[repr(align(64))]
-pub(super) struct Scratch<const BYTES: usize = MAX_BLOCK_BYTES>(MaybeUninit<[u8; BYTES]>);
+pub(crate) struct Scratch<const BYTES: usize = MAX_BLOCK_BYTES>(MaybeUninit<[u8; BYTES]>);
 
 impl<const BYTES: usize> Scratch<BYTES> {
-    pub(super) const fn new() -> Scratch<BYTES> {
+    pub(crate) const fn new() -> Scratch<BYTES> {
         Scratch(MaybeUninit::uninit())
     }
 
     /// The first byte.
-    pub(super) const fn start(&mut self) -> *mut u8 {
+    pub(crate) const fn start(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
 }
@@ -33,7 +33,7 @@ struct Line(
 static ZERO: ElementBytes = ElementBytes([0; 16]);
 
 /// A script with its registers.
-pub(super) struct Frame<'a> {
+pub(crate) struct Frame<'a> {
     script: &'a Script,
     /// The inputs of the program, among which are the numbers.
     inputs: &'a [Input],
@@ -44,15 +44,15 @@ pub(super) struct Frame<'a> {
     /// The size of a register in bytes.
     stride: usize,
     /// How many elements a register holds.
-    pub(super) block_len: usize,
+    pub(crate) block_len: usize,
 }
 
 /// The position of a block: the first element of each slot, and the steps to the others.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    pub(super) slots: &'a [*mut u8],
-    pub(super) steps: &'a [Steps],
-    pub(super) extent: Extent,
+pub(crate) struct Place<'a> {
+    pub(crate) slots: &'a [*mut u8],
+    pub(crate) steps: &'a [Steps],
+    pub(crate) extent: Extent,
 }
 
 impl<'a> Frame<'a> {
@@ -60,7 +60,7 @@ impl<'a> Frame<'a> {
     /// `len` elements. If they are so many that they do not fit even with one element each, they are on the heap. The
     /// inputs are those of the program that the script was made from.
     #[inline]
-    pub(super) fn new<const BYTES: usize>(
+    pub(crate) fn new<const BYTES: usize>(
         script: &'a Script,
         inputs: &'a [Input],
         scratch: &'a mut Scratch<BYTES>,
@@ -84,7 +84,7 @@ impl<'a> Frame<'a> {
 
     /// Returns the address of the elements, or of the one element, of a source.
     #[inline(always)]
-    pub(super) fn resolve(&self, source: Source, slots: &[*mut u8]) -> *const u8 {
+    pub(crate) fn resolve(&self, source: Source, slots: &[*mut u8]) -> *const u8 {
         match source {
             Source::Slot(slot) => slots[usize::from(slot)],
             Source::Register(register) => self.register(register),
@@ -117,7 +117,7 @@ impl<'a> Frame<'a> {
     /// `Phase::Once` must have run, and after it [`Frame::rows`] must run before the next block, because phases share
     /// registers.
     #[inline(never)]
-    pub(super) unsafe fn begin(&self, phase: Phase, slots: &[*mut u8]) {
+    pub(crate) unsafe fn begin(&self, phase: Phase, slots: &[*mut u8]) {
         let place = Place { slots, steps: &[], extent: Extent::row(1) };
         for instruction in self.script.phase(phase) {
             // SAFETY: the caller's promise: nothing is read but first elements, numbers and registers, and
@@ -132,7 +132,7 @@ impl<'a> Frame<'a> {
     /// # Safety
     ///
     /// As for [`Frame::block`], for the slots that are the same in every row; the earlier phases must have run.
-    pub(super) unsafe fn rows(&self, place: &Place<'_>) {
+    pub(crate) unsafe fn rows(&self, place: &Place<'_>) {
         for instruction in self.script.phase(Phase::Rows) {
             // SAFETY: the caller's promise; these instructions write registers alone.
             unsafe { self.execute(instruction, place, std::ptr::null_mut()) };
@@ -147,7 +147,7 @@ impl<'a> Frame<'a> {
     /// their dtypes, in the layout that the script was built for. `destination` must have room for as many contiguous
     /// elements, and must not overlap any slot that the last loop reads. The earlier phases must have run.
     #[inline(always)]
-    pub(super) unsafe fn block(&self, place: &Place<'_>, destination: *mut u8) {
+    pub(crate) unsafe fn block(&self, place: &Place<'_>, destination: *mut u8) {
         for instruction in self.script.phase(Phase::Block) {
             // SAFETY: the caller's promise.
             unsafe { self.execute(instruction, place, destination) };
@@ -160,7 +160,7 @@ impl<'a> Frame<'a> {
     ///
     /// As for [`Frame::block`]; `size` must be the size of an element of the result.
     #[inline(always)]
-    pub(super) unsafe fn block_to(&self, place: &Place<'_>, destination: *mut u8, size: usize) {
+    pub(crate) unsafe fn block_to(&self, place: &Place<'_>, destination: *mut u8, size: usize) {
         // SAFETY: the caller's promise.
         unsafe { self.block(place, destination) };
         if let Some(source) = self.script.result {

@@ -4,10 +4,10 @@
 //! architectures `transfer` moves one element after another.
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{gather_every_second, transpose};
+pub(crate) use x86::{gather_every_second, transpose};
 
 /// The bytes of a vector.
-pub(super) const VECTOR: usize = 16;
+pub(crate) const VECTOR: usize = 16;
 
 /// Copies every second of some elements, and returns how many it has copied; the rest is left to the caller.
 ///
@@ -15,7 +15,7 @@ pub(super) const VECTOR: usize = 16;
 ///
 /// As for the one with vectors.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) unsafe fn gather_every_second<T>(_: *const u8, _: *mut u8, _: usize) -> usize {
+pub(crate) unsafe fn gather_every_second<T>(_: *const u8, _: *mut u8, _: usize) -> usize {
     0
 }
 
@@ -26,7 +26,7 @@ pub(super) unsafe fn gather_every_second<T>(_: *const u8, _: *mut u8, _: usize) 
 ///
 /// As for the one with vectors.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) unsafe fn transpose<T>(_: *const u8, _: isize, _: usize, _: *mut u8, _: usize) -> usize {
+pub(crate) unsafe fn transpose<T>(_: *const u8, _: isize, _: usize, _: *mut u8, _: usize) -> usize {
     0
 }
 
@@ -51,11 +51,7 @@ mod x86 {
     ///
     /// `from` must be valid for reads up to the last of `len` elements, each two from the next, and `to` for writes of
     /// as many contiguous elements, which must not overlap them.
-    pub(in super::super) unsafe fn gather_every_second<T>(
-        from: *const u8,
-        to: *mut u8,
-        len: usize,
-    ) -> usize {
+    pub(crate) unsafe fn gather_every_second<T>(from: *const u8, to: *mut u8, len: usize) -> usize {
         let lanes = VECTOR / size_of::<T>();
         if lanes < 2 {
             return 0;
@@ -110,7 +106,7 @@ mod x86 {
     /// # Safety
     ///
     /// All elements of the columns must be valid for reads and all places for writes, apart from each other.
-    pub(in super::super) unsafe fn transpose<T>(
+    pub(crate) unsafe fn transpose<T>(
         from: *const u8,
         step: isize,
         rows: usize,

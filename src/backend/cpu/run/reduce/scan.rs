@@ -10,15 +10,15 @@ use std::sync::{Mutex, PoisonError};
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::super::element;
-use super::super::kernels::{Recipe, recipe};
-use super::super::loops::{Kernel, Kernels, Versions, read, write};
-use super::super::settings::{Level, Settings};
-use super::super::sharing::Team;
 use super::totals::Totals;
 use super::tree::{self, Forest, Room, Tree, run as run_len};
 use super::{SHARE, route, share_units};
 use crate::DType;
+use crate::backend::cpu::loops::element;
+use crate::backend::cpu::loops::table::{Recipe, recipe};
+use crate::backend::cpu::loops::vector::{Kernel, Kernels, Versions, read, write};
+use crate::backend::cpu::settings::{Level, Settings};
+use crate::backend::cpu::threads::sharing::Team;
 use crate::op::ElementOp;
 use crate::program::total_dtype;
 use crate::scan::ScanRequest;
@@ -32,7 +32,7 @@ type Loops = SmallVec<[Kernel; 2]>;
 ///
 /// The elements of the request must be at `from`, and there must be room for as many results at `to`, which nothing else
 /// accesses.
-pub(in super::super) unsafe fn run(
+pub(crate) unsafe fn run(
     request: &ScanRequest,
     from: *const u8,
     to: *mut u8,

@@ -3,10 +3,10 @@
 use smallvec::SmallVec;
 
 use super::Sums;
-use crate::backend::cpu::blocks::{Frame, Place};
-use crate::backend::cpu::nest::Slots;
-use crate::backend::cpu::script::Phase;
-use crate::backend::cpu::transfer::{Extent, Steps};
+use crate::backend::cpu::run::blocks::{Frame, Place};
+use crate::backend::cpu::run::nest::Slots;
+use crate::backend::cpu::run::script::Phase;
+use crate::backend::cpu::run::transfer::{Extent, Steps};
 use crate::layout::MAX_RANK;
 
 /// A position among the terms of a sum.

@@ -8,26 +8,31 @@ use std::sync::{Condvar, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::crew::Crew;
+mod crew;
+mod placement;
+pub(crate) mod sharing;
+
+use self::crew::Crew;
+use super::settings::Settings;
 
 /// How long a thread spins for work before it sleeps. Long enough for the next of several operations in a row, and no
 /// longer than waking up takes.
 const PATIENCE: Duration = Duration::from_micros(50);
 
 /// The time for which a thread spins.
-pub(super) struct Patience {
+pub(crate) struct Patience {
     start: Instant,
     turns: u32,
 }
 
 impl Patience {
-    pub(super) fn new() -> Patience {
+    pub(crate) fn new() -> Patience {
         Patience { start: Instant::now(), turns: 0 }
     }
 
     /// Whether the thread has spun for [`PATIENCE`]; to be asked in every turn. Most turns do without the clock, which
     /// takes longer than the rest of a turn.
-    pub(super) fn is_over(&mut self) -> bool {
+    pub(crate) fn is_over(&mut self) -> bool {
         self.turns += 1;
         self.turns.is_multiple_of(16) && self.start.elapsed() >= PATIENCE
     }
@@ -37,7 +42,7 @@ impl Patience {
 static WANTED: AtomicUsize = AtomicUsize::new(0);
 
 /// More threads than this are not started, unless there are more cores.
-pub(super) const MAX_THREADS: usize = 256;
+pub(crate) const MAX_THREADS: usize = 256;
 
 /// Whether a call has begun to start the threads, in this process or in one that it was forked from.
 static IS_STARTED: AtomicBool = AtomicBool::new(false);
@@ -80,7 +85,7 @@ fn cores() -> usize {
 }
 
 /// Whether a thread is spinning for work, and would help at once.
-pub(super) fn are_awake() -> bool {
+pub(crate) fn are_awake() -> bool {
     CREW.is_awake()
 }
 
@@ -92,7 +97,7 @@ pub(super) fn are_awake() -> bool {
 /// lock that one of them held is never released. It therefore runs everything on the calling thread. Nothing here ever
 /// waits, because a fork may happen at any time, even while another thread starts the others: a process that was forked
 /// before `STARTED` was set finds it empty for ever.
-pub(super) fn crew() -> Option<&'static Crew> {
+pub(crate) fn crew() -> Option<&'static Crew> {
     if !IS_STARTED.load(Ordering::Relaxed) && !IS_STARTED.swap(true, Ordering::Relaxed) {
         // Only one call gets here, once. Without knowing of forks there can be no threads.
         let _ = STARTED.set(if notices_forks() { start() } else { 0 });

@@ -3,14 +3,14 @@
 //! An extreme is compared with an earlier one by the loop that combines the two: if the result does not have the bits of
 //! the earlier one, the later one is better. The loops keep the left one of equals and of NaNs, and tell zeros apart.
 
-use super::super::blocks::{Frame, Place, Scratch};
-use super::super::nest::Nest;
-use super::super::script::Phase;
-use super::super::sharing::Team;
 use super::terms::Terms;
 use super::tree::{RUN_BYTES, Room, run as run_len};
 use super::{Sums, Way, share_units};
 use crate::DType;
+use crate::backend::cpu::run::blocks::{Frame, Place, Scratch};
+use crate::backend::cpu::run::nest::Nest;
+use crate::backend::cpu::run::script::Phase;
+use crate::backend::cpu::threads::sharing::Team;
 use crate::op::Finish;
 use crate::plan::OUT;
 

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::slice;
 
 use super::element::{Apply, ApplyNear, FmaInHardware, FmaInSoftware, Fuse, Map};
-use super::settings::Level;
+use crate::backend::cpu::settings::Level;
 
 /// A loop over `len` elements: reads its arguments, writes `out`. Arguments beyond its arity are ignored.
 ///
@@ -17,21 +17,21 @@ use super::settings::Level;
 /// Each argument must be valid for reads of as many elements as the loop takes from it (`len`, or one where it is
 /// constant), `out` for writes of `len` elements; all aligned for their types, and `out` must not overlap
 /// the arguments. The machine must have the instructions that the loop was compiled for.
-pub(super) type Kernel = unsafe fn(args: &[*const u8; 3], out: *mut u8, len: usize);
+pub(crate) type Kernel = unsafe fn(args: &[*const u8; 3], out: *mut u8, len: usize);
 
 /// One loop, for every level.
-pub(super) type Versions = [Kernel; Level::COUNT];
+pub(crate) type Versions = [Kernel; Level::COUNT];
 
 /// The loops of one function.
-pub(super) struct Kernels {
+pub(crate) struct Kernels {
     /// Every argument has `len` elements.
-    pub(super) all: Versions,
+    pub(crate) all: Versions,
     /// The left one of two arguments is one element.
-    pub(super) constant_lhs: Option<Versions>,
+    pub(crate) constant_lhs: Option<Versions>,
     /// The right one of two arguments is one element.
-    pub(super) constant_rhs: Option<Versions>,
+    pub(crate) constant_rhs: Option<Versions>,
     /// Whether two arguments may be swapped.
-    pub(super) commutes: bool,
+    pub(crate) commutes: bool,
 }
 
 /// A loop's versions for every level.
@@ -49,7 +49,7 @@ macro_rules! versions {
 
 impl Kernels {
     /// Two arguments, either of which may be one element.
-    pub(super) const fn of_two<T: Copy, F: Apply<T>>() -> Kernels {
+    pub(crate) const fn of_two<T: Copy, F: Apply<T>>() -> Kernels {
         Kernels {
             all: versions!(both::<T, F>),
             constant_lhs: Some(versions!(constant_lhs::<T, F>)),
@@ -59,7 +59,7 @@ impl Kernels {
     }
 
     /// Two arguments whose order does not matter, one of which may be one element.
-    pub(super) const fn symmetric<T: Copy, F: Apply<T>>() -> Kernels {
+    pub(crate) const fn symmetric<T: Copy, F: Apply<T>>() -> Kernels {
         Kernels {
             all: versions!(both::<T, F>),
             constant_lhs: None,
@@ -69,37 +69,37 @@ impl Kernels {
     }
 
     /// Two arguments of a function that costs more than repeating an argument that is one element.
-    pub(super) const fn heavy<T: Copy, F: Apply<T>>() -> Kernels {
+    pub(crate) const fn heavy<T: Copy, F: Apply<T>>() -> Kernels {
         Kernels::only(versions!(both::<T, F>))
     }
 
     /// Two arguments of a function with a fast path for most of them.
-    pub(super) const fn near<T: Copy, F: ApplyNear<T>>() -> Kernels {
+    pub(crate) const fn near<T: Copy, F: ApplyNear<T>>() -> Kernels {
         Kernels::only(versions!(both_near::<T, F>))
     }
 
     /// Two arguments of a function that vector instructions do not speed up.
-    pub(super) const fn scalar<T: Copy, F: Apply<T>>() -> Kernels {
+    pub(crate) const fn scalar<T: Copy, F: Apply<T>>() -> Kernels {
         Kernels::only([baseline::both::<T, F>; Level::COUNT])
     }
 
     /// One argument.
-    pub(super) const fn of_one<T: Copy, F: Map<T>>() -> Kernels {
+    pub(crate) const fn of_one<T: Copy, F: Map<T>>() -> Kernels {
         Kernels::only(versions!(each::<T, F>))
     }
 
     /// A selection of the second or the third argument by the first, a bool; only the size of `T` matters.
-    pub(super) const fn select<T: Copy>() -> Kernels {
+    pub(crate) const fn select<T: Copy>() -> Kernels {
         Kernels::only(versions!(select::<T>))
     }
 
     /// Three arguments.
-    pub(super) const fn of_three<T: Copy, F: Fuse<T>>() -> Kernels {
+    pub(crate) const fn of_three<T: Copy, F: Fuse<T>>() -> Kernels {
         Kernels::only(versions!(three::<T, F>))
     }
 
     /// A fused multiplication and addition of three arguments, by the instruction at the levels that have it.
-    pub(super) const fn fma<T: Copy>() -> Kernels
+    pub(crate) const fn fma<T: Copy>() -> Kernels
     where
         FmaInHardware: Fuse<T>,
         FmaInSoftware: Fuse<T>,
@@ -112,22 +112,22 @@ impl Kernels {
     }
 
     /// Combines neighbours: half as many results as there are elements.
-    pub(super) const fn halve<T: Copy, F: Apply<T>>() -> Versions {
+    pub(crate) const fn halve<T: Copy, F: Apply<T>>() -> Versions {
         versions!(halve::<T, F>)
     }
 
     /// Combines all elements up to each one, in the order of a tree.
-    pub(super) const fn prefixes<T: Copy, F: Apply<T, Output = T>>() -> Versions {
+    pub(crate) const fn prefixes<T: Copy, F: Apply<T, Output = T>>() -> Versions {
         versions!(prefixes::<T, F>)
     }
 
     /// Combines all elements up to each one, one after another, which is no work for vectors. The second argument is what
     /// comes before them: one element, or null.
-    pub(super) const fn running<T: Copy, F: Apply<T, Output = T>>() -> Versions {
+    pub(crate) const fn running<T: Copy, F: Apply<T, Output = T>>() -> Versions {
         [baseline::running::<T, F>; Level::COUNT]
     }
 
-    pub(super) const fn only(all: Versions) -> Kernels {
+    pub(crate) const fn only(all: Versions) -> Kernels {
         Kernels { all, constant_lhs: None, constant_rhs: None, commutes: false }
     }
 }
@@ -136,14 +136,14 @@ impl Kernels {
 /// each set gets vector code of its own from the same source.
 macro_rules! loops_for {
     ($name:ident $(#[$feature:meta])?) => {
-        pub(super) mod $name {
+        pub(crate) mod $name {
             use super::{Apply, ApplyNear, Fuse, Map, read, write};
 
             /// # Safety
             ///
-            /// See [`super::Kernel`].
+            /// See [`crate::backend::cpu::Kernel`].
             $(#[$feature])?
-            pub(in super::super) unsafe fn each<T: Copy, F: Map<T>>(
+            pub(crate) unsafe fn each<T: Copy, F: Map<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -157,9 +157,9 @@ macro_rules! loops_for {
 
             /// # Safety
             ///
-            /// See [`super::Kernel`].
+            /// See [`crate::backend::cpu::Kernel`].
             $(#[$feature])?
-            pub(in super::super) unsafe fn both<T: Copy, F: Apply<T>>(
+            pub(crate) unsafe fn both<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -175,9 +175,9 @@ macro_rules! loops_for {
 
             /// # Safety
             ///
-            /// See [`super::Kernel`].
+            /// See [`crate::backend::cpu::Kernel`].
             $(#[$feature])?
-            pub(in super::super) unsafe fn both_near<T: Copy, F: ApplyNear<T>>(
+            pub(crate) unsafe fn both_near<T: Copy, F: ApplyNear<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -208,9 +208,9 @@ macro_rules! loops_for {
 
             /// # Safety
             ///
-            /// See [`super::Kernel`].
+            /// See [`crate::backend::cpu::Kernel`].
             $(#[$feature])?
-            pub(in super::super) unsafe fn constant_lhs<T: Copy, F: Apply<T>>(
+            pub(crate) unsafe fn constant_lhs<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -226,9 +226,9 @@ macro_rules! loops_for {
 
             /// # Safety
             ///
-            /// See [`super::Kernel`].
+            /// See [`crate::backend::cpu::Kernel`].
             $(#[$feature])?
-            pub(in super::super) unsafe fn constant_rhs<T: Copy, F: Apply<T>>(
+            pub(crate) unsafe fn constant_rhs<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -244,9 +244,9 @@ macro_rules! loops_for {
 
             /// # Safety
             ///
-            /// See [`super::Kernel`]; the argument has twice as many elements as there are results.
+            /// See [`crate::backend::cpu::Kernel`]; the argument has twice as many elements as there are results.
             $(#[$feature])?
-            pub(in super::super) unsafe fn halve<T: Copy, F: Apply<T>>(
+            pub(crate) unsafe fn halve<T: Copy, F: Apply<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -260,9 +260,9 @@ macro_rules! loops_for {
 
             /// # Safety
             ///
-            /// See [`super::Kernel`].
+            /// See [`crate::backend::cpu::Kernel`].
             $(#[$feature])?
-            pub(in super::super) unsafe fn three<T: Copy, F: Fuse<T>>(
+            pub(crate) unsafe fn three<T: Copy, F: Fuse<T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -278,9 +278,9 @@ macro_rules! loops_for {
 
             /// # Safety
             ///
-            /// See [`super::Kernel`].
+            /// See [`crate::backend::cpu::Kernel`].
             $(#[$feature])?
-            pub(in super::super) unsafe fn prefixes<T: Copy, F: Apply<T, Output = T>>(
+            pub(crate) unsafe fn prefixes<T: Copy, F: Apply<T, Output = T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -310,10 +310,10 @@ macro_rules! loops_for {
 
             /// # Safety
             ///
-            /// See [`super::Kernel`]; the second argument is one element or null.
+            /// See [`crate::backend::cpu::Kernel`]; the second argument is one element or null.
             #[allow(dead_code, reason = "only one of the versions is used")]
             $(#[$feature])?
-            pub(in super::super) unsafe fn running<T: Copy, F: Apply<T, Output = T>>(
+            pub(crate) unsafe fn running<T: Copy, F: Apply<T, Output = T>>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -332,9 +332,9 @@ macro_rules! loops_for {
 
             /// # Safety
             ///
-            /// See [`super::Kernel`].
+            /// See [`crate::backend::cpu::Kernel`].
             $(#[$feature])?
-            pub(in super::super) unsafe fn select<T: Copy>(
+            pub(crate) unsafe fn select<T: Copy>(
                 args: &[*const u8; 3],
                 out: *mut u8,
                 len: usize,
@@ -374,7 +374,7 @@ fn join_halves<T: Copy, F: Apply<T, Output = T>>(prefixes: &mut [T], half: usize
 }
 
 loops_for!(baseline);
-pub(super) use baseline as plain;
+pub(crate) use baseline as plain;
 #[cfg(target_arch = "x86_64")]
 loops_for!(avx2 #[target_feature(enable = "avx2,f16c,fma")]);
 #[cfg(target_arch = "x86_64")]
@@ -384,7 +384,7 @@ loops_for!(avx512 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,
 ///
 /// `start` must be aligned and valid for reads of `len` elements while the slice is used.
 #[inline(always)]
-pub(super) unsafe fn read<'a, T>(start: *const u8, len: usize) -> &'a [T] {
+pub(crate) unsafe fn read<'a, T>(start: *const u8, len: usize) -> &'a [T] {
     debug_assert!(start.cast::<T>().is_aligned());
     // SAFETY: the caller's promise.
     unsafe { slice::from_raw_parts(start.cast(), len) }
@@ -395,7 +395,7 @@ pub(super) unsafe fn read<'a, T>(start: *const u8, len: usize) -> &'a [T] {
 /// `start` must be aligned, valid for writes of `len` elements, and touched by nothing else while
 /// the slice is used.
 #[inline(always)]
-pub(super) unsafe fn write<'a, T>(start: *mut u8, len: usize) -> &'a mut [MaybeUninit<T>] {
+pub(crate) unsafe fn write<'a, T>(start: *mut u8, len: usize) -> &'a mut [MaybeUninit<T>] {
     debug_assert!(start.cast::<T>().is_aligned());
     // SAFETY: the caller's promise; the elements need not be initialised.
     unsafe { slice::from_raw_parts_mut(start.cast(), len) }

@@ -2,16 +2,16 @@
 
 use smallvec::SmallVec;
 
-use super::Call;
 use super::blocks::{Frame, Place, Scratch};
-use super::executable::Row;
 use super::nest::{Nest, Slots};
 use super::script::{Memory, Pattern, Phase, Script};
-use super::settings::{MAX_BLOCK_BYTES, MAX_SQUARE_BYTES, Settings};
-use super::sharing::Team;
 use super::transfer::{
     Extent, LINE, Steps, finish_streams, prefetch, scatter, scatter_masked, stream,
 };
+use crate::backend::cpu::Call;
+use crate::backend::cpu::executable::Row;
+use crate::backend::cpu::settings::{MAX_BLOCK_BYTES, MAX_SQUARE_BYTES, Settings};
+use crate::backend::cpu::threads::sharing::Team;
 use crate::plan::{OUT, Plan};
 
 /// Rows shorter than this are not computed on their own.
@@ -32,7 +32,7 @@ const FAR_BLOCK: usize = 4 * FAR_REGISTER;
 const STREAMED_PIECE: usize = 512;
 
 /// Runs a request without a reduction; returns `None` if a step is not defined for its dtype.
-pub(super) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
+pub(crate) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
     let plan = call.request.plan;
     let across = across(plan);
     let is_square = across.is_some_and(|(_, is_square)| is_square);

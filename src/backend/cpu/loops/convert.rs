@@ -6,12 +6,12 @@ use smallvec::SmallVec;
 
 use super::element::{CastTo, TruthOfComplex, TruthOfFloatBits, TruthOfIntegers};
 use super::halves;
-use super::loops::Kernels;
+use super::vector::Kernels;
 use crate::DType;
 
 /// Returns the loops that convert one dtype to another, in their order, each with the dtype of its results. There are
 /// none if the bits stay as they are.
-pub(super) fn route(from: DType, to: DType) -> SmallVec<[(&'static Kernels, DType); 3]> {
+pub(crate) fn route(from: DType, to: DType) -> SmallVec<[(&'static Kernels, DType); 3]> {
     match hop(from, to) {
         Hop::Same => SmallVec::new(),
         Hop::Loop(kernels) => SmallVec::from_slice(&[(kernels, to)]),

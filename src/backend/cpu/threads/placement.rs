@@ -6,7 +6,7 @@
 
 /// Returns the core on which this thread runs, or `None` where the system does not say. Miri, which has no such call, does
 /// not say either.
-pub(super) fn current_core() -> Option<usize> {
+pub(crate) fn current_core() -> Option<usize> {
     #[cfg(all(target_os = "linux", not(miri)))]
     {
         // SAFETY: the function takes nothing and only returns a number.
@@ -17,7 +17,7 @@ pub(super) fn current_core() -> Option<usize> {
 }
 
 /// Moves this thread to another core than the given one, if it runs there and may run elsewhere.
-pub(super) fn leave(core: Option<usize>) {
+pub(crate) fn leave(core: Option<usize>) {
     #[cfg(all(target_os = "linux", not(miri)))]
     if let Some(core) = core
         && current_core() == Some(core)
@@ -34,7 +34,7 @@ mod linux {
 
     /// Forbids this thread the core, which moves it at once, and then allows it all cores that it had before: where it
     /// runs later is again up to the scheduler.
-    pub(super) fn leave(core: usize) {
+    pub(crate) fn leave(core: usize) {
         if core >= CPU_SETSIZE as usize {
             return;
         }

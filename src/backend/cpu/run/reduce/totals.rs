@@ -4,12 +4,12 @@ use std::mem::MaybeUninit;
 
 use num_complex::Complex;
 
-use super::super::element;
-use super::super::kernels::{Recipe, recipe};
-use super::super::loops::{Kernel, Kernels};
-use super::super::settings::Level;
 use super::tree::Room;
 use crate::DType;
+use crate::backend::cpu::loops::element;
+use crate::backend::cpu::loops::table::{Recipe, recipe};
+use crate::backend::cpu::loops::vector::{Kernel, Kernels};
+use crate::backend::cpu::settings::Level;
 use crate::op::ElementOp;
 
 /// How totals of one dtype are combined. The code around the loops only moves totals, so that it is compiled once for

@@ -6,7 +6,7 @@
 //! reduction here, and "add" for the operation that combines two totals.
 
 mod place;
-pub(super) mod scan;
+pub(crate) mod scan;
 mod terms;
 mod totals;
 mod tree;
@@ -19,16 +19,16 @@ use smallvec::SmallVec;
 use self::terms::Terms;
 use self::totals::Totals;
 use self::tree::{Forest, RUN_BYTES, Room, Tree, run as run_len};
-use super::Call;
 use super::blocks::{Frame, Place, Scratch};
-use super::convert::route;
-use super::loops::Kernel;
 use super::nest::Nest;
 use super::script::{Memory, Pattern, Phase, Script};
-use super::settings::Settings;
-use super::sharing::Team;
 use super::transfer::{Extent, Steps, scatter};
 use crate::DType;
+use crate::backend::cpu::Call;
+use crate::backend::cpu::loops::convert::route;
+use crate::backend::cpu::loops::vector::Kernel;
+use crate::backend::cpu::settings::Settings;
+use crate::backend::cpu::threads::sharing::Team;
 use crate::op::Finish;
 use crate::plan::{OUT, Plan};
 use crate::program::total_dtype;
@@ -42,7 +42,7 @@ const SHARE: usize = 64 * 1024;
 const FEW_TERMS: usize = 64;
 
 /// Runs a request with a reduction; returns `None` if a step is not defined for its dtype.
-pub(super) fn run(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
+pub(crate) fn run(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
     let terms = call.request.program.dtype(call.request.program.result());
     let combine = reduction.op.combine();
     let totals = Totals::new(combine, total_dtype(combine, terms), settings.level)?;
@@ -324,7 +324,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
 }
 
 /// Cuts a number of units into parts and shares them.
-pub(super) fn share_units(
+pub(crate) fn share_units(
     units: usize,
     team: Team,
     work: &(dyn Fn(std::ops::Range<usize>) + Sync),

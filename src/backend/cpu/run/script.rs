@@ -8,16 +8,16 @@ mod registers;
 
 use smallvec::SmallVec;
 
-use super::convert::route;
-use super::kernels::{Recipe, recipe};
-use super::loops::{Kernel, Kernels, Versions};
-use super::settings::Level;
 use crate::DType;
+use crate::backend::cpu::loops::convert::route;
+use crate::backend::cpu::loops::table::{Recipe, recipe};
+use crate::backend::cpu::loops::vector::{Kernel, Kernels, Versions};
+use crate::backend::cpu::settings::Level;
 use crate::program::{Action, Input, Program, Step, Value};
 
 /// The access pattern of a slot in a block: along the innermost loop, or along the two loops of a rectangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pattern {
+pub(crate) enum Pattern {
     /// Contiguous.
     Dense,
     /// The same element everywhere.
@@ -30,7 +30,7 @@ pub(super) enum Pattern {
 
 /// Where an instruction finds elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// In the memory of a slot.
     Slot(u16),
     /// In a register.
@@ -43,7 +43,7 @@ pub(super) enum Source {
 
 /// When an instruction runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// Once: it depends on numbers alone.
     Once,
     /// At every iteration of an outer loop: it depends on what is constant along the inner one.
@@ -63,7 +63,7 @@ impl Phase {
 
 /// What an instruction does.
 #[derive(Clone, Copy)]
-pub(super) enum Work {
+pub(crate) enum Work {
     /// Runs a loop.
     Apply(Kernel, [Source; 3]),
     /// Copies elements of a slot.
@@ -74,51 +74,51 @@ pub(super) enum Work {
 
 /// Where an instruction writes its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     Register(u32),
     Destination,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Instruction {
-    pub(super) work: Work,
-    pub(super) target: Target,
+pub(crate) struct Instruction {
+    pub(crate) work: Work,
+    pub(crate) target: Target,
     /// The size of an element of the result in bytes.
-    pub(super) size: usize,
-    pub(super) phase: Phase,
+    pub(crate) size: usize,
+    pub(crate) phase: Phase,
 }
 
 /// The instructions of a program, in an order in which they can run.
-pub(super) struct Script {
+pub(crate) struct Script {
     instructions: SmallVec<[Instruction; 4]>,
     /// Where the instructions of the later phases start.
     starts: [usize; 3],
     /// Where the results are, unless the last instruction writes them to the destination.
-    pub(super) result: Option<Source>,
-    pub(super) mask: Option<Source>,
-    pub(super) registers: usize,
+    pub(crate) result: Option<Source>,
+    pub(crate) mask: Option<Source>,
+    pub(crate) registers: usize,
     /// The size of the largest element in a register.
-    pub(super) widest: usize,
+    pub(crate) widest: usize,
     /// The instructions of the loops.
-    pub(super) level: Level,
+    pub(crate) level: Level,
 }
 
 /// What a script needs to know of the memory.
-pub(super) struct Memory<'a> {
+pub(crate) struct Memory<'a> {
     /// The access pattern of each slot.
-    pub(super) patterns: &'a [Pattern],
+    pub(crate) patterns: &'a [Pattern],
     /// Whether a slot is the destination itself.
-    pub(super) is_written: &'a [bool],
+    pub(crate) is_written: &'a [bool],
     /// The slot of a mask.
-    pub(super) mask: Option<usize>,
+    pub(crate) mask: Option<usize>,
     /// Whether the last loop may write to the destination.
-    pub(super) writes_directly: bool,
+    pub(crate) writes_directly: bool,
 }
 
 impl Script {
     /// Translates a program; its result is converted to another dtype if one is given. Returns `None` if a step is not
     /// defined for its dtype.
-    pub(super) fn new(
+    pub(crate) fn new(
         program: &Program,
         convert_to: Option<DType>,
         memory: &Memory<'_>,
@@ -151,19 +151,19 @@ impl Script {
 
     /// The number of instructions.
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.instructions.len()
     }
 
     /// Whether there are instructions that do not run for every block.
     #[inline]
-    pub(super) fn has_prelude(&self) -> bool {
+    pub(crate) fn has_prelude(&self) -> bool {
         self.starts[2] > 0
     }
 
     /// The instructions of a phase.
     #[inline]
-    pub(super) fn phase(&self, phase: Phase) -> &[Instruction] {
+    pub(crate) fn phase(&self, phase: Phase) -> &[Instruction] {
         match phase {
             Phase::Once => &self.instructions[..self.starts[0]],
             Phase::Span => &self.instructions[self.starts[0]..self.starts[1]],
@@ -174,7 +174,7 @@ impl Script {
 
     /// Returns how many elements every register can hold if all registers together take `bytes`; unlimited without
     /// registers.
-    pub(super) fn block_len(&self, bytes: usize) -> usize {
+    pub(crate) fn block_len(&self, bytes: usize) -> usize {
         if self.registers == 0 {
             return usize::MAX;
         }
@@ -186,7 +186,7 @@ impl Script {
 
     /// Returns how many elements, at most `most`, every register holds in `bytes` bytes, and the bytes from one register
     /// to the next. All registers together fit if each holds several elements; with one element each, they may not.
-    pub(super) fn registers_in(&self, bytes: usize, most: usize) -> (usize, usize) {
+    pub(crate) fn registers_in(&self, bytes: usize, most: usize) -> (usize, usize) {
         let len = self.block_len(bytes).min(most);
         // Every register is aligned to a vector and to any element.
         (len, len.saturating_mul(self.widest).next_multiple_of(16))

@@ -7,14 +7,14 @@
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::loops::Kernels;
+use super::vector::Kernels;
 use super::{bytes, element, halves, words};
 use crate::DType;
 use crate::op::ElementOp;
 
 /// How an operation is computed.
 #[derive(Clone, Copy)]
-pub(super) enum Recipe {
+pub(crate) enum Recipe {
     /// By a loop over the arguments.
     Loop(&'static Kernels),
     /// By a loop over the arguments in the opposite order.
@@ -101,7 +101,7 @@ macro_rules! function {
 
 /// Returns how an operation is computed in a dtype, or `None` if it is not defined there.
 #[inline]
-pub(super) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
+pub(crate) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
     RECIPES[op as usize][dtype as usize]
 }
 
