@@ -1,7 +1,7 @@
 //! The driver API: order of work, contexts, memory, injected faults.
 
 mod support;
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 use support::driver::*;
 use support::{ADD_ONE, Gpu, event, fresh, live, report, set, stream};
 
