@@ -16,7 +16,8 @@ template <class T> BL_FN f32 as_f32(T x) { return widen(x); }
     template <class T> BL_FN T name(T x) { \
         if constexpr (same<T, f64>()) return wide::name(x); \
         else { \
-            const f32 a = as_f32(x), size = pairs::size_of(a); \
+            const f32 a = as_f32(x); \
+            [[maybe_unused]] const f32 size = pairs::size_of(a); \
             const auto first = pairs::settled<T, pairs::Sign::sign>(pairs::name(operand), a, parts); \
             if (first.certain && (applies)) return first.result; \
             return name##_slowly<T>(a); \
