@@ -466,7 +466,7 @@ fn subtrees(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 
 /// Returns whether two neighbours are the two halves of a subtree.
 fn are_halves(left: &Range<usize>, right: &Range<usize>) -> bool {
-    left.len() == right.len() && left.start % (2 * left.len()) == 0
+    left.len() == right.len() && left.start.is_multiple_of(2 * left.len())
 }
 
 fn combined(op: ReduceOp, left: &Tensor, right: &Tensor) -> Result<Tensor> {
