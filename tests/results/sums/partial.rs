@@ -159,8 +159,11 @@ fn nothing_is_neutral() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let device = Device::cpu();
-    let x = Tensor::from_nested([1.0f32, 2.0, 3.0], &device).unwrap();
+    devices().iter().for_each(refusals_on);
+}
+
+fn refusals_on(device: &Device) {
+    let x = Tensor::from_nested([1.0f32, 2.0, 3.0], device).unwrap();
     let part = |start: usize| x.partial_sum(start..).unwrap();
     let refused = |a, b| {
         let error = PartialSum::merge(a, b).unwrap_err();
