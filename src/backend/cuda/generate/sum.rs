@@ -342,8 +342,8 @@ fn group_size_of_threads(group: usize, most: usize, inner: Option<usize>, slow: 
     let mut size = 1 << most.ilog2();
     if let Some(inner) = inner {
         let divides = |size: &usize| inner.is_multiple_of(*size);
-        let found = std::iter::successors(Some(size), |size| (*size > 2).then_some(size / 2));
-        size = found.filter(divides).next().unwrap_or(size);
+        let mut found = std::iter::successors(Some(size), |size| (*size > 2).then_some(size / 2));
+        size = found.find(divides).unwrap_or(size);
     }
     size
 }
