@@ -40,6 +40,10 @@ pub struct Config {
     /// Copies to pageable memory and host functions, too, do not run before the program synchronises with them.
     pub strict: bool,
     pub races: bool,
+    /// Races between work items that nothing orders are looked for.
+    pub order: bool,
+    /// The seed of the order in which the warps of a block run; zero: by their numbers.
+    pub warps: u64,
     /// Kinds of findings that are reported but do not fail the kernel.
     pub report: Kinds,
     /// Kinds of findings that are neither reported nor fail the kernel.
@@ -70,6 +74,8 @@ impl Default for Config {
             late_host: false,
             strict: false,
             races: true,
+            order: false,
+            warps: 0,
             report: Kinds::default(),
             ignore: Kinds::default(),
             quiet: false,
@@ -156,6 +162,8 @@ impl Config {
             "REPORT" => self.report = Kinds::parse(value)?,
             "IGNORE" => self.ignore = Kinds::parse(value)?,
             "NO_RACES" => self.races = !flag(value)?,
+            "ORDER" => self.order = flag(value)?,
+            "WARPS" => self.warps = value.strip_prefix("seed:").unwrap_or(value).parse().ok()?,
             "QUIET" => self.quiet = flag(value)?,
             "TIMEOUT" => self.timeout = value.parse().ok().filter(|&n| n > 0)?,
             "WORKERS" => self.workers = value.parse().ok()?,

@@ -34,9 +34,11 @@ fn record(event: u64, stream: u64) -> Result<(), Code> {
     }
     s.push(stream, Work::Record { event })?;
     let number = s.streams.get(&stream).map_or(0, |x| x.pushed);
+    let clock = s.reached(stream);
     if let Some(e) = s.events.get_mut(&event) {
         e.captured = None;
         e.recorded = Some((stream, number));
+        e.clock = clock;
         e.at = None;
     }
     drop(run_by_policy(s, stream));
@@ -90,10 +92,11 @@ api! {
 
     fn cuEventSynchronize(event: u64) {
         let (mut s, cx) = with_event(event)?;
-        let recorded = find(&s, event)?.recorded;
+        let Event { recorded, clock, .. } = find(&s, event)?.clone();
         s.check_capture_mode()?;
         let Some((stream, number)) = recorded else { return Ok(()) };
         let mut s = run_until(s, stream, number);
+        s.host_waited(&clock);
         outcome(&mut s, cx, Some(stream))
     }
 
@@ -103,6 +106,7 @@ api! {
         s.check_capture_mode()?;
         let Some((stream, _)) = e.recorded else { return Ok(()) };
         if done(&s, &e) {
+            s.host_waited(&e.clock);
             return outcome(&mut s, cx, Some(stream));
         }
         let mut s = poll(s, stream);

@@ -86,6 +86,8 @@ api! {
         s.check_capture_mode()?;
         let (done, pushed) = s.streams.get(&stream).map_or((0, 0), |x| (x.done, x.pushed));
         if done == pushed {
+            let clock = s.reached(stream);
+            s.host_waited(&clock);
             return outcome(&mut s, cx, Some(stream));
         }
         let mut s = poll(s, stream);
@@ -103,6 +105,9 @@ api! {
             return s.join_capture(stream, captured);
         }
         let capturing = s.streams.get(&stream).is_some_and(|x| x.capture.is_some());
+        if event.recorded.is_some() && !capturing {
+            s.stream_waits_for(stream, &event.clock);
+        }
         match event.recorded {
             Some(_) if capturing => {
                 s.invalidate(stream);

@@ -183,7 +183,23 @@ impl BlockState<'_> {
 /// The interpreter state of one host thread: warps and shared memory, reused from block to block.
 pub struct Worker<'a> {
     warps: Vec<Warp>,
+    /// The order in which the warps run.
+    order: Vec<usize>,
     state: BlockState<'a>,
+}
+
+/// Puts warps into an order that depends on the seed and the block alone.
+fn shuffle(order: &mut [usize], seed: u64, at: [u32; 3]) {
+    order.sort_unstable();
+    let mut random =
+        at.iter().fold(seed, |x, &n| (x ^ u64::from(n)).wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1;
+    for k in (1..order.len()).rev() {
+        // xorshift64
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        order.swap(k, (random >> 32) as usize % (k + 1));
+    }
 }
 
 impl<'a> Worker<'a> {
@@ -197,6 +213,7 @@ impl<'a> Worker<'a> {
         };
         Worker {
             warps: (0..warps).map(|_| Warp::new(launch.program)).collect(),
+            order: (0..usize::try_from(threads).unwrap_or(1).div_ceil(LANES)).collect(),
             state: BlockState {
                 launch,
                 at: [0; 3],
@@ -219,7 +236,7 @@ impl<'a> Worker<'a> {
         self.start(at);
         let count = self.state.threads.div_ceil(LANES as u32) as usize;
         if self.warps.len() < count {
-            return self.one_by_one(count);
+            return self.one_by_one();
         }
         while !self.round(TURN)? {}
         Ok(())
@@ -233,16 +250,20 @@ impl<'a> Worker<'a> {
         state.ended = 0;
         state.barriers.clear();
         state.shared.states.copy_from_slice(&state.shared.fresh);
-        state.track = state.launch.tracker.and_then(|t| BlockTrack::start(t, count));
+        state.track =
+            state.launch.tracker.as_ref().and_then(|t| BlockTrack::start(t.clone(), count));
+        if state.launch.warps != 0 {
+            shuffle(&mut self.order, state.launch.warps, at);
+        }
         for (k, warp) in self.warps.iter_mut().enumerate() {
             warp.start(k, &self.state);
         }
     }
 
     /// Runs each warp to its end, for programs in which no warp waits for another.
-    fn one_by_one(&mut self, count: usize) -> Result<(), Fault> {
+    fn one_by_one(&mut self) -> Result<(), Fault> {
         let warp = &mut self.warps[0];
-        for k in 0..count {
+        for &k in &self.order {
             warp.start(k, &self.state);
             let max_steps = self.state.launch.max_steps;
             match warp.run(&mut self.state, max_steps)? {
@@ -259,7 +280,8 @@ impl<'a> Worker<'a> {
     pub fn round(&mut self, turn: u64) -> Result<bool, Fault> {
         let max_steps = self.state.launch.max_steps;
         let (mut ended, mut moved) = (true, false);
-        for warp in &mut self.warps {
+        for &k in &self.order {
+            let warp = &mut self.warps[k];
             if warp.groups.is_empty() {
                 continue;
             }

@@ -3,7 +3,7 @@
 use super::access::Fault;
 use super::block::Worker;
 use super::program::Program;
-use super::track::{self, Tracker};
+use super::track::{self, Earlier, Tracker};
 use crate::memory::{Arena, Heap};
 use crate::sanitizer::{Finding, Kind, Kinds, lock};
 use std::collections::HashSet;
@@ -38,6 +38,8 @@ pub struct Launch<'a> {
     pub workspace: u64,
     pub tracker: Option<Tracker>,
     pub tolerance: Tolerance,
+    /// The seed of the order of a block's warps; zero: by their numbers.
+    pub warps: u64,
     pub began: Instant,
     stop: AtomicBool,
 }
@@ -115,6 +117,8 @@ impl<'a> Launch<'a> {
         workspace: u64,
         races: bool,
         tolerance: Tolerance,
+        warps: u64,
+        earlier: Vec<Earlier>,
     ) -> Launch<'a> {
         let threads = grid.iter().chain(&block).fold(1u64, |n, &d| n.saturating_mul(d.into()));
         let tracker = races.then(|| {
@@ -124,7 +128,7 @@ impl<'a> Launch<'a> {
                 }
                 track::restart();
             }
-            track::next_launch_fits(threads).then(|| Tracker::start(program)).flatten()
+            track::next_launch_fits(threads).then(|| Tracker::start(program, earlier)).flatten()
         });
         Launch {
             program,
@@ -139,9 +143,15 @@ impl<'a> Launch<'a> {
             workspace,
             tracker: tracker.flatten(),
             tolerance,
+            warps,
             began: Instant::now(),
             stop: AtomicBool::new(false),
         }
+    }
+
+    /// Returns the first number of its threads, if races are tracked.
+    pub fn first_number(&self) -> Option<u32> {
+        self.tracker.as_ref().map(Tracker::base)
     }
 
     /// Returns whether another block has failed.

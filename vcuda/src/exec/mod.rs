@@ -13,3 +13,4 @@ mod warp;
 pub use decode::{decode, row_name};
 pub use launch::{Launch, Region, Tolerance, run};
 pub use program::{LOCAL_WINDOW, PARAM_WINDOW, Program, SHARED_WINDOW};
+pub use track::{Earlier, number};

@@ -14,6 +14,8 @@ use super::access::Way;
 use super::program::Program;
 use crate::isa::lane::{LANES, lanes};
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 static NEXT: AtomicU32 = AtomicU32::new(1);
@@ -41,11 +43,29 @@ fn draw(count: u32) -> Option<u32> {
     NEXT.fetch_update(Relaxed, Relaxed, |n| n.checked_add(count).filter(|&end| end < LIMIT)).ok()
 }
 
+/// Draws the number of an access that no kernel makes.
+pub fn number() -> Option<u32> {
+    draw(1)
+}
+
+/// An earlier operation that nothing orders with a launch.
+#[derive(Debug)]
+pub struct Earlier {
+    /// Its thread numbers.
+    pub numbers: Range<u32>,
+    /// What it is, for reports.
+    pub what: String,
+}
+
 /// The race-detection state of a launch.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Tracker {
     /// The first number of this launch; in a cell it means "several blocks".
     base: u32,
+    /// The first number of the earlier operations that are not ordered with this launch; `base` if there are none.
+    floor: u32,
+    /// These operations, in the order of their numbers.
+    earlier: Arc<[Earlier]>,
     /// Whether conflicts between blocks are reported.
     across_blocks: bool,
     /// Whether the kernel has fences: a plain access may then be ordered with atomics in ways not tracked here.
@@ -57,13 +77,20 @@ pub struct Tracker {
 
 impl Tracker {
     /// Starts tracking a launch; `None` if the numbers are used up.
-    pub fn start(program: &Program) -> Option<Tracker> {
+    pub fn start(program: &Program, earlier: Vec<Earlier>) -> Option<Tracker> {
         draw(1).map(|base| Tracker {
             base,
+            floor: earlier.first().map_or(base, |e| e.numbers.start.min(base)),
+            earlier: earlier.into(),
             across_blocks: !program.fences_between_blocks,
             fences: program.fences,
             compares: program.compares,
         })
+    }
+
+    /// Returns the first number of this launch.
+    pub fn base(&self) -> u32 {
+        self.base
     }
 }
 
@@ -92,6 +119,8 @@ pub enum Conflict {
     Read(Option<(u32, u32)>),
     /// The other access was an atomic or a volatile store, and this one is plain.
     Atomic(Option<(u32, u32)>),
+    /// The other access, under this number, was that of an earlier operation.
+    Earlier(u32),
     /// A read-only load and a write in the same launch.
     ReadOnly,
 }
@@ -291,8 +320,8 @@ impl BlockTrack {
     #[inline(always)]
     fn read(&self, cell: u64, me: Me, readonly: bool, shared: bool) -> Result<u64, Conflict> {
         let (writer, reader) = (cell as u32, (cell >> 32) as u32);
-        if writer & !ATOMIC >= self.tracker.base {
-            if readonly {
+        if writer & !ATOMIC >= self.tracker.floor {
+            if readonly && writer & !ATOMIC >= self.tracker.base {
                 return Err(Conflict::ReadOnly);
             }
             if writer != me.number {
@@ -314,10 +343,10 @@ impl BlockTrack {
     #[inline(always)]
     fn write(&self, cell: u64, me: Me, shared: bool) -> Result<u64, Conflict> {
         let (writer, reader) = (cell as u32, (cell >> 32) as u32);
-        if writer & !ATOMIC >= self.tracker.base && writer != me.number {
+        if writer & !ATOMIC >= self.tracker.floor && writer != me.number {
             self.after_write(writer, me, false, shared)?;
         }
-        if reader & !READONLY >= self.tracker.base && reader != me.number {
+        if reader & !READONLY >= self.tracker.floor && reader != me.number {
             self.after_read(reader, me, shared)?;
         }
         Ok(me.number.into())
@@ -336,7 +365,7 @@ impl BlockTrack {
     fn atomic(&self, cell: u64, me: Me, atomic: bool, shared: bool) -> Result<u64, Conflict> {
         let (writer, reader) = (cell as u32, (cell >> 32) as u32);
         let (last, plain) = (writer & !ATOMIC, writer & ATOMIC == 0);
-        if plain && last >= self.tracker.base {
+        if plain && last >= self.tracker.floor {
             if atomic || !self.tracker.fences {
                 self.after_write(writer, me, false, shared)?;
             }
@@ -345,7 +374,7 @@ impl BlockTrack {
                 return Ok(cell);
             }
         }
-        if reader & !READONLY >= self.tracker.base
+        if reader & !READONLY >= self.tracker.floor
             && (reader & READONLY != 0 || !self.tracker.fences && !self.tracker.compares)
         {
             self.after_read(reader, me, shared)?;
@@ -361,6 +390,9 @@ impl BlockTrack {
     #[cold]
     fn after_write(&self, writer: u32, me: Me, read: bool, shared: bool) -> Result<(), Conflict> {
         let (last, plain) = (writer & !ATOMIC, writer & ATOMIC == 0);
+        if last < self.tracker.base {
+            return self.after_earlier(last);
+        }
         if last == me.number || self.ordered(last, me, shared) {
             Ok(())
         } else if plain {
@@ -375,6 +407,9 @@ impl BlockTrack {
     #[cold]
     fn after_read(&self, reader: u32, me: Me, shared: bool) -> Result<(), Conflict> {
         let last = reader & !READONLY;
+        if last < self.tracker.base {
+            return self.after_earlier(last);
+        }
         if reader & READONLY != 0 {
             Err(Conflict::ReadOnly)
         } else if last == me.number || self.ordered(last, me, shared) {
@@ -382,6 +417,17 @@ impl BlockTrack {
         } else {
             Err(Conflict::Read(self.who(last)))
         }
+    }
+
+    /// Returns the earlier operation to which a number belongs, if nothing orders it with this launch.
+    pub fn earlier(&self, number: u32) -> Option<&Earlier> {
+        let earlier = &self.tracker.earlier;
+        let k = earlier.partition_point(|e| e.numbers.start <= number).checked_sub(1)?;
+        earlier.get(k).filter(|e| e.numbers.contains(&number))
+    }
+
+    fn after_earlier(&self, number: u32) -> Result<(), Conflict> {
+        if self.earlier(number).is_none() { Ok(()) } else { Err(Conflict::Earlier(number)) }
     }
 
     /// Returns the cell of a byte that this thread writes despite a tolerated conflict.

@@ -37,7 +37,11 @@ impl Call {
             function(self.data as *mut c_void);
         }
         IN_HOST_FUNCTION.set(false);
-        if let Some(stream) = enter().streams.get_mut(&self.stream) {
+        let mut s = enter();
+        // The function may have told another thread that the work before it is complete.
+        let clock = s.reached(self.stream);
+        s.host_waited(&clock);
+        if let Some(stream) = s.streams.get_mut(&self.stream) {
             stream.busy = false;
             stream.done += 1;
         }

@@ -6,6 +6,7 @@ mod copies;
 mod host;
 mod libraries;
 mod loading;
+mod order;
 mod queues;
 mod running;
 mod state;

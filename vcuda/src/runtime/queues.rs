@@ -5,6 +5,7 @@
 
 use super::capture::Capture;
 use super::copies::{Fill, Source};
+use super::order::Clock;
 use super::running::run_by_policy;
 use super::state::{Guard, State, thread};
 use crate::error::{Code, ERROR_INVALID_HANDLE, ERROR_STREAM_CAPTURE_INVALIDATED};
@@ -78,7 +79,10 @@ pub struct Stream {
     pub destroyed: bool,
     pub priority: i32,
     pub flags: u32,
-    pub queue: VecDeque<Work>,
+    /// Pending work, each item with its clock.
+    pub queue: VecDeque<(Work, Arc<Clock>)>,
+    /// What is complete before the next work item that is submitted.
+    pub clock: Arc<Clock>,
     /// The number of the work item submitted last.
     pub pushed: u64,
     /// The number of the work item completed last.
@@ -99,6 +103,7 @@ impl Stream {
             priority,
             flags,
             queue: VecDeque::new(),
+            clock: Arc::default(),
             pushed: 0,
             done: 0,
             busy: false,
@@ -115,6 +120,8 @@ pub struct Event {
     /// Where it was recorded last: the stream, and the number on it.
     pub recorded: Option<(u64, u64)>,
     pub at: Option<Instant>,
+    /// What is complete when it is.
+    pub clock: Arc<Clock>,
     /// For an event recorded on a stream that is being captured: the capture, the stream, and its work items so far.
     pub captured: Option<(u64, u64, u64)>,
 }
@@ -163,9 +170,10 @@ impl State {
         }
         self.not_capturing(stream)?;
         self.order_with_legacy(stream);
+        self.advance_clock(stream);
         if let Some(s) = self.streams.get_mut(&stream) {
             let calls = matches!(work, Work::Host { .. });
-            s.queue.push_back(work);
+            s.queue.push_back((work, s.clock.clone()));
             s.pushed += 1;
             if calls {
                 self.host_functions.push((stream, s.pushed));
@@ -200,7 +208,8 @@ impl State {
         };
         if let Some(s) = self.streams.get_mut(&stream) {
             s.pushed += waits.len() as u64;
-            s.queue.extend(waits);
+            let clock = s.clock.clone();
+            s.queue.extend(waits.into_iter().map(|wait| (wait, clock.clone())));
         }
     }
 }

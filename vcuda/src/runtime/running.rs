@@ -1,6 +1,8 @@
 //! Running work items: when one runs, what runs before it, and what it does.
 
+use super::copies::Source;
 use super::host;
+use super::order::At;
 use super::queues::{KernelLaunch, Work};
 use super::state::{Guard, State, enter};
 use crate::config::{self, Async};
@@ -99,7 +101,7 @@ fn run(mut s: Guard, stream: u64, number: u64, at_host_function: AtHostFunction)
             s = enter();
             continue;
         }
-        if let Some(Work::Wait { stream: other, number }) = x.queue.front() {
+        if let Some((Work::Wait { stream: other, number }, _)) = x.queue.front() {
             let (other, number) = (*other, *number);
             if s.streams.get(&other).is_some_and(|o| o.done < number) {
                 goals.push((other, number));
@@ -108,7 +110,7 @@ fn run(mut s: Guard, stream: u64, number: u64, at_host_function: AtHostFunction)
         }
         let Some(x) = s.streams.get_mut(&stream) else { continue };
         let context = x.context;
-        let Some(work) = x.queue.pop_front() else {
+        let Some((work, clock)) = x.queue.pop_front() else {
             x.done = x.pushed;
             continue;
         };
@@ -121,7 +123,8 @@ fn run(mut s: Guard, stream: u64, number: u64, at_host_function: AtHostFunction)
             host::call(stream, function, data);
             continue;
         }
-        s.execute(context, stream, work);
+        let at = At { stream, number: x.done + 1, clock };
+        s.execute(context, &at, work);
         if let Some(x) = s.streams.get_mut(&stream) {
             x.done += 1;
         }
@@ -132,7 +135,10 @@ fn run(mut s: Guard, stream: u64, number: u64, at_host_function: AtHostFunction)
 /// Runs a stream to its end.
 pub fn run_stream(s: Guard, stream: u64) -> Guard {
     let number = s.streams.get(&stream).map_or(0, |x| x.pushed);
-    run_until(s, stream, number)
+    let clock = s.reached(stream);
+    let mut s = run_until(s, stream, number);
+    s.host_waited(&clock);
+    s
 }
 
 /// Runs the pending copies to pageable memory.
@@ -141,7 +147,7 @@ pub fn run_stream(s: Guard, stream: u64) -> Guard {
 /// synchronisation shows; but after a failed call a program may free the buffer.
 pub fn finish_pageable_copies() {
     let mut s = enter();
-    let waiting = |w: &Work| matches!(w, Work::Copy { pageable: true, .. });
+    let waiting = |(w, _): &(Work, _)| matches!(w, Work::Copy { pageable: true, .. });
     let mut streams: Vec<u64> =
         s.streams.iter().filter(|(_, x)| x.queue.iter().any(waiting)).map(|(&k, _)| k).collect();
     streams.sort_unstable();
@@ -172,24 +178,51 @@ fn run_where(mut s: Guard, wanted: impl Fn(u64) -> bool) -> Guard {
     let mut all: Vec<(u64, u64)> = streams.map(|(&k, x)| (k, x.pushed)).collect();
     all.sort_unstable();
     for (stream, number) in all {
+        let clock = s.reached(stream);
         s = run_until(s, stream, number);
+        s.host_waited(&clock);
     }
     s
 }
 
 impl State {
     /// Runs a work item. In a failed context, nothing runs any more.
-    fn execute(&mut self, cx: u64, stream: u64, work: Work) {
+    fn execute(&mut self, cx: u64, at: &At, work: Work) {
+        let stream = at.stream;
         if self.contexts.get(&cx).is_none_or(|c| c.sticky != 0) {
             return;
         }
         match work {
-            Work::Kernel(launch) => self.run_kernel(cx, stream, &launch),
-            Work::Copy { to, from, len, .. } => self.copy(cx, to, from, len),
-            Work::Fill(fill) => self.fill(cx, fill),
-            Work::Open { addr, serial } => self.give(addr, serial, RAW),
-            Work::Close { addr, serial } => self.give(addr, serial, NONE),
-            Work::Free { addr } => drop(self.free_now(addr)),
+            Work::Kernel(launch) => self.run_kernel(cx, at, &launch),
+            Work::Copy { to, from, len, .. } => {
+                if let Source::Address(from) = from {
+                    self.order_access(cx, at, from, len, false, "a copy from");
+                }
+                self.order_access(cx, at, to, len, true, "a copy to");
+                self.copy(cx, to, from, len);
+            }
+            Work::Fill(fill) => {
+                for row in 0..fill.rows {
+                    let (addr, len) = (fill.addr + row * fill.pitch, fill.count * fill.width);
+                    self.order_access(cx, at, addr, len, true, "a fill");
+                }
+                self.fill(cx, fill);
+            }
+            Work::Open { addr, serial } => {
+                let size = self.block(addr).filter(|b| b.serial == serial).map_or(0, |b| b.size);
+                self.order_access(cx, at, addr, size, true, "the allocation");
+                self.give(addr, serial, RAW);
+            }
+            Work::Close { addr, serial } => {
+                let size = self.block(addr).filter(|b| b.serial == serial).map_or(0, |b| b.size);
+                self.order_access(cx, at, addr, size, true, "the free");
+                self.give(addr, serial, NONE);
+            }
+            Work::Free { addr } => {
+                let size = self.block(addr).map_or(0, |b| b.size);
+                self.order_access(cx, at, addr, size, true, "the free");
+                self.free_now(addr);
+            }
             Work::Record { event } => {
                 if let Some(e) = self.events.get_mut(&event)
                     && e.recorded.is_some_and(|(k, _)| k == stream)
@@ -216,6 +249,7 @@ impl State {
         self.freeing.remove(&addr);
         let (_, region) = self.region_of(addr)?;
         let block = lock(&region.heap).free(addr)?;
+        self.forget_accesses(&block);
         if let Some(pool) = self.pools.get_mut(&block.owner.pool) {
             pool.used = pool.used.saturating_sub(block.size);
             // A device does this at the next synchronisation.
@@ -224,7 +258,7 @@ impl State {
         Some(block)
     }
 
-    fn run_kernel(&mut self, cx: u64, stream: u64, launch: &KernelLaunch) {
+    fn run_kernel(&mut self, cx: u64, at: &At, launch: &KernelLaunch) {
         let config = config::get();
         let entry = self.launches.entry(launch.program.name.clone()).or_default();
         entry.0 += 1;
@@ -245,6 +279,7 @@ impl State {
         let foreign: Vec<Region> = far.drain(..).map(|(_, r)| r).collect();
         let registered: Vec<(u64, u64)> =
             self.registered.iter().map(|&(start, end, _)| (start, end)).collect();
+        let earlier = self.before_kernel(at, &launch.params);
         let run = Launch::new(
             &launch.program,
             &launch.params,
@@ -258,7 +293,12 @@ impl State {
             workspace,
             config.races,
             Tolerance::new(config.report, config.ignore),
+            config.warps,
+            earlier,
         );
+        if let Some(first) = run.first_number() {
+            self.remember_kernel(at, first, &launch.program.name);
+        }
         let workers = if config.workers == 0 {
             std::thread::available_parallelism().map_or(1, |n| n.get())
         } else {
@@ -288,7 +328,7 @@ impl State {
         if let Some(finding) = outcome.finding {
             match self.contexts.get_mut(&cx) {
                 Some(context) if finding.kind.is_tolerated() => {
-                    context.passing.get_or_insert((stream, finding.code));
+                    context.passing.get_or_insert((at.stream, finding.code));
                     sanitizer::report(finding);
                 }
                 _ => self.fail(cx, finding),

@@ -44,6 +44,7 @@ pub struct State {
     /// Launches and instructions per kernel name.
     pub launches: BTreeMap<String, (u64, u64)>,
     pub random: u64,
+    pub order: super::order::Order,
     next: u64,
 }
 

@@ -150,6 +150,12 @@ impl Warp {
             Conflict::Write(who) => race("a write", who),
             Conflict::Read(who) => race("a read", who),
             Conflict::Atomic(who) => race("an atomic or volatile write", who),
+            Conflict::Earlier(number) => {
+                let track = block.track.as_ref();
+                let what =
+                    track.and_then(|t| t.earlier(number)).map_or("earlier work", |e| &e.what);
+                (Kind::Race, format!("{word} of {place}, not ordered with {what}"))
+            }
             Conflict::ReadOnly => {
                 let does = if job.way == Way::Read {
                     "has written, through the read-only path"
