@@ -48,6 +48,11 @@ pub enum Grid {
     /// Chains of operations.
     #[value(name = "expr")]
     Chains,
+    /// Reductions and running sums, over all elements, rows and columns.
+    #[value(name = "3")]
+    Third,
+    /// Whole jobs: softmax, layer normalisation, quantisation and a search.
+    Jobs,
     /// One operation, over sizes and ranks.
     Growth,
 }
@@ -59,6 +64,8 @@ impl Grid {
             Grid::First => "operations",
             Grid::Second => "dtypes",
             Grid::Chains => "expressions",
+            Grid::Third => "reductions",
+            Grid::Jobs => "jobs",
             Grid::Growth => "growth",
         }
     }
@@ -68,6 +75,8 @@ impl Grid {
             Grid::First => "Shifts and copysign",
             Grid::Second => "Other operations, mixed dtypes and casts",
             Grid::Chains => "Chains of operations",
+            Grid::Third => "Reductions and running sums",
+            Grid::Jobs => "Whole jobs",
             Grid::Growth => "Cost over sizes and ranks",
         }
     }
@@ -77,13 +86,18 @@ impl Grid {
         use Library::{Bitlane, Jax, NumExpr, NumPy, Paddle, Torch, TorchCompile};
         match self {
             Grid::Chains => &[Bitlane, NumPy, Torch, NumExpr, Jax, TorchCompile],
+            Grid::Third => &[Bitlane, NumPy, Torch, Jax],
+            Grid::Jobs => &[Bitlane, NumPy, Torch, Jax, TorchCompile],
             _ => &[Bitlane, NumPy, Torch, Paddle, Jax],
         }
     }
 
     /// Returns the cases in the order of the table: by row, then by column.
     pub fn cases(self, quick: bool) -> Vec<Case> {
-        let modes: &[bool] = if self == Grid::Chains { &[true] } else { &[true, false] };
+        let modes: &[bool] = match self {
+            Grid::Chains | Grid::Third | Grid::Jobs => &[true],
+            _ => &[true, false],
+        };
         let columns = self.columns();
         let mut cases = Vec::new();
         for row in self.rows(quick) {
@@ -113,6 +127,15 @@ impl Grid {
             ],
             Grid::Second => &["1K", "1M", "16M"],
             Grid::Chains => &["64K", "16M"],
+            Grid::Third => {
+                let sizes = ["64K", "1M", "16M"];
+                let ways = ["", "/rows", "/columns"];
+                return ways
+                    .iter()
+                    .flat_map(|way| sizes.map(|size| format!("{size}{way}")))
+                    .collect();
+            }
+            Grid::Jobs => &["whole"],
             Grid::Growth => {
                 let sizes = (0..=26).map(power_of_two);
                 return sizes.chain((1..=8).map(|rank| format!("rank{rank}"))).collect();
@@ -162,6 +185,26 @@ impl Grid {
             .concat(),
             Grid::Chains => ["nibbles", "dequant", "mix", "axpy", "poly", "sign", "halfmix"]
                 .map(|name| format!("{name} chain"))
+                .to_vec(),
+            Grid::Third if quick => [
+                rows("sum", &["f32", "u8"]),
+                rows("max", &["f32", "f16"]),
+                rows("argmax", &["f32"]),
+                rows("var", &["f32"]),
+                rows("cumsum", &["f32"]),
+            ]
+            .concat(),
+            Grid::Third => [
+                rows("sum", &["f32", "f16", "i32", "u8"]),
+                rows("mean", &["f32", "f16"]),
+                rows("max", &["f32", "f16", "i32", "u8"]),
+                rows("argmax", &["f32", "f16", "i32", "u8"]),
+                rows("var", &["f32", "f16"]),
+                rows("cumsum", &["f32", "f16", "i32", "u8"]),
+            ]
+            .concat(),
+            Grid::Jobs => ["softmax", "layernorm", "quantise", "hamming"]
+                .map(|name| format!("{name} job"))
                 .to_vec(),
             Grid::Growth => rows("right_shift", &["i32"]),
         }
