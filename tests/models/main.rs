@@ -2,7 +2,7 @@
 //! the threads can take turns, and with every value that their atomics may return. A deadlock, a read that races with a
 //! write, and an assertion that fails in one of these orders fail the test.
 //!
-//! What runs is the crate's own code. The files `src/backend/cpu/crew.rs`, `src/backend/cpu/sharing.rs` and
+//! What runs is the crate's own code. The files `src/backend/cpu/threads/crew.rs`, `src/backend/cpu/threads/sharing.rs` and
 //! `src/storage.rs` are compiled here a second time, with loom's locks and atomics ([`sync`]) in place of the standard
 //! library's, and with the least that they need of the rest of the crate.
 //!

@@ -5,14 +5,14 @@
 
 use smallvec::SmallVec;
 
-use super::blocks::{Frame, Place, Scratch};
-use super::nest::Slots;
-use super::script::{self, Pattern, Phase, Script};
-use super::settings::{MAX_BLOCK_BYTES, Settings};
-use super::sharing::Team;
 use super::start;
-use super::transfer::{Extent, LINE};
 use crate::backend::Memory;
+use crate::backend::cpu::run::blocks::{Frame, Place, Scratch};
+use crate::backend::cpu::run::nest::Slots;
+use crate::backend::cpu::run::script::{self, Pattern, Phase, Script};
+use crate::backend::cpu::run::transfer::{Extent, LINE};
+use crate::backend::cpu::settings::{MAX_BLOCK_BYTES, Settings};
+use crate::backend::cpu::threads::sharing::Team;
 use crate::plan::OUT;
 use crate::program::{Input, Program};
 use crate::scalar::ElementBytes;
@@ -114,16 +114,16 @@ impl Executable {
 }
 
 /// One row of elements, contiguous in every slot that does not have one element for all.
-pub(super) struct Row<'a> {
-    pub(super) script: &'a Script,
+pub(crate) struct Row<'a> {
+    pub(crate) script: &'a Script,
     /// The inputs of the program that the script was made from.
-    pub(super) inputs: &'a [Input],
+    pub(crate) inputs: &'a [Input],
     /// The first element of each slot.
-    pub(super) slots: &'a [*mut u8],
+    pub(crate) slots: &'a [*mut u8],
     /// The bytes from one element of a slot to the next.
-    pub(super) steps: &'a [usize],
+    pub(crate) steps: &'a [usize],
     /// The bytes of a thread's registers.
-    pub(super) block_bytes: usize,
+    pub(crate) block_bytes: usize,
 }
 
 // SAFETY: the pointers are followed by `share` alone, whose caller vouches for them until it returns.
@@ -139,7 +139,7 @@ impl Row<'_> {
     /// destination are contiguous and need not be initialised; nobody else may access them, and another slot must be
     /// apart from them or, where the script was told so, be the same elements.
     #[inline(always)]
-    pub(super) unsafe fn share(&self, len: usize, team: Team) {
+    pub(crate) unsafe fn share(&self, len: usize, team: Team) {
         // SAFETY: the caller's promise.
         unsafe {
             match team.parts {

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use bytemuck::AnyBitPattern;
 
-use super::pool;
+use crate::backend::cpu::pool;
 use crate::{Element, Error, Result};
 
 #[repr(align(64))]

@@ -1,47 +1,22 @@
 //! The CPU backend: programs of steps over blocks of elements that stay in the cache.
 //!
-//! From a request to the machine, in this order:
-//!
-//! - [`run`] looks up the memory of every slot. Requests without a reduction go to `walk`, the others to `sum`, which
-//!   combines the results in a fixed tree. Small calls need no request: `executable` keeps the script of a program, and
+//! - [`run()`] looks up the memory of every slot, and hands the request to `run::walk` or, with a reduction, to
+//!   `run::reduce`. Calls on few contiguous elements need no request: `executable` keeps the script of a program, and
 //!   runs it on contiguous memory;
-//! - `script` translates the program to instructions on registers, by the tables of `kernels` and `convert`;
-//! - `nest` iterates over the plan's loops, a row or a rectangle of two loops at a time;
-//! - `blocks` runs the instructions on one block after another; `transfer` moves elements between blocks and
-//!   memory, in `vectors` where it can, and `repeat` fills blocks with repeated elements or rows;
-//! - `gather` looks elements up by their indices, without a program;
-//! - `loops` are the vector loops that do the work, over the functions of `element`; `halves` are those of `f16`,
-//!   `bytes` one of `i8`, `words` shifts of 16-bit integers;
-//! - `settings` chooses the instructions and sizes, `sharing` gives parts of the work to `threads`, which `placement`
-//!   keeps on different cores;
+//! - `run` translates the program to a script, and runs it on blocks of elements that stay in the cache;
+//! - `loops` are the vector loops that do the work;
+//! - `settings` chooses the instructions and sizes, and `threads` share large operations;
 //! - `memory` holds the elements, and `pool` keeps freed blocks for reuse.
 
-mod blocks;
-mod bytes;
-mod convert;
-mod crew;
-mod element;
 mod executable;
-mod gather;
-mod halves;
-mod kernels;
 mod loops;
 mod memory;
-mod nest;
-mod placement;
 pub(crate) mod pool;
-mod repeat;
-mod script;
+mod run;
 mod settings;
-mod sharing;
-mod sum;
 #[cfg(test)]
 mod tests;
 pub(crate) mod threads;
-mod transfer;
-mod vectors;
-mod walk;
-mod words;
 
 pub(crate) use executable::Executable;
 pub(crate) use memory::CpuMemory;
@@ -53,7 +28,8 @@ pub(crate) fn settings() -> String {
 
 use smallvec::SmallVec;
 
-use self::nest::Slots;
+use self::run::nest::Slots;
+use self::run::{gather, reduce, walk};
 use self::settings::Settings;
 use super::Memory;
 use crate::gather::GatherRequest;
@@ -76,7 +52,7 @@ pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
     let call = Call::new(request, access);
     let ready = match &request.reduction {
         None => walk::run(&call, settings),
-        Some(reduction) => sum::run(&call, reduction, settings),
+        Some(reduction) => reduce::run(&call, reduction, settings),
     };
     ready.ok_or_else(|| missing_loop(request))
 }
@@ -85,7 +61,7 @@ pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
 pub(crate) fn scan(request: &ScanRequest, access: &Access<'_>) -> Result<()> {
     let from = address(access, 1, request.offset * request.terms.size());
     // SAFETY: operand and result are contiguous and inside their storages, whose locks are held.
-    let ready = unsafe { sum::scan::run(request, from, address(access, 0, 0), Settings::get()) };
+    let ready = unsafe { reduce::scan::run(request, from, address(access, 0, 0), Settings::get()) };
     let (op, dtype) = (request.op, request.terms);
     ready.ok_or(Error::UnsupportedDType { op, dtype, allowed: "other dtypes" })
 }

@@ -20,11 +20,11 @@ use std::sync::OnceLock;
 #[cfg(test)]
 use std::{cell::Cell, collections::BTreeMap, sync::Mutex};
 
-use super::threads::MAX_THREADS;
+use crate::backend::cpu::threads::MAX_THREADS;
 
 /// The vector instructions that loops are compiled for, in the order of the versions of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
+pub(crate) enum Level {
     /// What every machine of the architecture has.
     Baseline,
     #[cfg(target_arch = "x86_64")]
@@ -34,7 +34,7 @@ pub(super) enum Level {
 }
 
 impl Level {
-    pub(super) const COUNT: usize = if cfg!(target_arch = "x86_64") { 3 } else { 1 };
+    pub(crate) const COUNT: usize = if cfg!(target_arch = "x86_64") { 3 } else { 1 };
 
     /// Returns the highest level that this machine has.
     fn detect() -> Level {
@@ -75,25 +75,25 @@ impl Level {
 
     /// Every level that this machine has.
     #[cfg(test)]
-    pub(super) fn available() -> Vec<Level> {
+    pub(crate) fn available() -> Vec<Level> {
         Level::ALL.iter().copied().filter(|&level| level <= Level::detect()).collect()
     }
 }
 
 /// The settings.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
-    pub(super) level: Level,
+pub(crate) struct Settings {
+    pub(crate) level: Level,
     /// Bytes of the blocks of one thread, at most [`MAX_BLOCK_BYTES`].
-    pub(super) block_bytes: usize,
+    pub(crate) block_bytes: usize,
     /// The same where the iteration is in squares, at most [`MAX_SQUARE_BYTES`].
-    pub(super) square_bytes: usize,
+    pub(crate) square_bytes: usize,
     /// Below this many bytes, waking another thread costs more than it saves.
-    pub(super) parallel_bytes: usize,
+    pub(crate) parallel_bytes: usize,
     /// From this many bytes on, read and written, a destination is not expected to stay in the caches.
-    pub(super) stream_bytes: usize,
+    pub(crate) stream_bytes: usize,
     /// Into how many parts a sum is cut, if not by the number of threads.
-    pub(super) threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
 }
 
 /// The bytes from which an operation is shared although a thread has to be woken.
@@ -112,11 +112,11 @@ const PARALLEL_BYTES: usize = 512 * 1024;
 const STREAM_BYTES: usize = 64 * 1024 * 1024;
 
 /// Room for blocks, on the stack of each thread. Half of a typical L1 cache, which leaves room for operands.
-pub(super) const MAX_BLOCK_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_BLOCK_BYTES: usize = 16 * 1024;
 
 /// Room for squares, on the stack of each thread. They fit into a typical L2 cache: the larger they are, the longer
 /// are the runs of memory that are read and written at a time.
-pub(super) const MAX_SQUARE_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_SQUARE_BYTES: usize = 64 * 1024;
 
 impl Settings {
     /// Returns the settings of a list, and what is wrong with it.
@@ -160,7 +160,7 @@ impl Settings {
     }
 
     /// Returns the settings as a list that would set them.
-    pub(super) fn list(&self) -> String {
+    pub(crate) fn list(&self) -> String {
         let Settings { level, square_bytes, parallel_bytes, stream_bytes, threads, .. } = self;
         let level = level.name();
         let threads = threads.map_or(String::new(), |threads| format!(",threads={threads}"));
@@ -171,7 +171,7 @@ impl Settings {
 
     /// Returns the settings for a call by this thread.
     #[inline]
-    pub(super) fn get() -> &'static Settings {
+    pub(crate) fn get() -> &'static Settings {
         #[cfg(test)]
         if let Some(forced) = FORCED.get() {
             return forced;
@@ -190,7 +190,7 @@ impl Settings {
 
     /// Runs a function with the settings of a list as in `BITLANE_CPU`.
     #[cfg(test)]
-    pub(super) fn forced<R>(list: &str, run: impl FnOnce() -> R) -> R {
+    pub(crate) fn forced<R>(list: &str, run: impl FnOnce() -> R) -> R {
         // Settings live for ever, so every list is kept once: otherwise memory would leak.
         static KNOWN: Mutex<BTreeMap<String, &'static Settings>> = Mutex::new(BTreeMap::new());
         let mut known = KNOWN.lock().unwrap();

@@ -4,8 +4,8 @@ mod deep;
 
 use std::sync::Arc;
 
-use super::settings::{Level, Settings};
 use crate::backend::cpu;
+use crate::backend::cpu::settings::{Level, Settings};
 use crate::layout::Layout;
 use crate::op::ElementOp;
 use crate::op::ReduceOp;

@@ -1,8 +1,8 @@
 //! The threads that share an operation.
 
-#[path = "../../../src/backend/cpu/crew.rs"]
+#[path = "../../../src/backend/cpu/threads/crew.rs"]
 mod crew;
-#[path = "../../../src/backend/cpu/sharing.rs"]
+#[path = "../../../src/backend/cpu/threads/sharing.rs"]
 mod sharing;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -13,6 +13,7 @@ use loom::thread::{self, JoinHandle};
 
 use self::settings::Settings;
 use self::sharing::{Job, Team};
+use self::threads::{Patience, are_awake, count, crew};
 
 /// What the two files know of cores: nothing here depends on them.
 mod placement {

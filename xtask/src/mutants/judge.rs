@@ -37,16 +37,12 @@ pub enum Verdict {
     Broken(String),
 }
 
-impl Verdict {
-    pub fn is_caught(&self) -> bool {
-        matches!(self, Verdict::Caught { .. })
-    }
-}
-
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Verdict::Caught { test, .. } => write!(f, "caught by {test}"),
+            Verdict::Caught { test, said } => {
+                write!(f, "caught by {test}: {}", said.chars().take(150).collect::<String>())
+            }
             Verdict::Survived => f.write_str("SURVIVED"),
             Verdict::Hung => f.write_str("HUNG"),
             Verdict::Broken(line) => write!(f, "DOES NOT COMPILE: {line}"),
@@ -212,7 +208,8 @@ mod tests {
     #[test]
     fn a_kernel_that_does_not_compile_is_no_catch() {
         let lines = |said: &str| vec!["thread 't' panicked at x.rs:1:2:".into(), said.into()];
-        assert!(caught("t".into(), &lines("1, not 2")).is_caught());
-        assert!(!caught("t".into(), &lines("cannot compile add_i32 (…): …")).is_caught());
+        let verdict = |said| caught("t".into(), &lines(said));
+        assert!(matches!(verdict("1, not 2"), Verdict::Caught { .. }));
+        assert!(matches!(verdict("cannot compile add_i32 (…): …"), Verdict::Broken(_)));
     }
 }

@@ -15,9 +15,9 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Brings the copy up to date. Unchanged files are not touched, so that cargo rebuilds only what has changed since
-    /// the last run.
-    pub fn copy() -> Result<Tree, Failure> {
+    /// Brings the copy up to date, and returns it with a digest of the sources. Unchanged files are not touched, so that
+    /// cargo rebuilds only what has changed since the last run.
+    pub fn copy() -> Result<(Tree, String), Failure> {
         let tree = Tree { root: root().join("target/mutants/tree") };
         // Include untracked files, which manifests and modules may refer to.
         let listed = Command::new("git")
@@ -29,7 +29,7 @@ impl Tree {
             return Err(format!("git ls-files ended with {}", listed.status).into());
         }
         let names = String::from_utf8(listed.stdout)?;
-        let mut known = HashSet::new();
+        let (mut known, mut digest) = (HashSet::new(), blake3::Hasher::new());
         for name in names.split_terminator('\0') {
             let from = root().join(name);
             // Deleted, but still in git's index.
@@ -38,6 +38,9 @@ impl Tree {
             }
             let to = tree.root.join(name);
             let content = fs::read(from)?;
+            if !name.starts_with("xtask/") && !name.ends_with(".md") {
+                digest.update(name.as_bytes()).update(blake3::hash(&content).as_bytes());
+            }
             if fs::read(&to).ok().as_ref() != Some(&content) {
                 fs::create_dir_all(to.parent().unwrap_or(&tree.root))?;
                 fs::write(&to, content)?;
@@ -45,7 +48,7 @@ impl Tree {
             known.insert(to);
         }
         remove_others(&tree.root, &known)?;
-        Ok(tree)
+        Ok((tree, digest.finalize().to_hex()[..16].into()))
     }
 
     pub fn root(&self) -> &Path {
@@ -54,16 +57,16 @@ impl Tree {
 
     /// Applies a mutant and returns the original text of the file.
     pub fn apply(&self, mutant: &Mutant) -> Result<String, Failure> {
-        let path = self.root.join(mutant.file);
+        let path = self.root.join(&mutant.file);
         let source = fs::read_to_string(&path)?;
-        fs::write(path, source.replacen(mutant.find, mutant.put, 1))?;
+        fs::write(path, source.replacen(&mutant.find, &mutant.put, 1))?;
         Ok(source)
     }
 
     /// Restores the original text. This updates the modification time of the file, by which cargo sees that it has
     /// changed.
     pub fn restore(&self, mutant: &Mutant, source: &str) -> Outcome {
-        Ok(fs::write(self.root.join(mutant.file), source)?)
+        Ok(fs::write(self.root.join(&mutant.file), source)?)
     }
 }
 

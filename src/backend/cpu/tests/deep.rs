@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::backend::cpu::kernels::recipe;
-use crate::backend::cpu::script::{Memory, Pattern, Script};
+use crate::backend::cpu::loops::table::recipe;
+use crate::backend::cpu::run::script::{Memory, Pattern, Script};
 use crate::backend::cpu::settings::MAX_BLOCK_BYTES;
 
 /// The most operations of an expression.

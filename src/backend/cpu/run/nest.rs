@@ -1,0 +1,124 @@
+//! Iteration over a plan: spans of the innermost loop, or rectangles of two loops, one after another.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::transfer::{Extent, Steps};
+use crate::layout::MAX_RANK;
+use crate::plan::Plan;
+
+/// The first element of each slot.
+pub(crate) type Slots = SmallVec<[*mut u8; 4]>;
+
+/// A loop nest cut into units.
+pub(crate) struct Nest<'a> {
+    plan: &'a Plan,
+    /// The size of an element of each slot in bytes.
+    sizes: &'a [usize],
+    /// The loop across the rows of a unit, if units have several.
+    across: Option<usize>,
+    legs: SmallVec<[Leg; 4]>,
+    pub(crate) units: usize,
+}
+
+/// A loop over units.
+#[derive(Clone, Copy)]
+struct Leg {
+    level: usize,
+    /// How many iterations of the plan's loop one iteration of this one covers.
+    length: usize,
+    turns: usize,
+}
+
+impl<'a> Nest<'a> {
+    /// Cuts the innermost loop into pieces of `inner` elements, and the loop `across` into pieces of `outer`.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        sizes: &'a [usize],
+        inner: usize,
+        across: Option<(usize, usize)>,
+    ) -> Nest<'a> {
+        let leg = |level: usize, length: usize| Leg {
+            level,
+            length,
+            turns: plan.sizes[level].div_ceil(length),
+        };
+        let mut legs = SmallVec::<[Leg; 4]>::new();
+        legs.push(leg(0, inner.clamp(1, plan.sizes[0])));
+        if let Some((level, outer)) = across {
+            legs.push(leg(level, outer));
+        }
+        let across = across.map(|(level, _)| level);
+        for level in 1..plan.rank {
+            if across != Some(level) {
+                legs.push(leg(level, 1));
+            }
+        }
+        let units = legs.iter().map(|leg| leg.turns).product();
+        Nest { plan, sizes, across, legs, units }
+    }
+
+    /// The step of a loop in bytes.
+    fn step(&self, slot: usize, level: usize) -> isize {
+        self.plan.slots[slot].strides[level] * self.sizes[slot] as isize
+    }
+
+    /// The steps inside a unit, by slot.
+    pub(crate) fn steps(&self) -> SmallVec<[Steps; 4]> {
+        let steps = |slot| Steps {
+            inner: self.step(slot, 0),
+            outer: self.across.map_or(0, |level| self.step(slot, level)),
+        };
+        (0..self.sizes.len()).map(steps).collect()
+    }
+
+    /// Calls a function for each unit of a range with the first elements and the sides of the unit.
+    pub(crate) fn walk(
+        &self,
+        bases: &[*mut u8],
+        range: Range<usize>,
+        mut unit: impl FnMut(&[*mut u8], Extent),
+    ) {
+        let mut turns = [0; MAX_RANK + 1];
+        let mut slots = Slots::from_slice(bases);
+        let mut index = range.start;
+        for (leg, turn) in self.legs.iter().zip(&mut turns) {
+            *turn = index % leg.turns;
+            index /= leg.turns;
+            self.shift(&mut slots, leg, *turn as isize);
+        }
+        let extent = |turns: &[usize]| {
+            let side = |leg: &Leg, turn: usize| {
+                leg.length.min(self.plan.sizes[leg.level] - turn * leg.length)
+            };
+            Extent {
+                inner: side(&self.legs[0], turns[0]),
+                outer: self.across.map_or(1, |_| side(&self.legs[1], turns[1])),
+            }
+        };
+        for _ in range {
+            unit(&slots, extent(&turns));
+            for (leg, turn) in self.legs.iter().zip(&mut turns) {
+                if leg.turns == 1 {
+                    continue;
+                }
+                *turn += 1;
+                if *turn < leg.turns {
+                    self.shift(&mut slots, leg, 1);
+                    break;
+                }
+                // From the last iteration back to the first.
+                self.shift(&mut slots, leg, 1 - *turn as isize);
+                *turn = 0;
+            }
+        }
+    }
+
+    fn shift(&self, slots: &mut Slots, leg: &Leg, turns: isize) {
+        for (slot, place) in slots.iter_mut().enumerate() {
+            let step = self.step(slot, leg.level) * leg.length as isize;
+            *place = place.wrapping_offset(step * turns);
+        }
+    }
+}
