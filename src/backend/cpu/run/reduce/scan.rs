@@ -11,7 +11,7 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 
 use super::totals::Totals;
-use super::tree::{self, Forest, Room, Tree, run as run_len};
+use super::tree::{self, Forest, RUN_BYTES, Room, Tree};
 use super::{SHARE, route, share_units};
 use crate::DType;
 use crate::backend::cpu::loops::element;
@@ -20,8 +20,12 @@ use crate::backend::cpu::loops::vector::{Kernel, Kernels, Versions, read, write}
 use crate::backend::cpu::settings::{Level, Settings};
 use crate::backend::cpu::threads::sharing::Team;
 use crate::op::ElementOp;
-use crate::program::total_dtype;
 use crate::scan::ScanRequest;
+
+/// How many totals are computed at a time: a power of two.
+const fn run_len<A>() -> usize {
+    RUN_BYTES / size_of::<A>()
+}
 
 /// The loops from one dtype to another.
 type Loops = SmallVec<[Kernel; 2]>;
@@ -38,9 +42,8 @@ pub(crate) unsafe fn run(
     to: *mut u8,
     settings: &Settings,
 ) -> Option<()> {
-    let dtype = total_dtype(request.combine, request.terms);
-    let totals = Totals::new(request.combine, dtype, settings.level)?;
-    match dtype.size() {
+    let totals = Totals::new(request.combine, request.terms, settings.level)?;
+    match totals.dtype.size() {
         1 => Scans::<u8>::new(request, from, to, totals, settings)?.run(),
         2 => Scans::<u16>::new(request, from, to, totals, settings)?.run(),
         4 => Scans::<u32>::new(request, from, to, totals, settings)?.run(),
@@ -60,6 +63,8 @@ struct Scans<'a, A> {
     settings: &'a Settings,
     /// The loops that convert elements to totals.
     widening: Loops,
+    /// The loops that convert elements to what is folded.
+    folding: Loops,
     /// The loops that convert totals to results.
     rounding: Loops,
     prefixes: Prefixes,
@@ -225,6 +230,7 @@ impl<'a, A: Copy + Send + Sync> Scans<'a, A> {
             totals,
             settings,
             widening: loops(request.terms, totals.dtype),
+            folding: loops(request.terms, totals.terms),
             rounding: loops(totals.dtype, request.out),
             prefixes: Prefixes::new(request.combine, totals.dtype, settings)?,
             total: PhantomData,
@@ -366,18 +372,17 @@ impl<'a, A: Copy + Send + Sync> Scans<'a, A> {
     ///
     /// As for [`Scans::along`]; the part must have an element.
     unsafe fn total_of(&self, row: usize, start: usize, len: usize) -> A {
-        let [mut a, mut b, mut c] = [const { Room::new() }; 3];
+        let [mut a, mut b] = [const { Room::new() }; 2];
+        let mut rooms = [const { Room::new() }; 2];
         let mut tree = Tree::new();
         let mut done = 0;
         while done < len {
             let count = (len - done).min(run_len::<A>());
             let from = self.element(row * self.request.len + start + done);
-            // SAFETY: as in `along`; the elements are in the first room before they are combined.
+            // SAFETY: as in `along`.
             unsafe {
-                let rooms = [b.as_ptr::<A>(), c.as_ptr::<A>()];
-                let terms = self.widened(from, rooms, count);
-                a.as_ptr::<A>().copy_from_nonoverlapping(terms, count);
-                let total: A = self.totals.folded(&mut a, [&mut b, &mut c], count);
+                let terms = converted(&self.folding, from, [a.as_ptr(), b.as_ptr()], count);
+                let total: A = self.totals.folded(terms, &mut rooms, count);
                 tree.push(&self.totals, total, run_len::<A>().ilog2());
             }
             done += count;
@@ -412,11 +417,11 @@ impl<'a, A: Copy + Send + Sync> Scans<'a, A> {
                         let terms = self.widened(self.element(index), rooms, count);
                         let prefix = match self.prefixes {
                             Prefixes::Tree(..) => {
-                                forest.next().copy_from_nonoverlapping(terms, count);
+                                forest.next(0).copy_from_nonoverlapping(terms, count);
                                 let prefix = forest.prefix(count, [results, other]);
                                 // The terms stay where they are until they are pushed.
                                 self.store(prefix, rooms, index, count);
-                                forest.push(count);
+                                forest.push(0, count);
                                 continue;
                             }
                             Prefixes::Running(_) if term == 0 => {
@@ -445,7 +450,7 @@ impl<'a, A: Copy + Send + Sync> Scans<'a, A> {
 /// # Safety
 ///
 /// Each loop must take what the one before it gives, of which the rooms have room for as many.
-unsafe fn converted(
+pub(super) unsafe fn converted(
     loops: &[Kernel],
     from: *const u8,
     rooms: [*mut u8; 2],
