@@ -37,7 +37,7 @@ enum Inner<'a> {
 
 /// Elements in memory: those of a tensor, or those of a host array that has yet to be uploaded.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Source<'a> {
+pub(crate) enum InMemory<'a> {
     Tensor(&'a Tensor),
     #[cfg(feature = "ndarray")]
     Array(&'a crate::interop::ndarray::HostArray<'a>),
@@ -46,13 +46,13 @@ pub(crate) enum Source<'a> {
 impl<'a> Operand<'a> {
     /// Returns the elements of the operand, or `Err` with the number if it is one.
     #[inline]
-    pub(crate) fn source(&self) -> std::result::Result<Source<'_>, &Scalar> {
+    pub(crate) fn source(&self) -> std::result::Result<InMemory<'_>, &Scalar> {
         match &self.0 {
-            Inner::Borrowed(tensor) => Ok(Source::Tensor(tensor)),
-            Inner::Owned(tensor) => Ok(Source::Tensor(tensor)),
+            Inner::Borrowed(tensor) => Ok(InMemory::Tensor(tensor)),
+            Inner::Owned(tensor) => Ok(InMemory::Tensor(tensor)),
             Inner::Scalar(scalar) => Err(scalar),
             #[cfg(feature = "ndarray")]
-            Inner::Array(array) => Ok(Source::Array(array)),
+            Inner::Array(array) => Ok(InMemory::Array(array)),
         }
     }
 
@@ -67,35 +67,35 @@ impl<'a> Operand<'a> {
     }
 }
 
-impl<'a> Source<'a> {
+impl<'a> InMemory<'a> {
     pub(crate) fn dtype(&self) -> DType {
         match self {
-            Source::Tensor(tensor) => tensor.dtype(),
+            InMemory::Tensor(tensor) => tensor.dtype(),
             #[cfg(feature = "ndarray")]
-            Source::Array(array) => array.dtype(),
+            InMemory::Array(array) => array.dtype(),
         }
     }
 
     pub(crate) fn shape(&self) -> &'a [usize] {
         match self {
-            Source::Tensor(tensor) => tensor.shape(),
+            InMemory::Tensor(tensor) => tensor.shape(),
             #[cfg(feature = "ndarray")]
-            Source::Array(array) => array.shape(),
+            InMemory::Array(array) => array.shape(),
         }
     }
 
     pub(crate) fn device(&self) -> Option<&'a Device> {
         match self {
-            Source::Tensor(tensor) => Some(tensor.device()),
+            InMemory::Tensor(tensor) => Some(tensor.device()),
             #[cfg(feature = "ndarray")]
-            Source::Array(_) => None,
+            InMemory::Array(_) => None,
         }
     }
 
     /// Returns `true` if both are the same view of the same storage, as elements of the same dtype.
-    pub(crate) fn is_same(&self, other: &Source<'_>) -> bool {
+    pub(crate) fn is_same(&self, other: &InMemory<'_>) -> bool {
         match (self, other) {
-            (Source::Tensor(tensor), Source::Tensor(other)) => {
+            (InMemory::Tensor(tensor), InMemory::Tensor(other)) => {
                 tensor.shares_storage(other)
                     && tensor.layout() == other.layout()
                     && tensor.dtype() == other.dtype()
@@ -108,12 +108,12 @@ impl<'a> Source<'a> {
     /// Copies an array to a device. Returns `None` for a tensor.
     pub(crate) fn upload(&self, device: &Device) -> Option<Result<Tensor>> {
         match self {
-            Source::Tensor(_) => {
+            InMemory::Tensor(_) => {
                 let _ = device;
                 None
             }
             #[cfg(feature = "ndarray")]
-            Source::Array(array) => Some(array.upload(device)),
+            InMemory::Array(array) => Some(array.upload(device)),
         }
     }
 }

@@ -14,13 +14,13 @@ mod variance;
 use smallvec::SmallVec;
 
 pub(crate) use self::reduce::ReduceArguments;
-pub(crate) use self::run::{Over, Target};
+pub(crate) use self::run::{ReduceAxes, Target};
 #[cfg(feature = "cpu")]
 use crate::expr::graph::Node;
 use crate::expr::graph::Operation;
 use crate::layout::{Shape, boxed, broadcast};
 use crate::op::ElementOp;
-use crate::operand::{Operand, Source};
+use crate::operand::{InMemory, Operand};
 use crate::program::{Program, Value};
 use crate::promote::{
     Compute, Family, Kind, Op, Resolved, Rules, resolve, resolve_three, resolve_unary,
@@ -33,7 +33,7 @@ use crate::{BinaryOp, DType, Device, Error, Result, Scalar, Tensor, UnaryOp};
 pub(crate) struct Call<'a> {
     pub(crate) program: Program,
     /// The inputs in memory, in the order of their slots.
-    inputs: SmallVec<[Source<'a>; 4]>,
+    inputs: SmallVec<[InMemory<'a>; 4]>,
     /// The shapes of inputs and results, each once: most calls have just one.
     shapes: SmallVec<[Shape; 2]>,
     /// How many numbers there are.
@@ -223,11 +223,11 @@ impl<'a> Call<'a> {
 
     /// Adds a tensor.
     pub(crate) fn tensor(&mut self, tensor: &'a Tensor) -> Elements<'a> {
-        self.source(Source::Tensor(tensor))
+        self.source(InMemory::Tensor(tensor))
     }
 
     /// Adds a tensor or an array; the same view is added once.
-    fn source(&mut self, source: Source<'a>) -> Elements<'a> {
+    fn source(&mut self, source: InMemory<'a>) -> Elements<'a> {
         let (shape, device) = (self.add_shape(source.shape()), source.device());
         let known = self.inputs.iter().position(|known| known.is_same(&source));
         let value = match known.and_then(|index| self.program.input_in_slot(index + 1)) {
@@ -245,7 +245,7 @@ impl<'a> Call<'a> {
     #[cfg(feature = "cpu")]
     fn tensor_apart(&mut self, tensor: &'a Tensor) -> Elements<'a> {
         let value = self.program.memory(tensor.dtype());
-        self.inputs.push(Source::Tensor(tensor));
+        self.inputs.push(InMemory::Tensor(tensor));
         Elements { value, shape: self.add_shape(tensor.shape()), device: Some(tensor.device()) }
     }
 

@@ -1,7 +1,7 @@
 //! Parts of a computation: a value with the inputs and steps that it is computed from.
 
 use super::{Call, Elements};
-use crate::operand::Source;
+use crate::operand::InMemory;
 use crate::program::{Input, Value};
 use crate::{Result, Tensor};
 
@@ -31,9 +31,9 @@ impl<'a> Call<'a> {
         let mut viewed_shape = None;
         let value = self.import(&from, elements.value, |source| {
             let tensor = match source {
-                Source::Tensor(tensor) => tensor.clone(),
+                InMemory::Tensor(tensor) => tensor.clone(),
                 #[cfg(feature = "ndarray")]
-                Source::Array(array) => match elements.device {
+                InMemory::Array(array) => match elements.device {
                     Some(device) => array.upload(device)?,
                     None => array.upload(&crate::Device::best()?)?,
                 },
@@ -41,7 +41,7 @@ impl<'a> Call<'a> {
             let tensor = tensor.with_layout(tensor.layout().broadcast_to(op, shape)?);
             let viewed = keep(view(&tensor)?);
             viewed_shape = Some(viewed.shape());
-            Ok(Source::Tensor(viewed))
+            Ok(InMemory::Tensor(viewed))
         })?;
         let Some(shape) = viewed_shape else { return Ok(None) };
         Ok(Some(Elements { value, shape: self.add_shape(shape), ..elements }))
@@ -53,7 +53,7 @@ impl<'a> Call<'a> {
         &mut self,
         from: &Call<'a>,
         value: Value,
-        mut source: impl FnMut(Source<'a>) -> Result<Source<'a>>,
+        mut source: impl FnMut(InMemory<'a>) -> Result<InMemory<'a>>,
     ) -> Result<Value> {
         let program = &from.program;
         let needed = program.needed_for(value);

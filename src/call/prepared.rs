@@ -11,14 +11,14 @@ use smallvec::SmallVec;
 use super::{Call, Conversion, Elements, Target, Term};
 use crate::backend::{self, Executable, Memory};
 use crate::expr::graph::{Located, Node};
-use crate::operand::{Operand, Source};
+use crate::operand::{InMemory, Operand};
 use crate::plan::OUT;
 use crate::promote::Rules;
 use crate::storage::{self, Destination, Storage};
 use crate::{DType, Result, Scalar, Tensor};
 
 /// The most operations of a prepared call.
-pub(crate) const MAX_NODES: usize = 8;
+pub(crate) const MAX_PREPARED: usize = 8;
 
 /// The most different tensors, and the most numbers.
 const MAX_TENSORS: usize = 8;
@@ -81,9 +81,9 @@ impl<'a> Operands<'a> {
     #[inline(always)]
     pub(crate) fn add(&mut self, operand: &'a Operand<'_>) -> Option<()> {
         let index = match operand.source() {
-            Ok(Source::Tensor(tensor)) => self.tensor(tensor)?,
+            Ok(InMemory::Tensor(tensor)) => self.tensor(tensor)?,
             #[cfg(feature = "ndarray")]
-            Ok(Source::Array(_)) => return None,
+            Ok(InMemory::Array(_)) => return None,
             Err(number) => {
                 let index = self.numbers.iter().position(Option::is_none)?;
                 self.numbers[index] = Some(number);
@@ -265,13 +265,13 @@ impl Prepared {
 
     #[cold]
     fn new(nodes: &[Node], operands: &Operands<'_>, rules: Rules) -> Option<Prepared> {
-        if nodes.len() > MAX_NODES {
+        if nodes.len() > MAX_PREPARED {
             return None;
         }
         let mut call = Call::new();
         let tensors: SmallVec<[Elements<'_>; MAX_TENSORS]> =
             operands.tensors().map(|tensor| call.tensor_apart(tensor)).collect();
-        let mut results: SmallVec<[Elements<'_>; MAX_NODES]> = SmallVec::new();
+        let mut results: SmallVec<[Elements<'_>; MAX_PREPARED]> = SmallVec::new();
         // A number is an operand of one operation alone, so there is one dtype to convert it to.
         let mut numbers = 0;
         for node in nodes {

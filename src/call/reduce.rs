@@ -1,6 +1,6 @@
 //! Reductions: the dtypes of the terms and the result, and which dimensions are reduced.
 
-use super::{Call, Elements, Over};
+use super::{Call, Elements, ReduceAxes};
 use crate::layout::boxed;
 use crate::op::ReduceOp;
 use crate::promote::{ResolvedReduce, Rules, resolve_reduce};
@@ -55,7 +55,7 @@ impl<'a> Call<'a> {
         elements: Elements<'a>,
         arguments: &ReduceArguments,
         rules: Rules,
-    ) -> Result<(Elements<'a>, Over)> {
+    ) -> Result<(Elements<'a>, ReduceAxes)> {
         let dtype = self.program.dtype(elements.value);
         let ResolvedReduce { terms, result } = match arguments.dtype {
             None => resolve_reduce(op, dtype, rules)?,
@@ -82,7 +82,8 @@ impl<'a> Call<'a> {
             return Err(refusal_of_nothing(op, shape));
         }
         let correction = arguments.correction(op)?;
-        let over = Over { op, axes, keepdims: arguments.keepdims, rounded: result, correction };
+        let over =
+            ReduceAxes { op, axes, keepdims: arguments.keepdims, rounded: result, correction };
         Ok((self.cast(elements, terms), over))
     }
 }

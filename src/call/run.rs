@@ -7,7 +7,7 @@ use super::{Call, Elements};
 use crate::backend;
 use crate::layout::{Layout, MAX_RANK, Shape, boxed};
 use crate::op::ReduceOp;
-use crate::operand::Source;
+use crate::operand::InMemory;
 use crate::overlap::{Alias, alias};
 use crate::plan::{OUT, Plan};
 use crate::program::Program;
@@ -17,7 +17,7 @@ use crate::{DType, Device, Error, Result, Tensor};
 
 /// A reduction over some dimensions of what the program computes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Over {
+pub(crate) struct ReduceAxes {
     pub(crate) op: ReduceOp,
     /// Which dimensions are reduced.
     pub(crate) axes: [bool; MAX_RANK],
@@ -29,7 +29,7 @@ pub(crate) struct Over {
     pub(crate) correction: f64,
 }
 
-impl Over {
+impl ReduceAxes {
     /// Returns the shape of the result of a reduction of elements of this shape.
     pub(crate) fn result_shape(&self, shape: &Shape) -> Shape {
         if self.keepdims {
@@ -54,7 +54,7 @@ pub(super) struct Ready<'a> {
     pub(super) program: Program,
     /// The shape of what the program computes.
     pub(super) shape: Shape,
-    over: Option<Over>,
+    over: Option<ReduceAxes>,
     /// The shape and dtype of the result.
     result: (Shape, DType),
     pub(super) inputs: SmallVec<[(&'a Tensor, Layout); 4]>,
@@ -73,7 +73,7 @@ impl<'a> Call<'a> {
         self,
         op: &'static str,
         root: Elements<'_>,
-        over: Option<Over>,
+        over: Option<ReduceAxes>,
         target: Target<'_>,
     ) -> Result<Tensor> {
         self.with_ready(op, root, over, target, |ready| match target.out {
@@ -98,7 +98,7 @@ impl<'a> Call<'a> {
         self,
         op: &'static str,
         root: Elements<'_>,
-        over: Option<Over>,
+        over: Option<ReduceAxes>,
     ) -> Result<()> {
         self.with_ready(op, root, over, Target::default(), |ready| {
             ready.prepare(|request, access| backend::prepare(ready.device, request, access))
@@ -111,7 +111,7 @@ impl<'a> Call<'a> {
         self,
         op: &'static str,
         root: Elements<'_>,
-        over: Option<Over>,
+        over: Option<ReduceAxes>,
     ) -> Result<Vec<crate::introspect::Kernel>> {
         let mut kernels = Vec::new();
         self.with_ready(op, root, over, Target::default(), |ready| {
@@ -128,7 +128,7 @@ impl<'a> Call<'a> {
         self,
         op: &'static str,
         root: Elements<'_>,
-        over: Option<Over>,
+        over: Option<ReduceAxes>,
         target: Target<'_>,
         function: impl FnOnce(&mut Ready<'_>) -> Result<T>,
     ) -> Result<T> {
@@ -157,9 +157,9 @@ impl<'a> Call<'a> {
         let mut inputs = SmallVec::new();
         for source in &sources {
             let tensor = match source {
-                Source::Tensor(tensor) => Some(*tensor),
+                InMemory::Tensor(tensor) => Some(*tensor),
                 #[cfg(feature = "ndarray")]
-                Source::Array(_) => arrays.next(),
+                InMemory::Array(_) => arrays.next(),
             };
             #[cfg(not(feature = "ndarray"))]
             let _ = &mut arrays;
@@ -331,7 +331,7 @@ impl Ready<'_> {
     /// Calls a function with the requests of a reduction, in order.
     pub(super) fn reduce(
         &self,
-        over: Over,
+        over: ReduceAxes,
         out: &Tensor,
         access: &Access<'_>,
         mut function: impl FnMut(&Request<'_>, &Access<'_>) -> Result<()>,
@@ -339,22 +339,24 @@ impl Ready<'_> {
         if out.is_empty() {
             Ok(())
         } else if self.shape.contains(&0) {
-            self.empty_sum(over, out, access)
+            self.empty_reduction(over, out, access)
         } else if over.op.takes_correction() {
             self.variance(over, out, access, function)
         } else {
             let inputs = self.inputs.iter().map(|(_, layout)| layout);
-            self.with_sum(&self.program, inputs, over, out, |request| function(request, access))
+            self.with_reduction(&self.program, inputs, over, out, |request| {
+                function(request, access)
+            })
         }
     }
 
     /// Makes the request for a sum: the loops over the results, and the loops over the terms of one of them. There must
     /// be a result and a term.
-    pub(super) fn with_sum<'b>(
+    pub(super) fn with_reduction<'b>(
         &self,
         program: &Program,
         inputs: impl IntoIterator<Item = &'b Layout>,
-        over: Over,
+        over: ReduceAxes,
         out: &Tensor,
         function: impl FnOnce(&Request<'_>) -> Result<()>,
     ) -> Result<()> {
@@ -394,7 +396,7 @@ impl Ready<'_> {
     }
 
     /// Fills the destination with the reduction of no terms.
-    fn empty_sum(&self, over: Over, out: &Tensor, access: &Access<'_>) -> Result<()> {
+    fn empty_reduction(&self, over: ReduceAxes, out: &Tensor, access: &Access<'_>) -> Result<()> {
         let Some(value) = over.op.of_nothing() else {
             return Err(refusal_of_nothing(over.op, &self.shape));
         };

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::run::{Over, Ready};
+use super::run::{Ready, ReduceAxes};
 use crate::layout::Layout;
 use crate::op::{ElementOp, ReduceOp};
 use crate::request::Request;
@@ -14,12 +14,12 @@ impl Ready<'_> {
     /// only the result is.
     pub(super) fn variance(
         &self,
-        over: Over,
+        over: ReduceAxes,
         out: &Tensor,
         access: &Access<'_>,
         mut function: impl FnMut(&Request<'_>, &Access<'_>) -> Result<()>,
     ) -> Result<()> {
-        let of_mean = Over {
+        let of_mean = ReduceAxes {
             op: ReduceOp::Mean,
             keepdims: true,
             rounded: DType::F64,
@@ -33,7 +33,7 @@ impl Ready<'_> {
         let layouts = || self.inputs.iter().map(|(_, layout)| layout);
         {
             let access = access.for_part([private].into_iter().chain(held.clone()));
-            self.with_sum(&self.program, layouts(), of_mean, &mean, |request| {
+            self.with_reduction(&self.program, layouts(), of_mean, &mean, |request| {
                 function(request, &access)
             })?;
         }
@@ -47,6 +47,6 @@ impl Ready<'_> {
         let inputs: SmallVec<[&Layout; 4]> = layouts().chain([&everywhere]).collect();
         let parts = [Part::Held(0)].into_iter().chain(held).chain([private]);
         let access = access.for_part(parts);
-        self.with_sum(&program, inputs, over, out, |request| function(request, &access))
+        self.with_reduction(&program, inputs, over, out, |request| function(request, &access))
     }
 }

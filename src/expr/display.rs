@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Expr;
 use super::graph::{Argument, Graph, Node, Operation, Root};
 use crate::op::BinaryOp;
-use crate::operand::{Operand, Source};
+use crate::operand::{InMemory, Operand};
 
 /// Expressions with more operations than this are not printed; their operations are counted.
 const MAX_PRINTED: usize = 256;
@@ -132,7 +132,7 @@ fn write_input(f: &mut fmt::Formatter<'_>, operand: &Operand<'_>) -> fmt::Result
     }
 }
 
-fn write_source(f: &mut fmt::Formatter<'_>, source: Source<'_>) -> fmt::Result {
+fn write_source(f: &mut fmt::Formatter<'_>, source: InMemory<'_>) -> fmt::Result {
     write!(f, "{}{:?}", source.dtype(), source.shape())
 }
 

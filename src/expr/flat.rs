@@ -5,11 +5,11 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::Expr;
-use super::graph::{Graph, Node, Place, Root};
+use super::graph::{Graph, Location, Node, Root};
 use super::walk::{Item, Visit, walk};
 use crate::Result;
 use crate::call::Target;
-use crate::call::prepared::{self, MAX_NODES, Operands, Output};
+use crate::call::prepared::{self, MAX_PREPARED, Operands, Output};
 
 impl Expr<'_> {
     /// Computes the expression as a prepared call, or returns `None` if the general path has to.
@@ -35,19 +35,19 @@ impl Expr<'_> {
 fn flatten<'b>(
     graph: &'b Arc<Graph<'_>>,
     operands: &mut Operands<'b>,
-) -> Option<SmallVec<[Node; MAX_NODES]>> {
-    let mut nodes: SmallVec<[Node; MAX_NODES]> = SmallVec::new();
+) -> Option<SmallVec<[Node; MAX_PREPARED]>> {
+    let mut nodes: SmallVec<[Node; MAX_PREPARED]> = SmallVec::new();
     let mut add = |visit: &Visit<'_, 'b, '_, usize>| {
-        let node = visit.node.on(|index| {
+        let node = visit.node.with_operands(|index| {
             Some(match visit.operand(index)? {
-                Item::Value(node) => Place::node(node),
+                Item::Value(node) => Location::node(node),
                 Item::Input(operand) => {
                     operands.add(operand)?;
-                    Place::input(operands.len() - 1)
+                    Location::input(operands.len() - 1)
                 }
             })
         })?;
-        if nodes.len() == MAX_NODES {
+        if nodes.len() == MAX_PREPARED {
             return None;
         }
         nodes.push(node);

@@ -33,16 +33,16 @@ pub(super) struct Graph<'a> {
     pub(super) nodes: SmallVec<[Node; 8]>,
     /// The first inputs, that is tensors, arrays and numbers. (A `SmallVec` would be invariant, and an expression
     /// could not be used for a shorter lifetime than its own.)
-    few: [Option<Operand<'a>>; 8],
-    /// How many inputs there are, in `few` and in `rest`.
+    inline: [Option<Operand<'a>>; 8],
+    /// How many inputs there are, in `inline` and in `spill`.
     inputs: usize,
     /// What most graphs do not have, and need not set up and drop.
-    rest: Option<Box<Rest<'a>>>,
+    spill: Option<Box<Spill<'a>>>,
 }
 
 #[derive(Clone, Default)]
-struct Rest<'a> {
-    /// The inputs that `few` has no room for.
+struct Spill<'a> {
+    /// The inputs that `inline` has no room for.
     inputs: Vec<Operand<'a>>,
     /// Graphs that are shared with other expressions, or too large to be copied.
     parts: Vec<Arc<Graph<'a>>>,
@@ -111,8 +111,8 @@ pub(crate) struct Node {
 
 impl Node {
     #[inline]
-    fn new(operation: Operation, [x, y, z]: [Place; 3]) -> Node {
-        let word = |place: Place| u64::from(place.0);
+    fn new(operation: Operation, [x, y, z]: [Location; 3]) -> Node {
+        let word = |place: Location| u64::from(place.0);
         Node { operation, places: word(x) | word(y) << 16 | word(z) << 32 }
     }
 
@@ -121,18 +121,21 @@ impl Node {
     #[inline]
     pub(crate) fn on_inputs(operation: Operation) -> Node {
         let last = operation.arity() - 1;
-        Node::new(operation, [0, 1.min(last), 2.min(last)].map(Place::input))
+        Node::new(operation, [0, 1.min(last), 2.min(last)].map(Location::input))
     }
 
     /// Where an operand is.
     #[inline]
-    pub(crate) fn place(&self, index: usize) -> Place {
-        Place((self.places >> (16 * index)) as u16)
+    pub(crate) fn place(&self, index: usize) -> Location {
+        Location((self.places >> (16 * index)) as u16)
     }
 
     /// The same operation on other operands; `None` if there is none for one of them.
     #[cfg(feature = "cpu")]
-    pub(super) fn on(self, mut place: impl FnMut(usize) -> Option<Place>) -> Option<Node> {
+    pub(super) fn with_operands(
+        self,
+        mut place: impl FnMut(usize) -> Option<Location>,
+    ) -> Option<Node> {
         let mut places = [place(0)?; 3];
         for index in 1..self.operation.arity() {
             places[index..].fill(place(index)?);
@@ -143,35 +146,35 @@ impl Node {
 
 /// Where an operand is: the index of an input, a node or a part, with its kind in the lowest two bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place(u16);
+pub(crate) struct Location(u16);
 
-/// A [`Place`], unpacked.
+/// A [`Location`], unpacked.
 pub(crate) enum Located {
     Input(usize),
     Node(usize),
     Part(usize),
 }
 
-impl Place {
+impl Location {
     const BITS: u32 = 2;
 
     #[inline]
-    pub(super) fn input(index: usize) -> Place {
-        Place((index << Place::BITS) as u16)
+    pub(super) fn input(index: usize) -> Location {
+        Location((index << Location::BITS) as u16)
     }
 
     #[inline]
-    pub(super) fn node(index: usize) -> Place {
-        Place((index << Place::BITS) as u16 | 1)
+    pub(super) fn node(index: usize) -> Location {
+        Location((index << Location::BITS) as u16 | 1)
     }
 
-    fn part(index: usize) -> Place {
-        Place((index << Place::BITS) as u16 | 2)
+    fn part(index: usize) -> Location {
+        Location((index << Location::BITS) as u16 | 2)
     }
 
     #[inline]
     pub(crate) fn located(self) -> Located {
-        let index = usize::from(self.0 >> Place::BITS);
+        let index = usize::from(self.0 >> Location::BITS);
         match self.0 & 3 {
             0 => Located::Input(index),
             1 => Located::Node(index),
@@ -221,7 +224,7 @@ impl<'a> Root<'a> {
     /// A reduction of an expression.
     pub(super) fn reduction(op: ReduceOp, arguments: ReduceArguments, terms: Root<'a>) -> Root<'a> {
         terms.then(|graph, terms, _| {
-            let own = &mut graph.rest().reductions;
+            let own = &mut graph.spill().reductions;
             own.push(arguments);
             let place = own.len() as u16 - 1;
             graph.push(Operation::Reduce(op, place), [terms; 3]);
@@ -231,7 +234,7 @@ impl<'a> Root<'a> {
     /// A view of an expression.
     pub(super) fn view(view: View, x: Root<'a>) -> Root<'a> {
         x.then(|graph, x, _| {
-            let own = &mut graph.rest().views;
+            let own = &mut graph.spill().views;
             own.push(view);
             let place = own.len() as u16 - 1;
             graph.push(Operation::View(place), [x; 3]);
@@ -241,7 +244,7 @@ impl<'a> Root<'a> {
     /// Adds an operation to the graph of its first operand, or to a new graph if that one is shared. `add` is given the
     /// place of the operand, and whether operations of the next operand may be copied.
     #[inline]
-    fn then(self, add: impl FnOnce(&mut Graph<'a>, Place, bool)) -> Root<'a> {
+    fn then(self, add: impl FnOnce(&mut Graph<'a>, Location, bool)) -> Root<'a> {
         let (mut graph, first) = match self {
             Root::Graph(graph) if graph.can_grow() => (graph, None),
             // `default` builds the graph in place; `Arc::new` would copy it there.
@@ -266,44 +269,44 @@ impl<'a> Graph<'a> {
 
     /// The place of the last result.
     #[inline]
-    fn result(&self) -> Place {
-        Place::node(self.nodes.len().saturating_sub(1))
+    fn result(&self) -> Location {
+        Location::node(self.nodes.len().saturating_sub(1))
     }
 
     #[inline]
-    fn push(&mut self, operation: Operation, places: [Place; 3]) {
+    fn push(&mut self, operation: Operation, places: [Location; 3]) {
         self.nodes.push(Node::new(operation, places));
     }
 
     /// Adds an input.
     #[inline(always)]
-    fn input(&mut self, operand: Operand<'a>) -> Place {
+    fn input(&mut self, operand: Operand<'a>) -> Location {
         let index = self.inputs;
         self.inputs += 1;
-        match self.few.get_mut(index) {
+        match self.inline.get_mut(index) {
             // The place is free: nothing has to be dropped.
             Some(free) => std::mem::forget(free.replace(operand)),
-            None => self.rest().inputs.push(operand),
+            None => self.spill().inputs.push(operand),
         }
-        Place::input(index)
+        Location::input(index)
     }
 
     #[cold]
-    fn rest(&mut self) -> &mut Rest<'a> {
-        self.rest.get_or_insert_default()
+    fn spill(&mut self) -> &mut Spill<'a> {
+        self.spill.get_or_insert_default()
     }
 
     /// Finds a place for an operand of the operation that will be added next. Operations must not be copied before a
     /// part that is computed first, so none may be after there was one.
     #[inline]
-    fn operand(&mut self, operand: Root<'a>, can_copy: bool) -> (Place, bool) {
+    fn operand(&mut self, operand: Root<'a>, can_copy: bool) -> (Location, bool) {
         match operand {
             Root::Input(operand) => (self.input(operand), can_copy),
             Root::Graph(graph) => self.graph(graph, can_copy),
         }
     }
 
-    fn graph(&mut self, graph: Arc<Graph<'a>>, can_copy: bool) -> (Place, bool) {
+    fn graph(&mut self, graph: Arc<Graph<'a>>, can_copy: bool) -> (Location, bool) {
         let is_short =
             graph.nodes.len() <= MAX_COPIED && self.nodes.len() + graph.nodes.len() < MAX_LEN;
         if !(can_copy && is_short) {
@@ -315,24 +318,24 @@ impl<'a> Graph<'a> {
         }
     }
 
-    fn part(&mut self, graph: Arc<Graph<'a>>) -> Place {
-        let parts = &mut self.rest().parts;
+    fn part(&mut self, graph: Arc<Graph<'a>>) -> Location {
+        let parts = &mut self.spill().parts;
         let known = parts.iter().position(|part| Arc::ptr_eq(part, &graph));
-        Place::part(known.unwrap_or_else(|| {
+        Location::part(known.unwrap_or_else(|| {
             parts.push(graph);
             parts.len() - 1
         }))
     }
 
     /// Moves the operations of another graph to the end of this one.
-    fn append(&mut self, mut other: Graph<'a>) -> Place {
+    fn append(&mut self, mut other: Graph<'a>) -> Location {
         let (nodes, inputs) = (self.nodes.len(), self.inputs);
-        let lengths = |it: &Rest<'_>| (it.parts.len(), it.reductions.len(), it.views.len());
-        let (parts, reductions, views) = self.rest.as_deref().map_or((0, 0, 0), lengths);
-        let moved = |place: Place| match place.located() {
-            Located::Input(index) => Place::input(index + inputs),
-            Located::Node(index) => Place::node(index + nodes),
-            Located::Part(index) => Place::part(index + parts),
+        let lengths = |it: &Spill<'_>| (it.parts.len(), it.reductions.len(), it.views.len());
+        let (parts, reductions, views) = self.spill.as_deref().map_or((0, 0, 0), lengths);
+        let moved = |place: Location| match place.located() {
+            Located::Input(index) => Location::input(index + inputs),
+            Located::Node(index) => Location::node(index + nodes),
+            Located::Part(index) => Location::part(index + parts),
         };
         let node = |node: &Node| {
             let operation = match node.operation {
@@ -343,17 +346,17 @@ impl<'a> Graph<'a> {
             Node::new(operation, [0, 1, 2].map(|index| moved(node.place(index))))
         };
         self.nodes.extend(other.nodes.iter().map(node));
-        for operand in std::mem::take(&mut other.few).into_iter().flatten() {
+        for operand in std::mem::take(&mut other.inline).into_iter().flatten() {
             self.input(operand);
         }
-        if let Some(mut rest) = other.rest.take() {
-            for operand in rest.inputs {
+        if let Some(mut spill) = other.spill.take() {
+            for operand in spill.inputs {
                 self.input(operand);
             }
-            let own = self.rest();
-            own.parts.append(&mut rest.parts);
-            own.reductions.append(&mut rest.reductions);
-            own.views.append(&mut rest.views);
+            let own = self.spill();
+            own.parts.append(&mut spill.parts);
+            own.reductions.append(&mut spill.reductions);
+            own.views.append(&mut spill.views);
         }
         self.result()
     }
@@ -377,27 +380,27 @@ impl<'a> Graph<'a> {
     }
 
     fn input_at(&self, index: usize) -> &Operand<'a> {
-        let more = |index: usize| &self.more()[index - self.few.len()];
-        self.few.get(index).and_then(Option::as_ref).unwrap_or_else(|| more(index))
+        let more = |index: usize| &self.more()[index - self.inline.len()];
+        self.inline.get(index).and_then(Option::as_ref).unwrap_or_else(|| more(index))
     }
 
-    /// The inputs after the first few.
+    /// The inputs after the first ones that are inline.
     #[inline]
     fn more(&self) -> &[Operand<'a>] {
-        self.rest.as_ref().map_or(&[], |rest| &rest.inputs)
+        self.spill.as_ref().map_or(&[], |spill| &spill.inputs)
     }
 
     /// The operands in memory and the numbers: the first ones, and the others.
     #[cfg(feature = "cpu")]
     #[inline]
     pub(super) fn inputs(&self) -> (&[Option<Operand<'a>>], &[Operand<'a>]) {
-        (&self.few[..self.inputs.min(self.few.len())], self.more())
+        (&self.inline[..self.inputs.min(self.inline.len())], self.more())
     }
 
     /// Graphs that are operands of the operations.
     #[inline]
     pub(super) fn parts(&self) -> &[Arc<Graph<'a>>] {
-        self.rest.as_ref().map_or(&[], |rest| &rest.parts)
+        self.spill.as_ref().map_or(&[], |spill| &spill.parts)
     }
 
     /// Returns the name of an operation, as errors and the printed expression have it.
@@ -411,12 +414,12 @@ impl<'a> Graph<'a> {
 
     /// A view, which the graph has.
     pub(super) fn view(&self, place: u16) -> Option<&View> {
-        self.rest.as_ref()?.views.get(usize::from(place))
+        self.spill.as_ref()?.views.get(usize::from(place))
     }
 
     /// The axes and options of a reduction, which the graph has.
     pub(super) fn reduce_arguments(&self, place: u16) -> Option<&ReduceArguments> {
-        self.rest.as_ref()?.reductions.get(usize::from(place))
+        self.spill.as_ref()?.reductions.get(usize::from(place))
     }
 }
 
@@ -424,12 +427,12 @@ impl<'a> Graph<'a> {
 impl Drop for Graph<'_> {
     #[inline]
     fn drop(&mut self) {
-        let Some(rest) = &mut self.rest else { return };
-        while let Some(part) = rest.parts.pop() {
+        let Some(spill) = &mut self.spill else { return };
+        while let Some(part) = spill.parts.pop() {
             if let Some(mut graph) = Arc::into_inner(part)
-                && let Some(other) = &mut graph.rest
+                && let Some(other) = &mut graph.spill
             {
-                rest.parts.append(&mut other.parts);
+                spill.parts.append(&mut other.parts);
             }
         }
     }

@@ -4,7 +4,7 @@ use super::Expr;
 use super::graph::{Operation, Root};
 use super::temporaries::Temporaries;
 use super::walk::{Item, Visit, walk};
-use crate::call::{Call, Elements, Over, Target, Term};
+use crate::call::{Call, Elements, ReduceAxes, Target, Term};
 use crate::layout::Shape;
 use crate::promote::Rules;
 use crate::{DType, Device, Error, Result, Tensor};
@@ -22,7 +22,7 @@ const MAX_NUMBERS: usize = 128;
 pub(super) struct Lowered<'a> {
     call: Call<'a>,
     root: Elements<'a>,
-    over: Option<Over>,
+    over: Option<ReduceAxes>,
     /// The name of the last operation, for errors.
     op: &'static str,
 }
@@ -135,7 +135,7 @@ struct Lowering<'b, 's> {
     /// How many operations have been added.
     nodes: usize,
     /// The reduction at the root.
-    over: Option<Over>,
+    over: Option<ReduceAxes>,
     temporaries: &'b Temporaries,
     stages: &'s mut Stages,
     /// Whether the call has steps that its result may not need.

@@ -3,7 +3,7 @@
 use super::parts::select;
 
 /// Integer types with a power function.
-pub(crate) trait Power: Copy {
+pub(crate) trait IntegerPower: Copy {
     /// Returns `self`^`exponent` modulo 2^bits. If the exponent is negative, the result is the reciprocal truncated
     /// towards zero: 1 for base 1, 1 or -1 for base -1, and 0 otherwise.
     fn power(self, exponent: Self) -> Self;
@@ -11,7 +11,7 @@ pub(crate) trait Power: Copy {
 
 macro_rules! powers {
     ($($signed:ty, $unsigned:ty;)*) => {$(
-        impl Power for $unsigned {
+        impl IntegerPower for $unsigned {
             /// Computes the power by repeated squaring, with one step per bit of the exponent whether it is set or not.
             /// All elements take the same steps, so that a loop over them is vectorised.
             #[inline(always)]
@@ -26,7 +26,7 @@ macro_rules! powers {
             }
         }
 
-        impl Power for $signed {
+        impl IntegerPower for $signed {
             #[inline(always)]
             fn power(self, exponent: Self) -> Self {
                 let power = (self as $unsigned).power(exponent as $unsigned) as $signed;

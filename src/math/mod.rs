@@ -129,7 +129,7 @@ pub(crate) use hyperbolic::{
     acosh as acosh_f64, asinh as asinh_f64, atanh as atanh_f64, cosh as cosh_f64, sinh as sinh_f64,
     tanh as tanh_f64,
 };
-pub(crate) use ipow::Power;
+pub(crate) use ipow::IntegerPower;
 pub(crate) use logarithm::{
     log as log_f64, log1p as log1p_f64, log2 as log2_f64, log10 as log10_f64,
 };

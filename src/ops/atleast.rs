@@ -1,6 +1,6 @@
 //! Views with at least one, two or three dimensions.
 
-use crate::operand::{Operand, Source};
+use crate::operand::{InMemory, Operand};
 use crate::{Device, Result, Tensor};
 
 /// # Views with at least a given rank
@@ -104,7 +104,7 @@ fn each(operands: Vec<Operand<'_>>, view: fn(&Tensor) -> Tensor) -> Result<Vec<T
     let mut views = Vec::with_capacity(operands.len());
     for operand in &operands {
         let source = operand.source();
-        if let Ok(Source::Tensor(tensor)) = source {
+        if let Ok(InMemory::Tensor(tensor)) = source {
             views.push(view(tensor));
             continue;
         }

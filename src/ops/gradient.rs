@@ -1,6 +1,6 @@
 //! The gradient of `copysign`.
 
-use crate::call::{Call, Elements, Over, Target, Term};
+use crate::call::{Call, Elements, ReduceAxes, Target, Term};
 use crate::layout::{MAX_RANK, boxed};
 use crate::op::{Domain, ElementOp, ReduceOp};
 use crate::operand::Operand;
@@ -99,7 +99,7 @@ impl Tensor {
         }
         let mut gx = Elements { value, shape: shape_id, device };
         let over = if axes.contains(&true) {
-            Some(Over {
+            Some(ReduceAxes {
                 op: ReduceOp::Sum,
                 axes,
                 keepdims: false,

@@ -18,7 +18,7 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 
-use crate::call::{Call, Elements, Over, Target};
+use crate::call::{Call, Elements, ReduceAxes, Target};
 use crate::layout::MAX_RANK;
 use crate::op::{ElementOp, OtherOp, ReduceOp};
 use crate::program::Value;
@@ -306,7 +306,7 @@ fn run(
         Reduction::Mean => Some(ReduceOp::Mean),
         Reduction::Sum => Some(ReduceOp::Sum),
     };
-    let over = reduce.map(|op| Over {
+    let over = reduce.map(|op| ReduceAxes {
         op,
         axes: [true; MAX_RANK],
         keepdims: false,

@@ -3,7 +3,7 @@
 use crate::arguments::Random;
 use crate::exhaustive;
 use crate::math::{
-    Power, fmod_f32, fmod_f64, fmod_step_f32, fmod_step_f64, is_far_f32, is_far_f64,
+    IntegerPower, fmod_f32, fmod_f64, fmod_step_f32, fmod_step_f64, is_far_f32, is_far_f64,
 };
 
 /// Returns pairs of any bits, and pairs with small quotients, which the former hardly ever have.

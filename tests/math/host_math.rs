@@ -6,7 +6,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use crate::exhaustive;
 use crate::function::Function;
 use crate::math::trigonometry::{narrow as narrow_angles, wide as angles};
-use crate::math::{self, Power, narrow};
+use crate::math::{self, IntegerPower, narrow};
 use bitlane as _;
 use half::{bf16, f16};
 

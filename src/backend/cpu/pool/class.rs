@@ -14,25 +14,25 @@ const STEP_BITS: u32 = 3;
 
 /// A size class, by number; a larger number is a larger size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Class(u16);
+pub(super) struct SizeClass(u16);
 
-impl Class {
+impl SizeClass {
     /// How many classes there are.
-    pub(super) const COUNT: usize = Class::of_last(usize::MAX).index() + 1;
+    pub(super) const COUNT: usize = SizeClass::of_last(usize::MAX).index() + 1;
 
     /// The smallest class whose blocks hold this many bytes, of which there is at least one.
-    pub(super) const fn of(bytes: usize) -> Class {
-        Class::of_last(bytes.saturating_sub(1))
+    pub(super) const fn of(bytes: usize) -> SizeClass {
+        SizeClass::of_last(bytes.saturating_sub(1))
     }
 
     /// The class of a block whose last byte has this offset.
-    const fn of_last(last: usize) -> Class {
+    const fn of_last(last: usize) -> SizeClass {
         if last >> LINEAR_BITS == 0 {
-            return Class((last / ALIGNMENT) as u16); // at most 7
+            return SizeClass((last / ALIGNMENT) as u16); // at most 7
         }
         let octave = last.ilog2();
         let step = (last >> (octave - STEP_BITS)) as u16; // 8 to 15
-        Class(((octave - LINEAR_BITS) << STEP_BITS) as u16 + step)
+        SizeClass(((octave - LINEAR_BITS) << STEP_BITS) as u16 + step)
     }
 
     /// The bytes of a block; `None` if no allocation can be that large.
@@ -55,13 +55,13 @@ impl Class {
 
     /// Every class.
     #[cfg(test)]
-    fn all() -> impl Iterator<Item = Class> {
-        (0..Class::COUNT as u16).map(Class)
+    fn all() -> impl Iterator<Item = SizeClass> {
+        (0..SizeClass::COUNT as u16).map(SizeClass)
     }
 
-    /// The class with this number, which must be below [`Class::COUNT`].
-    pub(super) const fn numbered(index: usize) -> Class {
-        Class(index as u16)
+    /// The class with this number, which must be below [`SizeClass::COUNT`].
+    pub(super) const fn numbered(index: usize) -> SizeClass {
+        SizeClass(index as u16)
     }
 }
 
@@ -72,14 +72,14 @@ mod tests {
     #[test]
     fn classes_are_tight() {
         let mut below = 0;
-        for class in Class::all() {
+        for class in SizeClass::all() {
             let Some(bytes) = class.bytes() else {
                 assert!(below > isize::MAX as usize / 2, "{class:?} has no size");
                 continue;
             };
             assert!(bytes > below && bytes.is_multiple_of(ALIGNMENT), "{class:?} of {bytes}");
-            assert_eq!(Class::of(bytes), class, "the largest request of {bytes}");
-            assert_eq!(Class::of(below + 1), class, "the smallest request of {bytes}");
+            assert_eq!(SizeClass::of(bytes), class, "the largest request of {bytes}");
+            assert_eq!(SizeClass::of(below + 1), class, "the smallest request of {bytes}");
             assert!(bytes <= 512 || (bytes - below) * 8 <= bytes, "{class:?} wastes too much");
             below = bytes;
         }
@@ -87,8 +87,8 @@ mod tests {
 
     #[test]
     fn sizes_that_cannot_exist_have_no_block() {
-        assert_eq!(Class::of(usize::MAX).bytes(), None);
-        assert_eq!(Class::of(isize::MAX as usize).bytes(), None);
-        assert!(Class::of(isize::MAX as usize / 2).bytes().is_some());
+        assert_eq!(SizeClass::of(usize::MAX).bytes(), None);
+        assert_eq!(SizeClass::of(isize::MAX as usize).bytes(), None);
+        assert!(SizeClass::of(isize::MAX as usize / 2).bytes().is_some());
     }
 }

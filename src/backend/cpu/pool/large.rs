@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::class::Class;
+use super::class::SizeClass;
 use super::counters::Tally;
 use super::{limit, lock_briefly, small, system};
 
@@ -16,19 +16,19 @@ pub(super) const IDLE: Duration = Duration::from_secs(5);
 /// How late the thread that returns idle blocks may be before it counts as lost, as it is in a forked process.
 const GRACE: Duration = Duration::from_secs(2);
 
-const FIRST: usize = Class::of(small::MAX_BYTES + 1).index();
+const FIRST: usize = SizeClass::of(small::MAX_BYTES + 1).index();
 
 static SHELF: Mutex<Shelf> = Mutex::new(Shelf::new());
 
 /// Free blocks of every class.
 struct Shelf {
     /// By class, from [`FIRST`] on, those freed last at the back.
-    classes: [VecDeque<Free>; Class::COUNT - FIRST],
+    classes: [VecDeque<Free>; SizeClass::COUNT - FIRST],
     kept_bytes: usize,
     /// When the thread that returns idle blocks looks for them next, if there is one.
     next_look: Option<Instant>,
     /// The number of that thread. One that was only late but taken for lost finds another number here.
-    looker: u64,
+    reaper: u64,
 }
 
 /// A free block, owned by this value.
@@ -55,7 +55,7 @@ impl Drop for Leaving {
 }
 
 /// Takes a block of a class, if one is kept.
-pub(super) fn take(class: Class, bytes: usize) -> Option<NonNull<u8>> {
+pub(super) fn take(class: SizeClass, bytes: usize) -> Option<NonNull<u8>> {
     let block = lock_briefly(&SHELF)?.take(class, bytes)?;
     Tally::Shared.handed_out_again(bytes);
     Some(block.start)
@@ -66,7 +66,7 @@ pub(super) fn take(class: Class, bytes: usize) -> Option<NonNull<u8>> {
 /// # Safety
 ///
 /// The block must have been handed out with this class, and must not be used any more.
-pub(super) unsafe fn give(start: NonNull<u8>, class: Class, bytes: usize) {
+pub(super) unsafe fn give(start: NonNull<u8>, class: SizeClass, bytes: usize) {
     Tally::Shared.came_back(bytes);
     Tally::Shared.kept(bytes); // if only for a moment
     let now = Instant::now();
@@ -77,10 +77,10 @@ pub(super) unsafe fn give(start: NonNull<u8>, class: Class, bytes: usize) {
         return;
     };
     shelf.keep(block, class, bytes, limit::get(), &mut leaving);
-    let looker = shelf.needs_looker(now);
+    let reaper = shelf.needs_reaper(now);
     drop(shelf);
-    if let Some(looker) = looker {
-        start_looking(looker);
+    if let Some(reaper) = reaper {
+        start_reaper(reaper);
     }
 }
 
@@ -93,13 +93,13 @@ pub(super) fn shrink(to: usize) {
 }
 
 /// Starts the thread that returns idle blocks; it ends when no blocks are kept.
-fn start_looking(looker: u64) {
+fn start_reaper(reaper: u64) {
     // Miri requires every thread to end before the program does.
     if cfg!(miri) {
         return;
     }
     let started = thread::Builder::new().name("bitlane-pool".into()).spawn(move || {
-        while let Some(wait) = look(looker) {
+        while let Some(wait) = reap(reaper) {
             thread::sleep(wait);
         }
     });
@@ -112,11 +112,11 @@ fn start_looking(looker: u64) {
 }
 
 /// Returns idle blocks to the system. Gives the time to wait until the next look, or `None` if none is needed.
-fn look(looker: u64) -> Option<Duration> {
+fn reap(reaper: u64) -> Option<Duration> {
     let mut leaving = Leaving::default();
     let now = Instant::now();
     let mut shelf = lock(&SHELF);
-    if shelf.looker != looker {
+    if shelf.reaper != reaper {
         return None;
     }
     shelf.remove_idle(now, &mut leaving);
@@ -131,15 +131,15 @@ fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
 impl Shelf {
     const fn new() -> Shelf {
         Shelf {
-            classes: [const { VecDeque::new() }; Class::COUNT - FIRST],
+            classes: [const { VecDeque::new() }; SizeClass::COUNT - FIRST],
             kept_bytes: 0,
             next_look: None,
-            looker: 0,
+            reaper: 0,
         }
     }
 
     /// Takes the block of a class that was freed last, which is the likeliest to be in a cache.
-    fn take(&mut self, class: Class, bytes: usize) -> Option<Free> {
+    fn take(&mut self, class: SizeClass, bytes: usize) -> Option<Free> {
         let block = self.classes[class.index() - FIRST].pop_back()?;
         self.kept_bytes -= bytes;
         Some(block)
@@ -149,7 +149,7 @@ impl Shelf {
     fn keep(
         &mut self,
         block: Free,
-        class: Class,
+        class: SizeClass,
         bytes: usize,
         limit: usize,
         leaving: &mut Leaving,
@@ -184,7 +184,7 @@ impl Shelf {
 
     fn remove_front(&mut self, place: usize, leaving: &mut Leaving) {
         if let Some(block) = self.classes[place].pop_front()
-            && let Some(bytes) = Class::numbered(place + FIRST).bytes()
+            && let Some(bytes) = SizeClass::numbered(place + FIRST).bytes()
         {
             self.kept_bytes -= bytes;
             leaving.0.push((block, bytes));
@@ -199,15 +199,15 @@ impl Shelf {
             .min_by_key(|&(_, since)| since)
     }
 
-    /// The number of a looker that has to be started, if one has.
-    fn needs_looker(&mut self, now: Instant) -> Option<u64> {
+    /// The number of a reaper that has to be started, if one has.
+    fn needs_reaper(&mut self, now: Instant) -> Option<u64> {
         let awaited = self.next_look.is_some_and(|at| now <= at + GRACE);
         if awaited || self.kept_bytes == 0 {
             return None;
         }
         self.next_look = Some(now + IDLE);
-        self.looker += 1;
-        Some(self.looker)
+        self.reaper += 1;
+        Some(self.reaper)
     }
 }
 
@@ -215,7 +215,7 @@ impl Shelf {
 mod tests {
     use super::*;
 
-    const CLASS: Class = Class::of(64 << 10);
+    const CLASS: SizeClass = SizeClass::of(64 << 10);
     const BYTES: usize = 64 << 10;
 
     fn block(since: Instant) -> Free {
@@ -259,11 +259,11 @@ mod tests {
     fn one_looker_is_started_until_it_is_lost() {
         let (mut shelf, start) = (Shelf::new(), Instant::now());
         let mut leaving = Leaving::default();
-        assert_eq!(shelf.needs_looker(start), None, "there is nothing to look for");
+        assert_eq!(shelf.needs_reaper(start), None, "there is nothing to look for");
         shelf.keep(block(start), CLASS, BYTES, usize::MAX, &mut leaving);
-        assert_eq!(shelf.needs_looker(start), Some(1));
-        assert_eq!(shelf.needs_looker(start + IDLE), None);
-        assert_eq!(shelf.needs_looker(start + IDLE + 2 * GRACE), Some(2));
+        assert_eq!(shelf.needs_reaper(start), Some(1));
+        assert_eq!(shelf.needs_reaper(start + IDLE), None);
+        assert_eq!(shelf.needs_reaper(start + IDLE + 2 * GRACE), Some(2));
         shelf.shrink(0, &mut leaving);
     }
 }

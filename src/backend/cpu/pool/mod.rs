@@ -21,7 +21,7 @@ use std::hint;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use self::class::Class;
+use self::class::SizeClass;
 use self::counters::Tally;
 
 /// Blocks start on a cache line, which is also the widest vector.
@@ -40,7 +40,7 @@ pub(crate) struct Statistics {
 /// Returns a block with room for `bytes`, which must not be 0, and undefined contents; `None` if the system refuses.
 #[inline]
 pub(super) fn acquire(bytes: usize) -> Option<NonNull<u8>> {
-    let class = Class::of(bytes);
+    let class = SizeClass::of(bytes);
     let bytes = class.bytes()?;
     if bytes <= small::MAX_BYTES {
         small::take(class, bytes).or_else(|| {
@@ -64,7 +64,7 @@ pub(super) fn acquire(bytes: usize) -> Option<NonNull<u8>> {
 /// The block must come from [`acquire`] with the same number of bytes, and must not be used any more.
 #[inline]
 pub(super) unsafe fn release(block: NonNull<u8>, bytes: usize) {
-    let class = Class::of(bytes);
+    let class = SizeClass::of(bytes);
     // Every class from which a block was handed out has a size.
     let Some(bytes) = class.bytes() else { return };
     if bytes <= small::MAX_BYTES {

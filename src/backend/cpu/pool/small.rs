@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::class::Class;
+use super::class::SizeClass;
 use super::counters::{self, Counters, Tally};
 use super::{limit, system};
 
@@ -14,7 +14,7 @@ pub(super) const MAX_BYTES: usize = 32 << 10;
 /// How much one thread keeps.
 pub(super) const THREAD_BYTES: usize = 256 << 10;
 
-const CLASSES: usize = Class::of(MAX_BYTES).index() + 1;
+const CLASSES: usize = SizeClass::of(MAX_BYTES).index() + 1;
 
 thread_local! {
     static CACHE: RefCell<Cache> = const { RefCell::new(Cache::new()) };
@@ -38,7 +38,7 @@ struct Cache {
 
 /// Takes a block of a class, if this thread keeps one.
 #[inline]
-pub(super) fn take(class: Class, bytes: usize) -> Option<NonNull<u8>> {
+pub(super) fn take(class: SizeClass, bytes: usize) -> Option<NonNull<u8>> {
     with_cache(|cache| cache.take(class, bytes)).flatten()
 }
 
@@ -47,7 +47,7 @@ pub(super) fn take(class: Class, bytes: usize) -> Option<NonNull<u8>> {
 /// # Safety
 ///
 /// The block must have been handed out with this class, and must not be used any more.
-pub(super) unsafe fn give(block: NonNull<u8>, class: Class, bytes: usize) {
+pub(super) unsafe fn give(block: NonNull<u8>, class: SizeClass, bytes: usize) {
     // SAFETY: the caller's promise.
     let kept = with_cache(|cache| unsafe { cache.give(block, class, bytes) });
     let kept = kept.unwrap_or_else(|| {
@@ -90,7 +90,7 @@ impl Cache {
     }
 
     #[inline]
-    fn take(&mut self, class: Class, bytes: usize) -> Option<NonNull<u8>> {
+    fn take(&mut self, class: SizeClass, bytes: usize) -> Option<NonNull<u8>> {
         self.catch_up();
         let head = self.heads[class.index()];
         let block = NonNull::new(head)?;
@@ -108,7 +108,7 @@ impl Cache {
     ///
     /// As for the function [`give`].
     #[inline]
-    unsafe fn give(&mut self, block: NonNull<u8>, class: Class, bytes: usize) -> bool {
+    unsafe fn give(&mut self, block: NonNull<u8>, class: SizeClass, bytes: usize) -> bool {
         self.catch_up();
         self.tally().came_back(bytes);
         if !self.enabled {
@@ -158,7 +158,7 @@ impl Cache {
             return;
         }
         for index in 0..CLASSES {
-            let Some(bytes) = Class::numbered(index).bytes() else { continue };
+            let Some(bytes) = SizeClass::numbered(index).bytes() else { continue };
             while let Some(block) = NonNull::new(self.heads[index]) {
                 // SAFETY: as in `take`; the block leaves its list before it is freed.
                 unsafe {

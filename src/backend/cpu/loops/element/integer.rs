@@ -177,7 +177,7 @@ signed! { i8 i16 i32 i64 }
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::Power;
+    use crate::math::IntegerPower;
 
     #[test]
     fn division_rounds_down_and_never_fails() {

@@ -19,7 +19,7 @@ pub(crate) use self::fused::{FmaInHardware, FmaInSoftware, FmaToOdd};
 use self::integer::{Integer, Signed};
 use self::order::Ordered;
 use crate::cast::Cast;
-use crate::math::Power;
+use crate::math::IntegerPower;
 
 /// A unary function.
 pub(crate) trait Map<T> {
@@ -173,7 +173,7 @@ functions_of_two! {
     Divide: [Quotient] T, |x, y| x.divide(y);
     FloorDivide: [Modular] T, |x, y| x.floor_divide(y);
     Remainder: [Modular] T, |x, y| x.remainder(y);
-    Pow: [Power] T, |x, y| x.power(y);
+    Pow: [IntegerPower] T, |x, y| x.power(y);
     Equal: [Comparable] bool, |x, y| x.equals(y);
     NotEqual: [Comparable] bool, |x, y| !x.equals(y);
     LessThan: [Ordered] bool, |x, y| x.is_below(y);
