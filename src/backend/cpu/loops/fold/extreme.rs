@@ -14,6 +14,8 @@ use crate::cast::Cast;
 pub(super) trait Keyed: Copy {
     type Key: Copy + Ord;
     const INFINITIES: [Self::Key; 2];
+    /// The smallest and the largest key, of NaNs.
+    const OUTERMOST: [Self::Key; 2];
     fn key(self) -> Self::Key;
     fn of(key: Self::Key) -> Self;
     fn is_nan(self) -> bool;
@@ -27,6 +29,7 @@ macro_rules! keyed {
                 $float::NEG_INFINITY.to_bits() as $key ^ $key::MAX,
                 $float::INFINITY.to_bits() as $key,
             ];
+            const OUTERMOST: [$key; 2] = [$key::MIN, $key::MAX];
 
             #[inline(always)]
             fn key(self) -> $key {

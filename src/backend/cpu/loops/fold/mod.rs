@@ -1,11 +1,12 @@
 //! Folds: loops that combine many contiguous elements.
 //!
-//! Sums and products of floats have a fixed order, which `tree` follows; for sums of `f16`, see `halves`. Everything else gives the same in any order: the
-//! compiler has every lane of a vector combine elements of its own. It does so for integers, so that extremes of floats
-//! are those of integers, in `extreme`.
+//! Sums and products of floats have a fixed order, which `tree` follows. Everything else gives the same in any order, and
+//! so do sums of `f16`, in `halves`: every lane of a vector combines elements of its own. The compiler finds that for
+//! integers, so that extremes of floats are those of integers, in `extreme`.
 
 mod extreme;
 mod halves;
+pub(crate) mod running;
 mod tree;
 
 use half::{bf16, f16};

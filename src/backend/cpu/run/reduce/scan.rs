@@ -15,9 +15,10 @@ use super::tree::{self, Forest, RUN_BYTES, Room, Tree};
 use super::{SHARE, route, share_units};
 use crate::DType;
 use crate::backend::cpu::loops::element;
+use crate::backend::cpu::loops::fold::running::running;
 use crate::backend::cpu::loops::table::{Recipe, recipe};
-use crate::backend::cpu::loops::vector::{Kernel, Kernels, Versions, read, write};
-use crate::backend::cpu::settings::{Level, Settings};
+use crate::backend::cpu::loops::vector::{Kernel, Kernels, Versions};
+use crate::backend::cpu::settings::Settings;
 use crate::backend::cpu::threads::sharing::Team;
 use crate::op::ElementOp;
 use crate::scan::ScanRequest;
@@ -107,108 +108,6 @@ impl Prefixes {
         // Addition and multiplication commute, so that the total may be the right argument.
         let Recipe::Loop(loops) = recipe(combine, dtype)? else { return None };
         Some(Prefixes::Tree(tree[level], loops.constant_rhs.as_ref()?[level]))
-    }
-}
-
-/// A match on an operation and a dtype over the loops that combine one element after another.
-macro_rules! running {
-    ($combine:ident $dtype:ident: $($function:ident {$($($name:ident)|+ => $rust:ty),*})*) => {
-        match ($combine, $dtype) {
-            $($((ElementOp::$function, $(DType::$name)|+) => {
-                Some(const { Kernels::running::<$rust, element::$function>() })
-            })*)*
-            _ => None,
-        }
-    };
-}
-
-/// Returns the loops of an operation that gives the same in every order.
-fn running(combine: ElementOp, dtype: DType) -> Option<Versions> {
-    use half::{bf16, f16};
-    match (combine, dtype) {
-        (ElementOp::Maximum, DType::F32) => {
-            return Some([running_extreme::<f32, true>; Level::COUNT]);
-        }
-        (ElementOp::Maximum, DType::F64) => {
-            return Some([running_extreme::<f64, true>; Level::COUNT]);
-        }
-        (ElementOp::Minimum, DType::F32) => {
-            return Some([running_extreme::<f32, false>; Level::COUNT]);
-        }
-        (ElementOp::Minimum, DType::F64) => {
-            return Some([running_extreme::<f64, false>; Level::COUNT]);
-        }
-        _ => {}
-    }
-    // The larger and the smaller of two bools, which are bytes of 0 and 1, are those of the bytes.
-    running!(combine dtype:
-        Add { U64 => u64 }
-        Multiply { U64 => u64 }
-        BitwiseXor { Bool | U8 | I8 => u8, U16 | I16 => u16, U32 | I32 => u32, U64 | I64 => u64 }
-        Maximum {
-            Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64, I8 => i8, I16 => i16, I32 => i32, I64 => i64,
-            F16 => f16, BF16 => bf16
-        }
-        Minimum {
-            Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64, I8 => i8, I16 => i16, I32 => i32, I64 => i64,
-            F16 => f16, BF16 => bf16
-        }
-    )
-}
-
-/// Floats as integers of the same order, so that the next extreme waits for one instruction and not for three comparisons.
-trait Keyed: Copy {
-    type Key: Copy + Ord;
-    /// Returns the place of a number in the order, or the last one that wins over all numbers for NaN.
-    fn key(self, largest: bool) -> Self::Key;
-    /// Returns the number with a key, or a NaN.
-    fn of(key: Self::Key) -> Self;
-}
-
-macro_rules! keyed {
-    ($($float:ident $key:ident;)*) => {$(
-        impl Keyed for $float {
-            type Key = $key;
-
-            #[inline(always)]
-            fn key(self, largest: bool) -> $key {
-                let nan = if largest { $key::MAX } else { $key::MIN };
-                let bits = self.to_bits() as $key;
-                // The bits of negative numbers run the other way.
-                if self.is_nan() { nan } else { bits ^ (bits >> ($key::BITS - 1) & $key::MAX) }
-            }
-
-            #[inline(always)]
-            fn of(key: $key) -> $float {
-                $float::from_bits((key ^ (key >> ($key::BITS - 1) & $key::MAX)) as _)
-            }
-        }
-    )*};
-}
-
-keyed! { f32 i32; f64 i64; }
-
-/// Finds the largest or the smallest of all elements up to each one, as [`Kernels::running`] does.
-///
-/// # Safety
-///
-/// See [`Kernel`]; the second argument is one element or null.
-unsafe fn running_extreme<T: Keyed, const LARGEST: bool>(
-    args: &[*const u8; 3],
-    out: *mut u8,
-    len: usize,
-) {
-    // SAFETY: the caller vouches for the elements, and that `out` does not overlap them.
-    let (x, out) = unsafe { (read::<T>(args[0], len), write::<T>(out, len)) };
-    let before = args[1].cast::<T>();
-    // SAFETY: the caller vouches for the element. Without one, the first counts twice.
-    let before = if before.is_null() { x.first().copied() } else { Some(unsafe { before.read() }) };
-    let Some(before) = before else { return };
-    let mut total = before.key(LARGEST);
-    for (out, &x) in out.iter_mut().zip(x) {
-        let key = x.key(LARGEST);
-        total = if LARGEST { total.max(key) } else { total.min(key) };
-        out.write(T::of(total));
     }
 }
 
