@@ -11,11 +11,6 @@ namespace math {
 namespace angles {
 
 BL_FN f32 magnitude(f32 x) { return from_bits<f32>(bits_of(x) & 0x7fffffffu); }
-// x with its sign flipped if the sign bit of `sign` is set.
-BL_FN u32 flip(u32 x, u32 sign) { return x ^ (sign & 0x80000000u); }
-BL_FN Pair flip(Pair x, u32 sign) {
-    return Pair{from_bits<f32>(flip(bits_of(x.hi), sign)), from_bits<f32>(flip(bits_of(x.lo), sign))};
-}
 
 BL_FN Pair half_pi() { return Pair{BL_HALF_PI_F32, BL_HALF_PI_F32_REST}; }
 
@@ -132,14 +127,6 @@ template <class F> BL_FN f32 nearest(f32 x, Pair pair, F is_missed) {
     return result.hi + result.lo * 1.5f;
 }
 
-// For rounding to f16 or bf16: truncated, and with the last bit set if anything was cut off.
-BL_FN f32 to_odd(Pair pair) {
-    const Pair result = rounded(pair);
-    if (result.lo == 0.0f) return result.hi;
-    const u32 opposite = (bits_of(result.hi) ^ bits_of(result.lo)) >> 31;
-    return from_bits<f32>((bits_of(result.hi) - opposite) | 1);
-}
-
 // ---- Lengths -----------------------------------------------------------------------------------------------------
 
 // sqrt(x^2 + y^2), scaled: (sum - ruler) * back, where the sum is rounded at the last place that the result has.
@@ -194,25 +181,12 @@ template <class T> BL_FN T hypot(T x, T y) {
     }
 }
 
-template <class T, class F, class G> BL_FN T rounded_to(T x, F function, G is_missed) {
-    if constexpr (is_half<T>()) return round_to<T>(to_odd(function(widen(x))));
+template <class T, class F, class G> BL_FN T rounded_to(f32 x, F function, G is_missed) {
+    if constexpr (is_half<T>()) return round_to<T>(to_odd(function(x)));
     else return nearest(x, function(x), is_missed);
 }
 
 }  // namespace angles
-
-#define BL_OF_ONE_FLOAT(name) \
-    template <class T> BL_FN T name(T x) { \
-        if constexpr (same<T, f64>()) return wide::name(x); \
-        else return angles::rounded_to(x, [](f32 a) { return angles::name(a); }, [](f32 a) { return name##_is_missed(a); }); \
-    }
-BL_OF_ONE_FLOAT(sin)
-BL_OF_ONE_FLOAT(cos)
-BL_OF_ONE_FLOAT(tan)
-BL_OF_ONE_FLOAT(asin)
-BL_OF_ONE_FLOAT(acos)
-BL_OF_ONE_FLOAT(atan)
-#undef BL_OF_ONE_FLOAT
 
 template <class T> BL_FN T hypot(T x, T y) {
     if constexpr (same<T, f64>()) return wide::hypot(x, y);

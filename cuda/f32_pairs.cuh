@@ -18,6 +18,11 @@ BL_FN f32 fused(f32 x, f32 y, f32 z) {
 #endif
 }
 
+// x with its sign flipped if the sign bit of `sign` is set.
+BL_FN u32 flip(u32 x, u32 sign) { return x ^ (sign & 0x80000000u); }
+BL_FN Pair flip(Pair x, u32 sign) {
+    return Pair{from_bits<f32>(flip(bits_of(x.hi), sign)), from_bits<f32>(flip(bits_of(x.lo), sign))};
+}
 BL_FN Pair negated(Pair x) { return Pair{-x.hi, -x.lo}; }
 
 // The sum, for |x| >= |y| or x = 0.
@@ -41,6 +46,13 @@ BL_FN Pair over(Pair x, Pair y) {
 BL_FN Pair rounded(Pair x) {
     const f32 sum = x.hi + x.lo;
     return Pair{sum, (x.hi - sum) + x.lo};
+}
+// For rounding to f16 or bf16: truncated, and with the last bit set if anything was cut off.
+BL_FN f32 to_odd(Pair pair) {
+    const Pair result = rounded(pair);
+    if (result.lo == 0.0f) return result.hi;
+    const u32 opposite = (bits_of(result.hi) ^ bits_of(result.lo)) >> 31;
+    return from_bits<f32>((bits_of(result.hi) - opposite) | 1);
 }
 
 }  // namespace angles

@@ -12,9 +12,11 @@
 #include "hyperbolic.cuh"
 #include "fixed.cuh"
 #include "pairs.cuh"
+#include "pair_angles.cuh"
 #include "narrow.cuh"
 #include "trigonometry.cuh"
 #include "angles.cuh"
+#include "of_one.cuh"
 
 #include <cstddef>
 #include <cstring>

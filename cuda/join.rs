@@ -38,9 +38,11 @@ pub const FUNCTIONS: &[&str] = &[
     "hyperbolic.cuh",
     "fixed.cuh",
     "pairs.cuh",
+    "pair_angles.cuh",
     "narrow.cuh",
     "trigonometry.cuh",
     "angles.cuh",
+    "of_one.cuh",
     "functions.cuh",
 ];
 

@@ -182,17 +182,9 @@ template <class T, class F> BL_FN T log_to_base(f32 x, F scaled) {
 // ---- The functions -----------------------------------------------------------------------------------------------
 
 template <class T> BL_FN T exp(f32 x) {
-    if (magnitude(x) < 87.0f) {
-        const pairs::Maybe<T> first = pairs::exp<T>(x);
-        if (first.certain) return first.result;
-    }
     return is_nan(x) ? round_narrow<T>(x) : rounded<T>(exp_number(between(-110.0f, x, 110.0f)), 0);
 }
 template <class T> BL_FN T exp2(f32 x) {
-    if (magnitude(x) < 125.0f) {
-        const pairs::Maybe<T> first = pairs::exp2<T>(x);
-        if (first.certain) return first.result;
-    }
     if (is_nan(x)) return round_narrow<T>(x);
     const i64 t = units(between(-200.0f, x, 200.0f), BL_POWER(55));
     return rounded<T>(power(i32(t >> 55), u32(t >> 46) & 511, u64(t) << 18), 0);
@@ -217,29 +209,14 @@ template <class T> BL_FN T expm1(f32 x) {
 }
 
 template <class T> BL_FN T log(f32 x) {
-    if (pairs::is_plain(x)) {
-        const math::Pair log = pairs::log(x);
-        const pairs::Maybe<T> first = pairs::rounded<T>(log, pairs::error_of(log));
-        if (first.certain) return first.result;
-    }
     return log_to_base<T>(x, [](Number size) { return size; });
 }
 template <class T> BL_FN T log2(f32 x) {
-    if (pairs::is_plain(x)) {
-        const math::Pair log = math::angles::times(pairs::log(x), math::Pair{BL_LOG2_E_F32, BL_LOG2_E_REST_F32});
-        const pairs::Maybe<T> first = pairs::rounded<T>(log, pairs::error_of(log));
-        if (first.certain) return first.result;
-    }
     return log_to_base<T>(x, [](Number size) {
         return inexact(normal(high(size.significand, BL_LOG2_E_FIXED), size.exponent + 2));
     });
 }
 template <class T> BL_FN T log10(f32 x) {
-    if (pairs::is_plain(x)) {
-        const math::Pair log = math::angles::times(pairs::log(x), math::Pair{BL_LOG10_E_F32, BL_LOG10_E_REST_F32});
-        const pairs::Maybe<T> first = pairs::rounded<T>(log, pairs::error_of(log));
-        if (first.certain) return first.result;
-    }
     return log_to_base<T>(x, [](Number size) {
         return inexact(normal(high(size.significand, BL_LOG10_E_FIXED), size.exponent - 1));
     });
@@ -341,31 +318,4 @@ template <class T> BL_FN T atanh(f32 x) {
 
 }  // namespace fixed
 
-// ---- By dtype ----------------------------------------------------------------------------------------------------
-
-namespace math {
-
-BL_FN f32 as_f32(f32 x) { return x; }
-template <class T> BL_FN f32 as_f32(T x) { return widen(x); }
-
-#define BL_BY_DTYPE(name) \
-    template <class T> BL_FN T name(T x) { \
-        if constexpr (same<T, f64>()) return wide::name(x); \
-        else return fixed::name<T>(as_f32(x)); \
-    }
-BL_BY_DTYPE(exp)
-BL_BY_DTYPE(exp2)
-BL_BY_DTYPE(expm1)
-BL_BY_DTYPE(log)
-BL_BY_DTYPE(log2)
-BL_BY_DTYPE(log10)
-BL_BY_DTYPE(log1p)
-BL_BY_DTYPE(sinh)
-BL_BY_DTYPE(cosh)
-BL_BY_DTYPE(tanh)
-BL_BY_DTYPE(asinh)
-BL_BY_DTYPE(acosh)
-BL_BY_DTYPE(atanh)
-
-}  // namespace math
 }  // namespace bl

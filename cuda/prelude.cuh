@@ -6,9 +6,11 @@
 #ifdef __CUDACC_RTC__
 #define BL_DEVICE 1
 #define BL_FN __device__ __forceinline__
+#define BL_SLOW __device__ __noinline__
 #else
 #define BL_DEVICE 0
 #define BL_FN inline
+#define BL_SLOW inline
 #endif
 
 namespace bl {

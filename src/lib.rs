@@ -228,8 +228,8 @@ pub use expr::{Evaluation, Expr};
 pub use op::{BinaryOp, ReduceOp, ScanOp, Shift, UnaryOp};
 pub use operand::Operand;
 pub use ops::{
-    Binary, Reduce, Scan, Unary, atleast_1d, atleast_2d, atleast_3d, binary, clip, loss, reduce,
-    scan, select, unary,
+    Binary, PartialSum, Reduce, Scan, Unary, atleast_1d, atleast_2d, atleast_3d, binary, clip,
+    loss, reduce, scan, select, unary,
 };
 pub use packing::Packing;
 pub use promote::Rules;

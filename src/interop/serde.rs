@@ -1,4 +1,4 @@
-//! serde: lossless serialisation of tensors, dtypes and rulebooks.
+//! serde: lossless serialisation of tensors, partial sums, dtypes, reductions and rulebooks.
 //!
 //! A tensor is serialised as its dtype, its shape and its elements in row-major order. The elements are little-endian
 //! bytes; human-readable formats such as JSON hold them as hexadecimal digits, because their numbers cannot represent
@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use ::serde::de::{Error as _, SeqAccess, Visitor};
@@ -13,7 +14,7 @@ use ::serde::ser::Error as _;
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::swap_bytes;
-use crate::{DType, Device, Rules, Tensor};
+use crate::{DType, Device, PartialSum, ReduceOp, Rules, Tensor};
 
 /// The maximum number of bytes to allocate in advance for a length that the input claims.
 const TRUSTED: usize = 1 << 16;
@@ -48,6 +49,36 @@ struct Written<'a> {
     dtype: DType,
     shape: Cow<'a, [usize]>,
     data: Bytes,
+}
+
+impl Serialize for PartialSum {
+    /// Serialises the totals, unrounded. Waits for the device.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (op, dtype, range, shape, nodes) = self.parts();
+        let (shape, nodes) = (Cow::Borrowed(shape), Cow::Borrowed(nodes));
+        WrittenSum { op, dtype, range: range.clone(), shape, nodes }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PartialSum {
+    /// Creates a partial sum on the CPU.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let WrittenSum { op, dtype, range, shape, nodes } = WrittenSum::deserialize(deserializer)?;
+        let (shape, nodes) = (shape.into_owned(), nodes.into_owned());
+        PartialSum::from_parts((op, dtype, range), shape, nodes, Device::cpu())
+            .ok_or_else(|| D::Error::custom("the totals of a partial sum do not fit its range"))
+    }
+}
+
+/// The serialised form of a partial sum.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "PartialSum")]
+struct WrittenSum<'a> {
+    op: ReduceOp,
+    dtype: DType,
+    range: Range<usize>,
+    shape: Cow<'a, [usize]>,
+    nodes: Cow<'a, [Tensor]>,
 }
 
 struct Bytes(Vec<u8>);
@@ -137,4 +168,4 @@ macro_rules! by_name {
     )*};
 }
 
-by_name!(DType Rules);
+by_name!(DType ReduceOp Rules);

@@ -8,6 +8,8 @@ mod unary;
 
 mod reduce;
 
+mod partial;
+
 mod scan;
 
 mod take;
@@ -22,6 +24,7 @@ mod ternary;
 
 pub use self::atleast::{atleast_1d, atleast_2d, atleast_3d};
 pub use self::binary::{Binary, binary};
+pub use self::partial::PartialSum;
 pub use self::reduce::{Reduce, reduce};
 pub use self::scan::{Scan, scan};
 pub use self::ternary::{clip, select};

@@ -1,6 +1,6 @@
 //! Tensors through serde: a human-readable format, a binary one, and invalid input.
 
-use bitlane::{DType, Device, Rules, Tensor};
+use bitlane::{DType, Device, PartialSum, Rules, Tensor};
 
 fn special() -> Tensor {
     let values = [0.0f32, -0.0, f32::INFINITY, f32::from_bits(0x7fc0_1234), 1e-45, 0.1];
@@ -64,4 +64,31 @@ fn bad_input_is_refused_by_what_is_wrong() {
     let data = bytes.len() - 25;
     bytes.splice(data..=data, [0xff, 0xff, 0xff, 0xff, 0x7f]);
     postcard::from_bytes::<Tensor>(&bytes).unwrap_err();
+}
+
+#[test]
+fn partial_sums_arrive_unrounded() {
+    let device = Device::cpu();
+    let x = Tensor::from_slice(&[0.1f32, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7], [7], &device).unwrap();
+    let head = x.narrow(0, 0, 3).unwrap().partial_sum(..3).unwrap();
+    let tail = x.narrow(0, 3, 4).unwrap().partial_sum(3..).unwrap();
+    let text = serde_json::to_string(&head).unwrap();
+    let bytes = postcard::to_allocvec(&tail).unwrap();
+    let head: PartialSum = serde_json::from_str(&text).unwrap();
+    let tail: PartialSum = postcard::from_bytes(&bytes).unwrap();
+    let sum = PartialSum::merge(tail, head).unwrap().finish(DType::F64).unwrap();
+    let whole = x.cast(DType::F64).unwrap().sum(..).unwrap();
+    assert!(sum.bits_equal(&whole).unwrap());
+    // Ranges, shapes, dtypes and reductions that the totals do not have are refused.
+    for (from, to) in [
+        (r#""end":3"#, r#""end":4"#),
+        (r#""start":0"#, r#""start":9"#),
+        (r#""shape":[],"nodes""#, r#""shape":[2],"nodes""#),
+        (r#""sum","dtype":"f64""#, r#""sum","dtype":"f32""#),
+        (r#""op":"sum""#, r#""op":"max""#),
+    ] {
+        assert!(text.contains(from), "{text}");
+        let error = serde_json::from_str::<PartialSum>(&text.replacen(from, to, 1)).unwrap_err();
+        assert!(error.to_string().contains("do not fit its range"), "{error}");
+    }
 }

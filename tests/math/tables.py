@@ -182,7 +182,23 @@ def two(x):
 
 
 def exp_pair():
-    return [[two(mpf(2) ** (mpf(i) / 64))] for i in range(64)]
+    """2^(i/64) rounded to f32, and above its bits those of what the rounding left out, relative to it."""
+    rows = []
+    for i in range(64):
+        exact = mpf(2) ** (mpf(i) / 64)
+        rows.append([f32_bits(exact) | f32_bits(exact / f32_number(exact) - 1) << 32])
+    return rows
+
+
+def sin_cos_pair():
+    angles = [mp.pi / 128 * i for i in range(256)]
+    zero = lambda x: x if abs(x) > mpf(2) ** -100 else mpf(0)  # the sine of a half turn is 0
+    return [[two(zero(mp.sin(a))), two(zero(mp.cos(a)))] for a in angles]
+
+
+def asin_pair():
+    """For sines up to the root of 1/2; the other rows only fill the table."""
+    return [[two(mp.sqrt(1 - s * s)), two(mp.asin(s))] for s in (mpf(min(i, 46)) / 64 for i in range(64))]
 
 
 def log_pair():
@@ -202,12 +218,23 @@ def log_pair():
 
 # Integers, for the functions of cuda/narrow.cuh.
 FIXED_TABLES = [
-    ("EXP_PAIR", exp_pair, "2^(i/64) as a sum of two f32."),
+    ("EXP_PAIR", exp_pair, "2^(i/64) as an f32, and its relative error: what one plus it must be multiplied by."),
+    ("SIN_COS_PAIR", sin_cos_pair, "sin and cos of i 2 pi/256, each as a sum of two f32."),
+    ("ASIN_PAIR", asin_pair, "sqrt(1 - s^2) and asin(s) for s = i/64, each as a sum of two f32; i is 46 at most."),
     ("LOG_PAIR", log_pair, "For s in [1 + i/128, 1 + (i + 1)/128): 1/s as an f32 of 8 bits, and ln s or ln s/2 as a sum of two f32."),
     ("EXP_FIXED", exp_fixed, "2^(i/512) in units of 2^-63."),
     ("LOG_FIXED", log_fixed, "For s in [1 + i/256, 1 + (i + 1)/256): 1/s in units of 2^-14, and ln s or ln s/2 in units of 2^-64."),
 ]
+LN2_F32_HI = on_grid(mp.ln(2), mpf(2) ** -16)
+TURN = mp.pi / 128
+TURN_REST = TURN - f32_number(TURN)
 SINGLES = [
+    ("LN2_F32_HI", LN2_F32_HI, "The part of ln 2 whose product with an exponent is exact."),
+    ("LN2_F32_LO", mp.ln(2) - LN2_F32_HI, "The rest of ln 2."),
+    ("TURN_F32", f32_number(TURN), "A 256th of a turn as a sum of three f32."),
+    ("TURN_REST_F32", f32_number(TURN_REST), "The second of them."),
+    ("TURN_LAST_F32", TURN_REST - f32_number(TURN_REST), "The third of them."),
+    ("TURNS_F32", 1 / TURN, "The reciprocal of a 256th of a turn."),
     ("STEP_F32", f32_number(mp.ln(2) / 64), "ln 2 / 64 as an f32."),
     ("STEP_REST_F32", mp.ln(2) / 64 - f32_number(mp.ln(2) / 64), "The rest of ln 2 / 64."),
     ("LN2_F32", f32_number(mp.ln(2)), "ln 2 as an f32."),

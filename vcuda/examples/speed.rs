@@ -2,16 +2,16 @@
 //!
 //! With a file, it is only loaded, and the time to decode it printed.
 
+#[path = "../tests/support/driver.rs"]
+mod driver;
+
+use driver::*;
 use std::ffi::{CString, c_void};
 use std::time::Instant;
-use vcuda::driver::*;
 
 fn main() {
     let mut context = 0;
-    let set = |key: &std::ffi::CStr, value: &std::ffi::CStr| unsafe {
-        vcuda_configure(key.as_ptr(), value.as_ptr())
-    };
-    set(c"cc", c"120");
+    DRIVER.set("cc", "120").expect("a setting");
     unsafe {
         assert_eq!(cuInit(0), 0);
         assert_eq!(cuDevicePrimaryCtxRetain(&mut context, 0), 0);
@@ -26,8 +26,8 @@ fn main() {
     }
     let ptx = CString::new(include_str!("../tests/cuda/elementwise.12.ptx")).expect("no zeros");
     let n: u64 = 1 << 20;
-    for races in [c"0", c"1"] {
-        set(c"no_races", races);
+    for races in ["0", "1"] {
+        DRIVER.set("no_races", races).expect("a setting");
         for (name, per_thread, grid) in [(c"shift_u8", 16u64, 256u32), (c"shift_i32", 1, 1024)] {
             unsafe {
                 let (mut module, mut f, mut a, mut b, mut o) = (0, 0, 0, 0, 0);
@@ -68,7 +68,7 @@ fn main() {
                     println!(
                         "{} round {round}, race check {}: {done} instructions, {:.1} ms, {:.0} M/s",
                         name.to_string_lossy(),
-                        if races == c"0" { "on" } else { "off" },
+                        if races == "0" { "on" } else { "off" },
                         seconds * 1e3,
                         done as f64 / seconds / 1e6
                     );
@@ -79,11 +79,5 @@ fn main() {
 }
 
 fn instructions() -> u64 {
-    let mut buffer = vec![0u8; 1 << 16];
-    let len = unsafe { vcuda_stats(buffer.as_mut_ptr().cast(), buffer.len()) };
-    let text = String::from_utf8_lossy(&buffer[..len]).into_owned();
-    text.split("\"instructions\":")
-        .skip(1)
-        .filter_map(|t| t.split('}').next()?.parse::<u64>().ok())
-        .sum()
+    DRIVER.stats().kernels.iter().map(|kernel| kernel.2).sum()
 }

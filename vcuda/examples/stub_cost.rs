@@ -1,14 +1,17 @@
 //! The cost of a launch in stub mode, which is what a measurement of host code contains of the driver.
 
+#[path = "../tests/support/driver.rs"]
+mod driver;
+
+use driver::*;
 use std::ffi::{CString, c_void};
 use std::time::Instant;
-use vcuda::driver::*;
 
 fn main() {
     let ptx = CString::new(include_str!("../tests/cuda/elementwise.12.ptx")).expect("no zeros");
     let (mut context, mut module, mut f, mut a, n) = (0, 0, 0, 0u64, 16u32);
     unsafe {
-        vcuda_configure(c"stub".as_ptr(), c"1".as_ptr());
+        DRIVER.set("stub", "1").expect("a setting");
         assert_eq!(cuInit(0), 0);
         assert_eq!(cuDevicePrimaryCtxRetain(&mut context, 0), 0);
         assert_eq!(cuCtxSetCurrent(context), 0);

@@ -3,8 +3,8 @@
 mod support;
 use std::ffi::c_void;
 use std::ptr::null_mut;
+use support::driver::*;
 use support::{ADD_ONE, Gpu, event, live, report, stream};
-use vcuda::driver::*;
 
 #[test]
 fn capture_and_graphs() {
@@ -222,10 +222,10 @@ fn threads_and_default_streams_of_a_capture() {
         assert_eq!(cuStreamWaitEvent(b, e, 0), 902);
         assert_eq!((end(a).0, end(b).0), (901, 901));
         // A captured stream that is destroyed takes its graph with it.
-        let graphs = live()[4];
+        let graphs = live().graphs;
         let s = captured(0);
         assert_eq!(cuStreamDestroy_v2(s), 0);
-        assert_eq!(live()[4], graphs);
+        assert_eq!(live().graphs, graphs);
         assert_eq!(gpu.sync(), 0);
     }
 }
@@ -302,9 +302,9 @@ fn memory_of_a_graph_lives_as_long_as_the_graph() {
         for _ in 0..2 {
             assert_eq!(cuGraphLaunch(exec, s), 0);
         }
-        assert_eq!(live()[0], 2);
+        assert_eq!(live().allocations, 2);
         assert_eq!(cuGraphExecDestroy(exec), 0);
-        assert_eq!(live()[0], 1, "{}", report());
+        assert_eq!(live().allocations, 1, "{}", report());
         assert_eq!(gpu.download::<u8>(out, 64), [7; 64]);
         // Without a free in the graph the program frees it, and the next launch makes it again.
         let s = captured(1);
@@ -325,13 +325,13 @@ fn memory_of_a_graph_lives_as_long_as_the_graph() {
         assert_eq!(gpu.download::<u8>(p, 64), [8; 64], "it outlives the graph");
         assert_eq!(cuMemFreeAsync(p, s), 0);
         assert_eq!(cuStreamSynchronize(s), 0);
-        assert_eq!(live()[0], 1);
+        assert_eq!(live().allocations, 1);
         // A capture that fails gives it back as well.
         let s = captured(1);
         assert_eq!(cuMemAllocAsync(&mut p, 64, s), 0);
         assert_eq!(cuStreamSynchronize(s), 900);
         assert_eq!(end(s).0, 901);
-        assert_eq!(live()[0], 1);
+        assert_eq!(live().allocations, 1);
     }
 }
 

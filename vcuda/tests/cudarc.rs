@@ -2,10 +2,9 @@
 
 use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg, result};
 use cudarc::nvrtc::Ptx;
-use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::Arc;
-use vcuda::control::Control;
+use vcuda_control::Control;
 
 const ADD: &str = r"
 .version 8.0
@@ -39,20 +38,8 @@ DONE:
 }
 ";
 
-/// The shared library next to the test executable.
-fn library() -> PathBuf {
-    let exe = std::env::current_exe().expect("the test has a path");
-    let name = "libvcuda.so";
-    exe.ancestors()
-        .skip(1)
-        .map(|dir| dir.join(name))
-        .find(|path| path.exists())
-        .expect("cargo builds the cdylib for integration tests")
-}
-
 #[test]
 fn cudarc_runs_a_kernel() {
-    // The same library, found without being told where it is.
     let control = Control::load_built().expect("the library loads");
     control.set("strict", "1").expect("a setting");
     let ctx = CudaContext::new(0).expect("a context");
@@ -89,7 +76,6 @@ fn cudarc_runs_a_kernel() {
     assert!(control.stats().calls_of("cuLaunchKernel") == 8);
     assert_eq!(control.live().contexts, 0);
     assert_eq!(control.live().allocations, 0);
-    // Settings reach the loaded library, not the copy linked into this test.
     control.reset();
     control.set("cc", "9.0").expect("a setting");
     control.fail("cuMemAllocAsync", 1, 2).expect("a rule");
@@ -142,7 +128,7 @@ fn sum(ctx: &Arc<CudaContext>) -> Result<u32, DriverError> {
 fn settings_of_the_environment() {
     let test = "settings_of_the_environment";
     if part().is_some() {
-        Control::load(&library()).expect("the library loads");
+        Control::load_built().expect("the library loads");
         println!("init {}", code(result::init()));
         println!("again {}", code(result::init()));
         let Ok(count) = result::device::get_count() else { return };
@@ -204,7 +190,7 @@ fn settings_of_the_environment() {
 fn leaks_are_told_at_the_end_of_the_process() {
     let test = "leaks_are_told_at_the_end_of_the_process";
     if let Some(part) = part() {
-        Control::load(&library()).expect("the library loads");
+        Control::load_built().expect("the library loads");
         let ctx = CudaContext::new(0).expect("a context");
         let stream = ctx.default_stream();
         let slice = stream.alloc_zeros::<u8>(1000).expect("memory");

@@ -2,8 +2,8 @@
 
 mod support;
 use std::process::Command;
+use support::driver::*;
 use support::{Gpu, report};
-use vcuda::driver::*;
 
 /// A module with functions before its kernel `k(pointer)`, in which `%rd1` is the pointer, `%r2` the thread in the
 /// block and `%rd2` the pointer moved by four bytes per thread.

@@ -6,7 +6,9 @@ mod support;
 
 use reference::*;
 use std::collections::BTreeSet;
+use std::ffi::{CString, c_char};
 use std::fmt::Write;
+use support::driver::address;
 use support::{Gpu, report};
 
 /// What a result must be.
@@ -136,8 +138,8 @@ fn every_row_against_its_definition() {
                 }
             }
             unsafe {
-                vcuda::driver::cuMemFree_v2(input);
-                vcuda::driver::cuMemFree_v2(out);
+                support::driver::cuMemFree_v2(input);
+                support::driver::cuMemFree_v2(out);
             }
         }
     }
@@ -146,44 +148,71 @@ fn every_row_against_its_definition() {
 
 #[test]
 fn no_row_is_left_out() {
-    let mut covered: BTreeSet<&str> = BTreeSet::new();
+    let (rows, mut covered) = (rows(), BTreeSet::new());
     for form in forms() {
         for instruction in form.body.split(';') {
             let Some(opcode) = instruction.split_whitespace().next() else { continue };
-            covered.extend(vcuda::row_of(opcode));
+            covered.extend(row_of(opcode));
             // What these modifiers add, for the type of the result.
             let parts: Vec<&str> = opcode.split('.').collect();
             let kind = parts[parts.len() - if parts[0] == "cvt" { 2 } else { 1 }];
             for (modifier, row) in [("ftz", "flush"), ("sat", "saturate")] {
                 if parts.contains(&modifier) {
                     let name = format!("{row}.{kind}");
-                    covered.extend(vcuda::rows().filter(|row| *row == name));
+                    covered.extend(rows.get(&name).cloned());
                 }
             }
             if opcode.starts_with("mov") && instruction.contains('{') {
-                covered.extend(packings(instruction, opcode));
+                covered.extend(rows.get(&packing(instruction, opcode)).cloned());
             }
         }
     }
     // Tested elsewhere: between lanes in `warps.rs`, addresses in `programs.rs`.
     let elsewhere = ["shfl.", "vote.", "redux.", "match.", "activemask", "elect", "isspacep."];
-    let left: Vec<_> = vcuda::rows()
-        .filter(|row| !covered.contains(row) && !elsewhere.iter().any(|e| row.starts_with(e)))
+    let left: Vec<_> = rows
+        .difference(&covered)
+        .filter(|row| !elsewhere.iter().any(|e| row.starts_with(e)))
         .collect();
     assert!(left.is_empty(), "{} rows are not tested: {left:?}", left.len());
 }
 
-fn packings(instruction: &str, opcode: &str) -> Vec<&'static str> {
+/// The name of the row for a `mov` between a register and its pieces.
+fn packing(instruction: &str, opcode: &str) -> String {
     let pieces = instruction
         .split('{')
         .nth(1)
         .map_or(1, |t| t.split('}').next().unwrap_or("").split(',').count());
     let whole = bits(opcode.rsplit('.').next().unwrap_or("b32")) as usize;
     let pack = instruction.find('{') > instruction.find(',');
-    let name = if pack {
+    if pack {
         format!("pack.b{}x{pieces}.b{whole}", whole / pieces)
     } else {
         format!("unpack.b{}.b{whole}", whole / pieces)
-    };
-    vcuda::rows().filter(|row| *row == name).collect()
+    }
+}
+
+/// Calls a function of the driver that writes a text.
+fn text(function: &str, call: impl Fn(usize, &mut [u8]) -> usize) -> String {
+    let mut buffer = vec![0; 1 << 20];
+    let len = call(address(function), &mut buffer);
+    String::from_utf8(buffer[..len].to_vec()).unwrap()
+}
+
+/// The names of the rows of the driver's instruction table.
+fn rows() -> BTreeSet<String> {
+    type Rows = unsafe extern "C" fn(*mut u8, usize) -> usize;
+    let rows = text("vcuda_rows", |at, to| unsafe {
+        std::mem::transmute::<usize, Rows>(at)(to.as_mut_ptr(), to.len())
+    });
+    rows.lines().map(str::to_string).collect()
+}
+
+/// The row to which an opcode is decoded.
+fn row_of(opcode: &str) -> Option<String> {
+    type RowOf = unsafe extern "C" fn(*const c_char, *mut u8, usize) -> usize;
+    let opcode = CString::new(opcode).unwrap();
+    let row = text("vcuda_row_of", |at, to| unsafe {
+        std::mem::transmute::<usize, RowOf>(at)(opcode.as_ptr(), to.as_mut_ptr(), to.len())
+    });
+    (!row.is_empty()).then_some(row)
 }

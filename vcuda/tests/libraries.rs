@@ -3,8 +3,8 @@
 mod support;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{null, null_mut};
+use support::driver::*;
 use support::{Gpu, fresh, live, report};
-use vcuda::driver::*;
 
 const TEXT: &CStr = cr#"
 .version 8.0
@@ -99,7 +99,7 @@ fn a_library_is_loaded_without_a_context() {
         assert_eq!(cuLibraryUnload(library), 0);
         assert_eq!(cuLibraryUnload(library), 400);
         assert_eq!(cuKernelGetLibrary(&mut home, second), 400);
-        assert_eq!(live()[3], 0);
+        assert_eq!(live().modules, 0);
     }
 }
 
@@ -161,7 +161,7 @@ fn a_library_is_used_by_several_contexts() {
         assert_eq!(read(gpu.context), 9);
         assert_eq!(cuLibraryUnload(library), 0);
         assert_eq!(gpu.launch(first, 1, 1, &[0; 6]), 400);
-        assert_eq!(live()[0], 0);
+        assert_eq!(live().allocations, 0);
     }
 }
 
@@ -181,7 +181,7 @@ fn libraries_come_from_files_and_are_refused_with_a_reason() {
     assert_eq!(load(TEXT.to_bytes()), 0);
     // Machine code in any wrapping is refused, and the report says what to do instead.
     for image in [&b"!<arch>\nkernels.o/"[..], &[0x50, 0xed, 0x55, 0xba, 1], b"\x7fELF\x02\x01"] {
-        vcuda_clear_findings();
+        DRIVER.clear_findings();
         assert_eq!(load(image), 200);
         let text = report();
         assert!(text.contains("nvJitLink") && text.contains("compute_XX"), "{text}");

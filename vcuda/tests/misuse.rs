@@ -3,8 +3,8 @@
 mod support;
 use std::ffi::{c_int, c_void};
 use std::ptr::{null, null_mut};
+use support::driver::*;
 use support::{ADD_ONE, Gpu, event, fresh, live, report, stream};
-use vcuda::driver::*;
 
 const HUGE: [usize; 4] = [1 << 62, isize::MAX as usize, usize::MAX - 511, usize::MAX];
 
@@ -77,7 +77,7 @@ fn sizes_beyond_all_memory() {
         assert_eq!(blocks, 0);
     }
     assert!(!report().contains("inside the virtual driver"), "{}", report());
-    assert_eq!(live()[0], 1);
+    assert_eq!(live().allocations, 1);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn each_kind_of_memory_has_its_own_free() {
         assert_eq!(cuMemFree_v2(device + 8), 1);
         assert_eq!(cuMemHostRegister_v2(pinned, 64, 0), 712);
         assert_eq!(cuMemHostUnregister(pinned), 713);
-        assert_eq!(live()[0], 3);
+        assert_eq!(live().allocations, 3);
         // A free that waits on another stream is still a free.
         let s = stream(1);
         assert_eq!(cuMemFreeAsync(device, s), 0);
@@ -109,7 +109,7 @@ fn each_kind_of_memory_has_its_own_free() {
         assert_eq!(cuMemFreeHost(pinned), 0);
         assert_eq!(gpu.sync(), 0);
     }
-    assert_eq!(live()[0], 0);
+    assert_eq!(live().allocations, 0);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn copies_know_their_ends() {
         assert_eq!(cuMemcpyHtoD_v2(b, a as *const c_void, 64), 1);
         assert_eq!(cuMemcpyDtoH_v2(b as *mut c_void, a, 64), 1);
         assert!(report().contains("device memory"), "{}", report());
-        vcuda_clear_findings();
+        DRIVER.clear_findings();
         assert_eq!(cuMemcpy(b, a, 64), 0);
         assert_eq!(gpu.download::<u8>(b, 64), [7; 64]);
         assert_eq!(report(), "[]");
@@ -394,7 +394,7 @@ fn pools_count_their_own() {
         assert_eq!(cuMemFreeAsync(p, 0), 0);
         assert_eq!(gpu.sync(), 700);
         assert_eq!(cuDevicePrimaryCtxReset_v2(0), 0);
-        assert_eq!((number(fixed, 7), live()[0]), (0, 0));
+        assert_eq!((number(fixed, 7), live().allocations), (0, 0));
     }
 }
 
@@ -474,12 +474,12 @@ fn entry_points_have_the_form_of_their_version() {
         assert_eq!(cuGetProcAddress_v2(name.as_ptr(), &mut at, version, 0, null_mut()), 0);
         at as usize
     };
-    assert_eq!(find(c"cuCtxCreate", 10000), cuCtxCreate_v2 as *const () as usize);
-    assert_eq!(find(c"cuCtxCreate", 11040), cuCtxCreate_v3 as *const () as usize);
-    assert_eq!(find(c"cuCtxCreate", 13000), cuCtxCreate_v4 as *const () as usize);
-    assert_eq!(find(c"cuMemPrefetchAsync", 12000), cuMemPrefetchAsync as *const () as usize);
-    assert_eq!(find(c"cuMemPrefetchAsync", 13000), cuMemPrefetchAsync_v2 as *const () as usize);
-    assert_eq!(find(c"cuGetProcAddress", 11030), cuGetProcAddress as *const () as usize);
+    assert_eq!(find(c"cuCtxCreate", 10000), address("cuCtxCreate_v2"));
+    assert_eq!(find(c"cuCtxCreate", 11040), address("cuCtxCreate_v3"));
+    assert_eq!(find(c"cuCtxCreate", 13000), address("cuCtxCreate_v4"));
+    assert_eq!(find(c"cuMemPrefetchAsync", 12000), address("cuMemPrefetchAsync"));
+    assert_eq!(find(c"cuMemPrefetchAsync", 13000), address("cuMemPrefetchAsync_v2"));
+    assert_eq!(find(c"cuGetProcAddress", 11030), address("cuGetProcAddress"));
     unsafe {
         let mut at = null_mut();
         assert_eq!(cuGetProcAddress_v2(null(), &mut at, 13000, 0, null_mut()), 1);
@@ -491,12 +491,12 @@ fn entry_points_have_the_form_of_their_version() {
 #[test]
 fn rules_that_could_never_fail_a_call() {
     let _turn = fresh(&[("fail", "cuInit:2:3,cuMemAlloc:1:2")]);
-    let rule = |text: &std::ffi::CStr| unsafe { vcuda_configure(c"fail".as_ptr(), text.as_ptr()) };
-    assert_eq!(rule(c"cuMemAloc:1:2"), 1, "no such function");
-    assert_eq!(rule(c"cuInit:1:0"), 1, "success is no failure");
-    assert_eq!(rule(c"cuInit:1:2:3"), 1);
-    assert_eq!(rule(c"cuInit:first:2"), 1);
-    assert_eq!(rule(c"cuInit:1:NO_SUCH_ERROR"), 1);
+    // No such function, success as a failure, a rule too long, not a number, no such error.
+    for rule in
+        ["cuMemAloc:1:2", "cuInit:1:0", "cuInit:1:2:3", "cuInit:first:2", "cuInit:1:NO_SUCH_ERROR"]
+    {
+        assert!(DRIVER.set("fail", rule).is_err(), "{rule}");
+    }
     let (mut cx, mut p) = (0, 0);
     unsafe {
         assert_eq!((cuInit(0), cuInit(0), cuInit(0)), (0, 3, 0), "the good rules are untouched");

@@ -3,8 +3,8 @@
 mod support;
 use std::ffi::{CString, c_int, c_void};
 use std::ptr::null_mut;
+use support::driver::*;
 use support::{ADD_ONE, Gpu, live, report};
-use vcuda::driver::*;
 
 #[test]
 fn versions_targets_and_images() {
@@ -172,7 +172,7 @@ fn variables_count_as_memory() {
         ADD_ONE.replace(".visible .entry", &format!(".visible .global .align 4 .b8 a[64];\n.visible .global .align 4 .b8 table[{size}];\n.visible .entry"))
     };
     assert_eq!(gpu.try_load(&with(2 << 20)), Err(2));
-    assert_eq!((live()[0], live()[6]), (0, 0), "nothing is left of it");
+    assert_eq!((live().allocations, live().bytes), (0, 0), "nothing is left of it");
     let module = gpu.load(&with(1 << 19));
     let (mut at, mut size) = (0, 0);
     unsafe {

@@ -330,7 +330,7 @@ fn structures_by_value_and_wide_integers() {
         ];
         assert_eq!(
             unsafe {
-                vcuda::driver::cuLaunchKernel(
+                support::driver::cuLaunchKernel(
                     f,
                     2,
                     1,
@@ -350,7 +350,7 @@ fn structures_by_value_and_wide_integers() {
         let (mut addr, mut size) = (0u64, 0usize);
         assert_eq!(
             unsafe {
-                vcuda::driver::cuModuleGetGlobal_v2(
+                support::driver::cuModuleGetGlobal_v2(
                     &mut addr,
                     &mut size,
                     module,
@@ -576,7 +576,7 @@ fn structures_in_every_memory() {
             [(&raw mut large).cast(), (&raw mut out).cast()];
         let f = gpu.function(module, "pass");
         let code = unsafe {
-            vcuda::driver::cuLaunchKernel(
+            support::driver::cuLaunchKernel(
                 f,
                 1,
                 1,

@@ -1,9 +1,10 @@
 //! Every finding about memory, calls and contexts, triggered.
 
 mod support;
+use support::driver::*;
 use support::faults::{expect, fine, kernel};
 use support::{Gpu, live, report, set};
-use vcuda::driver::*;
+use vcuda_control::Live;
 
 #[test]
 fn out_of_bounds() {
@@ -318,7 +319,16 @@ fn leaks_are_told_at_the_end() {
         assert_eq!(cuStreamCreate(&mut stream, 0), 0);
         assert_eq!(cuEventCreate(&mut event, 0), 0);
     }
-    assert_eq!(live(), [1, 1, 1, 1, 0, 1, 100]);
+    let made = Live {
+        allocations: 1,
+        streams: 1,
+        events: 1,
+        modules: 1,
+        graphs: 0,
+        contexts: 1,
+        bytes: 100,
+    };
+    assert_eq!(live(), made);
     assert_eq!(unsafe { cuDevicePrimaryCtxRelease_v2(0) }, 0);
     let text = report();
     for word in [
@@ -330,7 +340,7 @@ fn leaks_are_told_at_the_end() {
     ] {
         assert!(text.contains(word), "{word}: {text}");
     }
-    assert_eq!(live(), [0; 7]);
+    assert_eq!(live(), Live::default());
     assert_eq!(unsafe { cuMemFree_v2(memory) }, 709);
 }
 

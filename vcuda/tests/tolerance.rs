@@ -1,9 +1,9 @@
 //! Findings that hardware would go on after: by setting they are reported and not fatal, or not even reported.
 
 mod support;
+use support::driver::*;
 use support::faults::kernel;
 use support::{Gpu, report, set, stream};
-use vcuda::driver::*;
 
 const RACE: &str =
     "st.global.u32 [%rd1], %r5; ld.global.u32 %r6, [%rd1]; st.global.u32 [%rd2], %r6;";

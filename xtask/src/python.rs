@@ -1,10 +1,11 @@
-//! Python packages in `target/python`, for the interoperability tests.
+//! Python packages in `target/python`, for the interoperability tests and for comparisons.
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
-use std::{fs, path::PathBuf};
 
-use crate::Outcome;
 use crate::run::{finish, root};
+use crate::{Failure, Outcome};
 
 /// What every run tests with, some 30 MB.
 const NUMPY: [&str; 3] = ["numpy==2.4.6", "ml_dtypes==0.6.0", "safetensors==0.8.0"];
@@ -15,14 +16,18 @@ const TORCH: [&str; 1] = ["torch==2.15.0"];
 /// Installs NumPy and, if wanted, PyTorch, unless they are there.
 pub fn prepare(torch: bool) -> Outcome {
     install("numpy", &NUMPY)?;
-    if torch { install("torch", &TORCH) } else { Ok(()) }
+    if torch {
+        install("torch", &TORCH)?;
+    }
+    Ok(())
 }
 
-fn install(name: &str, packages: &[&str]) -> Outcome {
-    let home: PathBuf = root().join("target/python").join(name);
+/// Installs packages into a folder, unless they are there, and returns the folder.
+pub fn install(name: &str, packages: &[&str]) -> Result<PathBuf, Failure> {
+    let home = root().join("target/python").join(name);
     let (complete, wanted) = (home.join("complete"), packages.join(" "));
     if fs::read_to_string(&complete).is_ok_and(|found| found == wanted) {
-        return Ok(());
+        return Ok(home);
     }
     if home.exists() {
         fs::remove_dir_all(&home)?;
@@ -35,5 +40,6 @@ fn install(name: &str, packages: &[&str]) -> Outcome {
             .arg(&home)
             .args(packages),
     )?;
-    Ok(fs::write(complete, wanted)?)
+    fs::write(complete, wanted)?;
+    Ok(home)
 }

@@ -4,6 +4,7 @@ use bitlane::introspect::{Draft, Function, Kernel, Term, functions};
 use bitlane::{DType, ReduceOp, Result};
 
 use crate::Failure;
+use crate::sass::functions::{FUNCTIONS, title};
 
 /// A generated kernel with a title.
 #[derive(Clone, Debug)]
@@ -98,6 +99,14 @@ pub fn bounded() -> std::result::Result<Vec<Sample>, Failure> {
         let sum = draft.apply(add, &[x, y])?;
         draft.apply(multiply, &[sum, z])?;
         samples.add(format!("{title}, (f32 + f32) * number"), draft.kernels())?;
+    }
+    for (name, _) in FUNCTIONS {
+        for dtype in [F32, F16] {
+            let mut draft = run();
+            let x = draft.dense(dtype);
+            draft.apply(function(name)?, &[x])?;
+            samples.add(title(name, dtype.name()), draft.kernels())?;
+        }
     }
     let mut draft = run();
     let (x, y) = (draft.view(F32, &[2])?, draft.number(F32));

@@ -103,7 +103,7 @@ fn check(steps: &mut Steps, full: bool) -> Outcome {
     let without_cuda = "clippy -p bitlane-cli --all-targets -- -D warnings";
     steps.cargo("clippy, the command line without CUDA", without_cuda)?;
     steps.run("documentation", || {
-        let words = "doc --no-deps -p bitlane -p vcuda --features";
+        let words = "doc --no-deps -p bitlane -p vcuda -p vcuda-control --features";
         finish(cargo(words).arg(FEATURES).env("RUSTDOCFLAGS", "-D warnings"))
     })
 }

@@ -1,6 +1,7 @@
 //! Reductions, compared with the plain definition of their order for every dtype, layout and device.
 
 mod extremes;
+mod partial;
 mod products;
 mod scans;
 mod variances;

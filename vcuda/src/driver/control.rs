@@ -4,7 +4,7 @@
 
 use super::text;
 use crate::sanitizer::{self, Finding};
-use crate::{calls, config, runtime};
+use crate::{calls, config, exec, isa, runtime};
 use std::ffi::{c_char, c_int};
 use std::fmt::Write;
 
@@ -127,4 +127,28 @@ pub unsafe extern "C" fn vcuda_live(counts: *mut u64, len: usize) -> usize {
         }
     }
     live.len()
+}
+
+/// Writes the names of the rows of the instruction table, one per line, for a test that misses none.
+///
+/// # Safety
+/// `buffer` is null or writable for `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vcuda_rows(buffer: *mut c_char, len: usize) -> usize {
+    let rows: Vec<&str> = isa::all().map(|row| row.name).collect();
+    give(buffer, len, &rows.join("\n"))
+}
+
+/// Writes the name of the row to which an opcode, as written in PTX, is decoded; nothing if there is none.
+///
+/// # Safety
+/// `opcode` is null or a NUL-terminated string, and `buffer` is null or writable for `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vcuda_row_of(
+    opcode: *const c_char,
+    buffer: *mut c_char,
+    len: usize,
+) -> usize {
+    let row = text(opcode).ok().and_then(|opcode| exec::row_name(&opcode));
+    give(buffer, len, row.unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! The exported driver API, one file per chapter of its documentation.
 //!
 //! The functions have the names, parameters and error codes of the vendor's driver. A program calls them through the
-//! shared library; tests in Rust may call them directly.
+//! shared library.
 
 mod absent;
 mod context;
@@ -19,23 +19,6 @@ mod module;
 mod nodes;
 mod pool;
 mod stream;
-
-pub use absent::*;
-pub use context::*;
-pub use control::*;
-pub use copy::*;
-pub use device::*;
-pub use event::*;
-pub use function::*;
-pub use graph::*;
-pub use init::*;
-pub use jit::*;
-pub use library::*;
-pub use memory::*;
-pub use module::*;
-pub use nodes::*;
-pub use pool::*;
-pub use stream::*;
 
 pub(crate) use jit::Options;
 

@@ -8,6 +8,7 @@
 
 use super::{DATA, NONE};
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// A mapped range of addresses.
@@ -35,7 +36,6 @@ fn map(size: u64) -> io::Result<u64> {
     if at == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    #[cfg(target_os = "linux")]
     // SAFETY: the advice applies to the mapping just made.
     unsafe {
         libc::madvise(at, length, libc::MADV_DONTDUMP);
@@ -43,9 +43,16 @@ fn map(size: u64) -> io::Result<u64> {
     Ok(at as u64)
 }
 
+/// Returns the size of a page, which the system chooses.
+fn page() -> u64 {
+    static PAGE: OnceLock<u64> = OnceLock::new();
+    // SAFETY: the call has no requirements.
+    *PAGE.get_or_init(|| unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(4096) as u64)
+}
+
 /// Returns the whole pages inside a range of an arena's mapping to the system; they read as zero afterwards.
 fn discard(from: u64, to: u64) {
-    let (from, to) = (from.next_multiple_of(4096), to / 4096 * 4096);
+    let (from, to) = (from.next_multiple_of(page()), to / page() * page());
     if from < to {
         // SAFETY: the pages lie inside a private anonymous mapping of this arena, which stays mapped.
         unsafe {
@@ -177,7 +184,7 @@ impl Arena {
 
     /// Clears the race cells of the first `used` bytes.
     pub fn clear_cells(&self, used: u64) {
-        discard(self.cells, self.cells + (used * 8).next_multiple_of(4096).min(self.size * 8));
+        discard(self.cells, self.cells + (used * 8).next_multiple_of(page()).min(self.size * 8));
     }
 
     fn shadow_slice(&self, addr: u64, len: u64) -> *mut u8 {
@@ -189,10 +196,10 @@ impl Arena {
     pub fn set_shadow(&self, addr: u64, len: u64, state: u8) {
         let at = self.shadow_slice(addr, len) as u64;
         let end = at + len;
-        if state == NONE && len >= 1 << 16 {
+        if state == NONE && len >= (2 * page()).max(1 << 16) {
             discard(at, end);
-            fill(at, at.next_multiple_of(4096), NONE);
-            fill(end / 4096 * 4096, end, NONE);
+            fill(at, at.next_multiple_of(page()), NONE);
+            fill(end / page() * page(), end, NONE);
         } else {
             fill(at, end, state);
         }
@@ -234,9 +241,9 @@ impl Arena {
                 std::ptr::write_bytes(
                     addr as *mut u8,
                     0,
-                    (addr.next_multiple_of(4096) - addr) as usize,
+                    (addr.next_multiple_of(page()) - addr) as usize,
                 );
-                let tail = (addr + len) % 4096;
+                let tail = (addr + len) % page();
                 std::ptr::write_bytes((addr + len - tail) as *mut u8, 0, tail as usize);
             } else {
                 std::ptr::write_bytes(addr as *mut u8, value, len as usize);

@@ -1,11 +1,13 @@
 //! A thin Rust face on the driver API for tests. Tests that use it take turns, as the driver's state is one.
 #![allow(dead_code)]
 
+pub mod driver;
 pub mod faults;
 
+use driver::*;
 use std::ffi::{CString, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use vcuda::driver::*;
+use vcuda_control::Live;
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -17,14 +19,13 @@ pub struct Gpu {
 
 /// Changes a setting.
 pub fn set(key: &str, value: &str) {
-    let (key, value) = (CString::new(key).unwrap(), CString::new(value).unwrap());
-    assert_eq!(unsafe { vcuda_configure(key.as_ptr(), value.as_ptr()) }, 0, "{key:?}={value:?}");
+    DRIVER.set(key, value).unwrap_or_else(|why| panic!("{why}"));
 }
 
 /// The driver before `cuInit`.
 pub fn fresh(settings: &[(&str, &str)]) -> MutexGuard<'static, ()> {
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    vcuda_reset();
+    DRIVER.reset();
     set("quiet", "1");
     for (key, value) in settings {
         set(key, value);
@@ -34,16 +35,12 @@ pub fn fresh(settings: &[(&str, &str)]) -> MutexGuard<'static, ()> {
 
 /// The findings as JSON.
 pub fn report() -> String {
-    let mut buffer = vec![0u8; 1 << 20];
-    let len = unsafe { vcuda_report(buffer.as_mut_ptr().cast(), buffer.len()) };
-    String::from_utf8(buffer[..len].to_vec()).unwrap()
+    DRIVER.report()
 }
 
-/// The counts of `vcuda_live`.
-pub fn live() -> [u64; 7] {
-    let mut n = [0; 7];
-    unsafe { vcuda_live(n.as_mut_ptr(), 7) };
-    n
+/// The counts of live objects.
+pub fn live() -> Live {
+    DRIVER.live()
 }
 
 impl Gpu {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::Measured;
 use super::measure::Figures;
+use super::{Measured, functions};
 
 /// The bounds on the sample with this title.
 struct Bound {
@@ -56,6 +56,15 @@ pub fn violations(title: &str, figures: &Figures) -> Vec<String> {
             "{} local memory accesses, {} bytes of stack",
             figures.local, figures.stack
         ));
+    }
+    if let Some(limit) = functions::limit(title) {
+        if figures.instructions_per_element > limit {
+            let found = figures.instructions_per_element;
+            missed.push(format!("instructions per element {found:.2}, at most {limit}"));
+        }
+        if figures.doubles != 0 {
+            missed.push(format!("{} instructions of f64", figures.doubles));
+        }
     }
     let Some(bound) = BOUNDS.iter().find(|bound| bound.title == title) else { return missed };
     if figures.instructions_per_element > bound.instructions {

@@ -47,6 +47,12 @@ impl Instruction {
         self.opcode.starts_with("LDL") || self.opcode.starts_with("STL")
     }
 
+    /// Returns whether this computes or converts an `f64`.
+    pub fn is_double(&self) -> bool {
+        matches!(self.base(), "DADD" | "DMUL" | "DFMA" | "DSETP" | "DMNMX")
+            || self.opcode.contains(".F64")
+    }
+
     /// Returns the bytes moved by a memory access.
     pub fn width(&self) -> u32 {
         const SUFFIXES: [(&str, u32); 7] = [

@@ -28,6 +28,10 @@ pub struct Figures {
     pub local: usize,
     pub instructions_per_element: f64,
     pub alu_per_element: f64,
+    pub multiply_per_element: f64,
+    pub special_per_element: f64,
+    /// Instructions of `f64` arithmetic, on any path.
+    pub doubles: usize,
     pub multiplications_per_element: f64,
     /// The share of the bytes on the hot path that are moved by 16-byte accesses.
     pub wide_share: f64,
@@ -160,6 +164,7 @@ pub fn figures(function: &Function, resources: Resources) -> Result<Figures, Fai
         some => some,
     };
     let per_element = |count: usize| count as f64 / elements;
+    let on = |pipe| per_element(path.iter().filter(|i| i.pipe() == pipe).count());
     Ok(Figures {
         kernel: function.name.clone(),
         title: None,
@@ -167,7 +172,10 @@ pub fn figures(function: &Function, resources: Resources) -> Result<Figures, Fai
         stack: resources.stack,
         local: function.code.iter().filter(|i| i.is_local()).count(),
         instructions_per_element: per_element(path.len()),
-        alu_per_element: per_element(path.iter().filter(|i| i.pipe() == Pipe::Alu).count()),
+        alu_per_element: on(Pipe::Alu),
+        multiply_per_element: on(Pipe::Multiply),
+        special_per_element: on(Pipe::Special),
+        doubles: function.code.iter().filter(|i| i.is_double()).count(),
         multiplications_per_element: per_element(
             path.iter().filter(|i| i.is_index_multiplication()).count(),
         ),

@@ -5,6 +5,7 @@
 
 mod budget;
 mod flow;
+pub mod functions;
 mod generated;
 mod listing;
 mod measure;
@@ -84,7 +85,8 @@ pub fn run(options: Options) -> Outcome {
         print!("{}", report::kernels(pytorch.iter().chain(&measured)));
     }
     println!("{}", report::table(&measured, pytorch.as_ref()));
-    print!("{}", generated::table(&measured));
+    println!("{}", generated::table(&measured));
+    print!("{}", functions::table(&measured));
     if let Some(file) = options.markdown {
         fs::write(&file, report::page(&measured, pytorch.as_ref(), nvrtc.version()))?;
     }

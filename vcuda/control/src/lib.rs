@@ -1,17 +1,24 @@
-//! A handle to a loaded virtual driver, for test suites.
+//! Loads the virtual CUDA driver `vcuda` into a process and controls it, for test suites.
 //!
-//! The driver's state lives in the shared library that the test process loads. A copy of this crate that is linked
-//! into the same process is a second driver with a state of its own; [`Control`] therefore talks to the loaded one
-//! through its exported `vcuda_*` functions.
+//! The driver is a shared library with the names and symbols of the vendor's. This crate contains nothing of it, so that a
+//! process has one driver only: [`Control`] loads the library and calls its exported `vcuda_*` functions.
 //!
 //! ```no_run
-//! let driver = vcuda::control::Control::load_built()?;
+//! let driver = vcuda_control::Control::load_built()?;
 //! driver.set("cc", "90")?;
 //! driver.fail("cuMemAllocAsync", 3, 2)?;
 //! // … run a CUDA program in this process …
 //! assert!(driver.findings().is_empty());
 //! # Ok::<(), String>(())
 //! ```
+
+#![deny(missing_docs)]
+
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "the virtual CUDA driver runs on Linux only: depend on `vcuda-control` under \
+     [target.'cfg(target_os = \"linux\")'.dev-dependencies]"
+);
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -26,6 +33,8 @@ type Numbers = unsafe extern "C" fn(*mut u64, usize) -> usize;
 /// A loaded virtual driver. The library stays loaded for the rest of the process.
 #[derive(Debug, Clone, Copy)]
 pub struct Control {
+    /// The handle of the loaded library, as a number: it may be used by every thread.
+    library: usize,
     configure: Configure,
     reset: Plain,
     clear: Plain,
@@ -84,6 +93,13 @@ fn last_error() -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
+/// Returns the address of a symbol in an open library.
+fn symbol(library: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: the handle is open, since libraries are never closed here, and the name is NUL-terminated.
+    let at = unsafe { libc::dlsym(library, name.as_ptr()) };
+    (!at.is_null()).then_some(at)
+}
+
 /// Finds the shared library that cargo has built next to a program: in one of the three nearest parent folders, or in
 /// the folder `deps` of one of them. For a dependency that is not a path dependency, the file name contains a hash.
 fn built_beside(program: &Path) -> Option<PathBuf> {
@@ -106,7 +122,7 @@ fn built_beside(program: &Path) -> Option<PathBuf> {
 }
 
 impl Control {
-    /// Loads the library that cargo built for this test or program, of which `vcuda` is a dependency, so that later
+    /// Loads the library that cargo built for this test or program, of which this crate is a dependency, so that later
     /// requests for `libcuda.so` find it. Must be called before the first CUDA call of the process.
     ///
     /// # Errors
@@ -133,18 +149,14 @@ impl Control {
         if handle.is_null() {
             return Err(last_error());
         }
-        let find = |name: &CStr| -> Result<*mut c_void, String> {
-            // SAFETY: the handle is open and the name is NUL-terminated.
-            let at = unsafe { libc::dlsym(handle, name.as_ptr()) };
-            if at.is_null() {
-                Err(format!("{} has no {}", path.display(), name.to_string_lossy()))
-            } else {
-                Ok(at)
-            }
+        let find = |name: &CStr| {
+            let missing = || format!("{} has no {}", path.display(), name.to_string_lossy());
+            symbol(handle, name).ok_or_else(missing)
         };
         // SAFETY: the library exports functions of these types under these names; it is never unloaded.
         unsafe {
             Ok(Control {
+                library: handle as usize,
                 configure: std::mem::transmute::<*mut c_void, Configure>(find(c"vcuda_configure")?),
                 reset: std::mem::transmute::<*mut c_void, Plain>(find(c"vcuda_reset")?),
                 clear: std::mem::transmute::<*mut c_void, Plain>(find(c"vcuda_clear_findings")?),
@@ -153,6 +165,11 @@ impl Control {
                 live: std::mem::transmute::<*mut c_void, Numbers>(find(c"vcuda_live")?),
             })
         }
+    }
+
+    /// Returns the address of a function of the driver, such as `cuInit`. It stays valid for the rest of the process.
+    pub fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
+        symbol(self.library as *mut c_void, name)
     }
 
     /// Changes a setting. The keys are the names of the environment variables without `VCUDA_`, in either case.

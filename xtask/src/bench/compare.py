@@ -1,0 +1,324 @@
+"""`cargo xtask bench`: measures the libraries in turns, and writes tables and plots.
+
+Machines are noisy and differ, so the result is the ratio to the fastest of the other libraries on the same case. Each
+library runs in a process of its own; they take turns on each case, and a process that waits for its turn is stopped
+(SIGSTOP), because idle threads of some libraries spin for a while and would take a core from the one being measured.
+"""
+
+import argparse
+import collections
+import math
+import os
+import pathlib
+import signal
+import statistics
+import subprocess
+import sys
+
+# From this ratio on two libraries count as equally fast: runs are noisy.
+EQUAL = 0.95
+# Cases that come out slower are measured again, in as many times the rounds: among hundreds of cases in which two
+# libraries are equally fast, noise puts some below the line.
+AGAIN = 3
+# If other programs keep more cores busy than this, on average, ratios are meaningless: when two threads spin on each
+# other, as those of PyTorch do, and one of them has no core, 20 µs become 20 ms.
+QUIET = 0.2
+
+Case = collections.namedtuple("Case", "row column mode")
+# The memory bandwidth of the machine: a triad over three arrays of 16 M 32-bit numbers.
+TRIAD = Case("triad f32", "16M", "out")
+LIBRARIES = ["bitlane", "numpy", "torch", "paddle", "jax"]
+
+
+def rows(*groups):
+    return [f"{op} {dtype}" for op, dtypes in groups for dtype in dtypes.split()]
+
+
+def power_of_two(exponent):
+    return f"{1 << exponent % 10}{' KM'[exponent // 10]}".replace(" ", "")
+
+
+class Grid:
+    """The cases of one table, by row, then by column. The first library is this crate."""
+
+    def __init__(self, name, title, columns, rows, quick=None, modes=("fresh", "out"), libraries=LIBRARIES):
+        self.name, self.title, self.libraries = name, title, libraries
+        self.columns, self.rows, self.quick, self.modes = columns, rows, quick or rows, modes
+
+    def cases(self, quick):
+        rows = self.quick if quick else self.rows
+        return [Case(row, column, mode) for row in rows for column in self.columns for mode in self.modes]
+
+
+CHAINS = "nibbles dequant mix axpy poly sign halfmix"
+GRIDS = {
+    "1": Grid(
+        "operations", "Shifts and copysign",
+        "1 1K 64K 1M 16M row column scalar transposed permuted step2".split(),
+        rows(("left_shift", "u8 i8 i16 i32 i64"), ("right_shift", "u8 i8 i16 i32 i64"),
+             ("logical_shift", "i8 i16 i32 i64"), ("copysign", "f16 f32 f64")),
+        rows(("left_shift", "u8 i64"), ("right_shift", "i8 i16 i32"), ("copysign", "f16 f32")),
+    ),
+    "2": Grid(
+        "dtypes", "Other operations, mixed dtypes and casts", ["1K", "1M", "16M"],
+        rows(("add", "f32 f16 bf16 i32"), ("multiply", "i8"), ("divide", "f32 i32"), ("maximum", "f32"),
+             ("less_than", "f32"), ("equal", "i64"), ("bitwise_and", "u8"),
+             ("add", "f16+f32 bf16+f32 i32+f32 u8+i32"), ("multiply", "f16+bf16"),
+             ("cast", "f16>f32 f32>f16 f32>bf16 u8>f32 i64>i32")),
+        rows(("add", "f32 f16 bf16"), ("multiply", "i8"), ("bitwise_and", "u8"), ("add", "bf16+f32 i32+f32"),
+             ("cast", "f16>f32 f32>f16 u8>f32")),
+    ),
+    "expr": Grid(
+        "expressions", "Chains of operations", ["64K", "16M"], [f"{name} chain" for name in CHAINS.split()],
+        modes=["fresh"], libraries=["bitlane", "numpy", "torch", "numexpr", "jax", "torch.compile"],
+    ),
+    "growth": Grid(
+        "growth", "Cost over sizes and ranks",
+        [power_of_two(exponent) for exponent in range(27)] + [f"rank{rank}" for rank in range(1, 9)],
+        rows(("right_shift", "i32")),
+    ),
+}
+
+
+class Worker:
+    """The process of a library, stopped while it is not measured."""
+
+    def __init__(self, library, options):
+        self.library = library
+        command = [options.peers, "--worker", str(options.threads)]
+        if library != "bitlane":
+            worker = pathlib.Path(__file__).with_name("worker.py")
+            command = [sys.executable, worker, library, str(options.threads)]
+        self.log = options.logs / f"{library}.log"
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self.log.open("w"), text=True)
+
+    def ask(self, case):
+        """Returns the microseconds of one call, or None if the library does not support the case."""
+        self.process.send_signal(signal.SIGCONT)
+        self.process.stdin.write(" ".join(case) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        if not answer:
+            sys.exit(f"{self.library} ended at {' '.join(case)}; see {self.log}")
+        self.process.send_signal(signal.SIGSTOP)
+        return None if answer == "-" else float(answer)
+
+
+class Times:
+    """The times of one case, by library."""
+
+    def __init__(self, case, libraries):
+        self.case, self.taken = case, {library: [] for library in libraries}
+
+    def round(self, workers):
+        for worker in workers:
+            # A library that does not have the case is asked once.
+            if worker.library in self.taken:
+                time = worker.ask(self.case)
+                if time is None:
+                    del self.taken[worker.library]
+                else:
+                    self.taken[worker.library].append(time)
+
+    def median(self, library):
+        return statistics.median(self.taken[library]) if self.taken.get(library) else None
+
+    def fastest_peer(self):
+        medians = {library: self.median(library) for library in self.taken if library != "bitlane"}
+        return min(medians.items(), key=lambda item: item[1]) if medians else None
+
+    def ratio(self):
+        """Returns the time of the fastest of the other libraries, divided by the time of this crate."""
+        ours, peer = self.median("bitlane"), self.fastest_peer()
+        return peer[1] / ours if ours and peer else None
+
+    def is_slower(self):
+        return (self.ratio() or math.inf) < EQUAL
+
+
+def ticks(processes):
+    """Returns all ticks of the machine, those in which a core was busy, and those of these processes."""
+    fields = [int(field) for field in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    own = 0
+    for process in processes:
+        # The program's name comes before, in parentheses, and may contain anything.
+        stat = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        own += sum(int(field) for field in stat[11:15])
+    return sum(fields), sum(fields) - fields[3] - fields[4], own
+
+
+def take_turns(grid, cases, options):
+    """Returns the times of the cases, and how many cores other programs kept busy, on average."""
+    workers = [Worker(library, options) for library in grid.libraries]
+    processes = [os.getpid()] + [worker.process.pid for worker in workers]
+    # The triad is measured amid the cases it is compared with, under the same conditions.
+    middle = len(cases) // 2
+    all_times = [Times(case, grid.libraries) for case in [*cases[:middle], TRIAD, *cases[middle:]]]
+    before = ticks(processes)
+    try:
+        run(all_times, workers, options.rounds)
+        run([times for times in all_times if times.is_slower()], workers, AGAIN * options.rounds)
+        every, busy, own = (now - then for now, then in zip(ticks(processes), before))
+    finally:
+        for worker in workers:
+            worker.process.kill()
+            worker.process.wait()
+    return all_times, (busy - own) / max(every, 1) * os.cpu_count()
+
+
+def run(all_times, workers, rounds):
+    for done, times in enumerate(all_times):
+        print(f"\r\033[K{done}/{len(all_times)} {' '.join(times.case)}", end="", file=sys.stderr, flush=True)
+        for _ in range(rounds):
+            times.round(workers)
+    print("\r\033[K", end="", file=sys.stderr)
+
+
+def shown(number, digits=2):
+    return "–" if number is None else f"{number:.{digits}f}"
+
+
+def table(head, lines):
+    """Returns a table in Markdown."""
+    lines = [head, ["---"] * len(head), *lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def mean_and_worst(times):
+    ratios = [ratio for one in times if (ratio := one.ratio()) is not None]
+    return f"{statistics.geometric_mean(ratios):.2f} ({min(ratios):.2f})" if ratios else "–"
+
+
+def summary(grid, all_times, others, options):
+    """Returns the means, the slower cases and the share of the memory bandwidth that is used, in Markdown."""
+    cases = [times for times in all_times if times.case != TRIAD]
+    text = f"## {grid.title}\n\nTimes of the fastest of {', '.join(grid.libraries[1:])} over ours "
+    text += f"({options.versions}; {options.threads} threads; medians, taking turns).\n\n"
+    if others > QUIET:
+        text += f"**Not valid: other programs kept {others:.1f} cores busy, on average. Libraries with threads suffer "
+        text += "most from that, so the ratios are too high. Measure again on a quiet machine.**\n\n"
+    columns = list(dict.fromkeys(times.case.column for times in cases))
+    text += table(
+        ["geometric mean (worst)", *columns],
+        [[mode, *(mean_and_worst([t for t in cases if t.case[1:] == (column, mode)]) for column in columns)]
+         for mode in grid.modes],
+    )
+    slower = sorted((times for times in cases if times.is_slower()), key=Times.ratio)
+    text += f"\nAll: {mean_and_worst(cases)} over {len(cases)} cases, {len(slower)} slower.\n"
+    triad = next(times for times in all_times if times.case == TRIAD).median("bitlane")
+    text += f"\nA streaming triad by hand moves {12 * (16 << 20) / triad / 1e3:.1f} GB/s.\n"
+    shares = {times.case: share for times in cases if (share := share_of(times, triad))}
+    if shares:
+        text += f"Of that, contiguous 16 M reach {statistics.geometric_mean(shares.values()):.0%} (geometric mean): "
+        text += ", ".join(f"{case.row} {case.mode} {share:.0%}" for case, share in shares.items()) + ".\n"
+    if slower:
+        text += "\n" + table(
+            [f"slower than {EQUAL}", "ratio", "ours µs", "fastest", "µs"],
+            [[" ".join(times.case), shown(times.ratio()), shown(times.median("bitlane")),
+              times.fastest_peer()[0], shown(times.fastest_peer()[1])] for times in slower],
+        )
+    return text
+
+
+def share_of(times, triad):
+    """Returns the bytes per second of a contiguous case with two operands of one dtype, compared with the triad's."""
+    dtype, ours = times.case.row.split()[1], times.median("bitlane")
+    if times.case.column != "16M" or not ours or not dtype[1:].isdigit():
+        return None
+    return triad / ours * (3 * int(dtype[1:]) / 8) / 12
+
+
+def heat_map(grid, cases, figure):
+    """Draws the ratios: a row per operation and dtype, a column per shape, for new and given destinations."""
+    from matplotlib.colors import LinearSegmentedColormap, LogNorm
+
+    names = list(dict.fromkeys(times.case.row for times in cases))
+    columns = list(dict.fromkeys(times.case.column for times in cases))
+    colours = LinearSegmentedColormap.from_list("speed", ["#b3480a", "#f7f7f7", "#14528c"])
+    figure.set_size_inches(2 + 0.7 * len(columns) * len(grid.modes), 1.8 + 0.3 * len(names))
+    for axes, mode in zip(figure.subplots(1, len(grid.modes), sharey=True, squeeze=False)[0], grid.modes):
+        ratios = {(t.case.row, t.case.column): t.ratio() for t in cases if t.case.mode == mode}
+        values = [[ratios.get((name, column)) or math.nan for column in columns] for name in names]
+        image = axes.imshow(values, aspect="auto", cmap=colours, norm=LogNorm(1 / 8, 8, clip=True))
+        for y, line in enumerate(values):
+            for x, ratio in enumerate(line):
+                ink = "white" if abs(math.log2(ratio or 1)) > 2.2 else "black"
+                axes.text(x, y, f"{ratio:.3g}", ha="center", va="center", fontsize=7, color=ink)
+        axes.set_xticks(range(len(columns)), columns, fontsize=8)
+        axes.set_yticks(range(len(names)), [name.replace("_", " ").replace(">", " → ") for name in names], fontsize=8)
+        axes.set_title({"fresh": "new result", "out": "result into a given tensor"}[mode], fontsize=9)
+    figure.colorbar(image, ax=figure.axes, ticks=[1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8], format="%g")
+    figure.suptitle(f"{grid.title}: how many times as fast as the fastest other library", fontsize=11)
+
+
+def line_plot(grid, cases, figure):
+    """Draws the times of every library over sizes, into new and given destinations, and over ranks."""
+    figure.set_size_inches(13, 4.2)
+    sizes = {power_of_two(exponent): 1 << exponent for exponent in range(27)}
+    ranks = {f"rank{rank}": rank for rank in range(1, 9)}
+    panels = [("new result", "fresh", sizes), ("given result", "out", sizes), ("64 K elements", "fresh", ranks)]
+    for axes, (title, mode, places) in zip(figure.subplots(1, 3), panels):
+        for library in grid.libraries:
+            these = [t for t in cases if t.case.mode == mode and t.case.column in places and t.median(library)]
+            points = [(places[times.case.column], times.median(library)) for times in these]
+            if points:
+                axes.plot(*zip(*points), label=library, linewidth=2.5 if library == "bitlane" else 1.2)
+        if places is sizes:
+            axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xlabel("elements" if places is sizes else "dimensions")
+        axes.set_ylabel("µs")
+        axes.set_title(title, fontsize=9)
+        axes.grid(alpha=0.3)
+    figure.axes[0].legend(fontsize=8)
+    figure.suptitle(grid.title, fontsize=11)
+
+
+def write(grid, all_times, others, options):
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = grid.name
+    from matplotlib.figure import Figure
+
+    path = options.out / grid.name
+    lines = [
+        [*times.case, *(shown(times.median(library), 4) for library in grid.libraries), shown(times.ratio())]
+        for times in all_times
+    ]
+    head = ["row", "column", "mode", *grid.libraries, "ratio"]
+    path.with_suffix(".csv").write_text("".join(",".join(line).replace("–", "") + "\n" for line in [head, *lines]))
+    text = summary(grid, all_times, others, options)
+    path.with_suffix(".md").write_text(f"{text}\nMicroseconds:\n\n{table(head, lines)}")
+    figure = Figure(layout="constrained")
+    plot = line_plot if grid.name == "growth" else heat_map
+    plot(grid, [times for times in all_times if times.case != TRIAD], figure)
+    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    print(f"{text}\nmore in {path}.md, .csv and .svg\n")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ["peers", "out", "logs"]:
+        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    parser.add_argument("--versions", required=True)
+    parser.add_argument("--grid", action="append", choices=GRIDS)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--only")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (3 if options.quick else 5)
+    if options.only:
+        options.out /= "only"  # selected cases must not overwrite the full tables
+    for folder in [options.out, options.logs]:
+        folder.mkdir(parents=True, exist_ok=True)
+    for name in options.grid or GRIDS:
+        cases = [case for case in GRIDS[name].cases(options.quick) if (options.only or "") in " ".join(case)]
+        if cases:
+            write(GRIDS[name], *take_turns(GRIDS[name], cases, options), options)
+
+
+if __name__ == "__main__":
+    main()
