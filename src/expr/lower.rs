@@ -105,11 +105,17 @@ impl Lowered<'_> {
     }
 
     pub(super) fn prepare(self) -> Result<()> {
+        if self.finished.is_some() {
+            return Ok(());
+        }
         self.call.prepare(self.op, self.root, self.over)
     }
 
     #[cfg(feature = "cuda")]
     pub(super) fn kernels(self) -> Result<Vec<crate::introspect::Kernel>> {
+        if self.finished.is_some() {
+            return Ok(Vec::new());
+        }
         self.call.kernels(self.op, self.root, self.over)
     }
 
@@ -148,6 +154,22 @@ impl Expr<'_> {
         temporaries: &'b Temporaries,
         stages: &mut Stages,
     ) -> Result<Lowered<'b>> {
+        let mut packings = Packings::None;
+        match self.lower_with(&mut packings, temporaries, stages) {
+            // Packing reads tensors of its own, so that there may be too many for one pass.
+            Err(error) if is_too_wide(&error) && packings == Packings::Within => {
+                self.lower_with(&mut Packings::Apart, temporaries, stages)
+            }
+            lowered => lowered,
+        }
+    }
+
+    fn lower_with<'b>(
+        &'b self,
+        packings: &mut Packings,
+        temporaries: &'b Temporaries,
+        stages: &mut Stages,
+    ) -> Result<Lowered<'b>> {
         let (call, rules) = (Call::new(), self.rules);
         let mut lowering = Lowering {
             call,
@@ -156,6 +178,7 @@ impl Expr<'_> {
             over: None,
             whole: None,
             finished: None,
+            packings,
             temporaries,
             stages,
             is_cut: false,
@@ -183,6 +206,17 @@ impl Expr<'_> {
     }
 }
 
+/// How values are packed and unpacked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packings {
+    /// There has been nothing to pack or unpack.
+    None,
+    /// In the pass that computes or uses the values.
+    Within,
+    /// In a pass of their own.
+    Apart,
+}
+
 pub(super) struct Lowering<'b, 's> {
     pub(super) call: Call<'b>,
     rules: Rules,
@@ -194,6 +228,7 @@ pub(super) struct Lowering<'b, 's> {
     whole: Option<Shape>,
     /// The result, if the root has been computed.
     pub(super) finished: Option<Tensor>,
+    pub(super) packings: &'s mut Packings,
     pub(super) temporaries: &'b Temporaries,
     pub(super) stages: &'s mut Stages,
     /// Whether the call has steps that its result may not need.
@@ -309,6 +344,14 @@ impl<'b> Lowering<'b, '_> {
     }
 }
 
+/// The name of the operation in the error of too many inputs.
+const PASS: &str = "expression";
+
+/// Whether a pass has been refused by [`check_inputs`].
+fn is_too_wide(error: &Error) -> bool {
+    matches!(error, Error::InvalidArgument { op: PASS, .. })
+}
+
 /// Refuses more inputs than a kernel takes.
 fn check_inputs(call: &Call<'_>) -> Result<()> {
     let (most, things) = match (call.tensors(), call.numbers()) {
@@ -318,5 +361,5 @@ fn check_inputs(call: &Call<'_>) -> Result<()> {
     };
     let reason =
         format!("one pass of an expression has at most {most} {things}; run a part of it first");
-    Err(Error::InvalidArgument { op: "expression", reason })
+    Err(Error::InvalidArgument { op: PASS, reason })
 }

@@ -5,7 +5,7 @@
 //! different places. To pack, each value is brought to its place, and the bits of a word are joined by a reduction.
 
 use super::Expr;
-use super::lower::{Lowering, Stages};
+use super::lower::{Lowering, Packings, Stages};
 use super::split::Split;
 use super::views::ViewStep;
 use crate::call::{Elements, ReduceArguments, Term};
@@ -113,7 +113,7 @@ impl PackingStep {
                     return Err(Error::InvalidArgument { op, reason });
                 }
                 let mut values = lowering.unpack(op, x, from, axis, false)?;
-                // Values that cross words read too many tensors for one pass.
+                // A value that crosses words would be computed anew for every word of its group.
                 if source.words > 1 {
                     values = lowering.settled(op, values)?.into();
                 }
@@ -180,6 +180,7 @@ impl<'b> Lowering<'b, '_> {
             return Ok(self.finished(result, is_root));
         };
         let group = if is_short { group.part(words, values) } else { group };
+        let x = self.operand(op, x)?;
         let x = self.settled(op, x)?;
         let line = Line { axis, shape, group, groups };
         let fields = if line.group.words > 1 {
@@ -200,7 +201,21 @@ impl<'b> Lowering<'b, '_> {
                 values = self.call.binary(op, values.into(), amount, Rules::Paddle)?;
             }
         }
-        Ok(Split { elements: values, whole: Some(self.call.add_shape(&whole)) })
+        let values = Split { elements: values, whole: Some(self.call.add_shape(&whole)) };
+        self.operand(op, values)
+    }
+
+    /// Returns a value that has been computed if packings are apart from the passes around them.
+    fn operand(&mut self, op: &'static str, x: Split<'b>) -> Result<Split<'b>> {
+        if *self.packings != Packings::Apart {
+            *self.packings = Packings::Within;
+            return Ok(x);
+        }
+        if x.whole.is_none() && self.call.memory(x.elements).is_some() {
+            return Ok(x);
+        }
+        let whole = x.whole.map(|_| self.shape(&x));
+        self.staged(op, x.elements, None, whole)
     }
 
     /// Returns values that may cross words: of each word the bits of the value, joined and rotated to the lowest place.
@@ -262,6 +277,7 @@ impl<'b> Lowering<'b, '_> {
         let line = Line { axis, shape, group, groups };
         let split: Vec<_> =
             line.with(&[groups, line.group.values()]).into_iter().map(Some).collect();
+        let x = self.operand(op, x)?;
         let x = self.reshaped(x, &split)?;
         let x = self.settled(op, x)?;
         let device = device(&x)?;

@@ -8,6 +8,7 @@ mod check;
 #[cfg(feature = "cpu")]
 mod deep;
 mod graph;
+mod steps;
 
 use std::env;
 use std::thread;
