@@ -201,6 +201,10 @@ impl<'b> Lowering<'b, '_> {
                 values = self.call.binary(op, values.into(), amount, Rules::Paddle)?;
             }
         }
+        // No elements have every shape without elements.
+        if whole.contains(&0) {
+            return Ok(self.view(op, values, |tensor| tensor.reshape(&*whole))?.into());
+        }
         let values = Split { elements: values, whole: Some(self.call.add_shape(&whole)) };
         self.operand(op, values)
     }

@@ -171,13 +171,17 @@ impl<'b> Lowering<'b, '_> {
         rules: Rules,
     ) -> Result<(Elements<'b>, ReduceAxes, Option<Shape>)> {
         let name = op.name();
-        if x.whole.is_none() || matches!(op, ReduceOp::Argmax | ReduceOp::Argmin) {
+        let split = x.whole.filter(|_| !matches!(op, ReduceOp::Argmax | ReduceOp::Argmin));
+        let Some(whole) = split else {
             let terms = self.settled(name, x)?;
             let (terms, over) = self.call.reduce(op, terms, arguments, rules)?;
             return Ok((terms, over, None));
-        }
+        };
+        // What is refused is refused in the shape of the value.
+        let in_whole = Elements { shape: whole, ..x.elements };
+        let (_, ReduceAxes { axes, .. }) = self.call.reduce(op, in_whole, arguments, rules)?;
+        self.is_cut = true;
         let (own, fine) = (self.shape(&x), *self.call.shape(x.elements.shape));
-        let axes = arguments.axes.of(name, &own)?;
         let owners = owners(&fine, &own);
         let reduced: Vec<usize> = (0..fine.len()).filter(|&axis| axes[owners[axis]]).collect();
         let arguments =
@@ -197,7 +201,7 @@ fn split_of<'b>(term: &SplitTerm<'b>) -> Option<Split<'b>> {
 
 /// Returns the dimension of a shape to which each of the finer ones belongs.
 fn owners(fine: &[usize], shape: &[usize]) -> Sizes {
-    if fine.len() == shape.len() {
+    if fine == shape {
         return (0..shape.len()).collect();
     }
     let (mut axis, mut product) = (shape.len() - 1, 1);

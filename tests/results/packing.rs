@@ -254,6 +254,17 @@ fn every_shape_of_an_expression_can_be_had() {
             let expected = (sum.reshape(&shape[..]).unwrap() + 1).unwrap();
             assert!(made.run().unwrap().bits_equal(&expected).unwrap(), "{shape:?} on {device}");
         }
+        // As many dimensions as before, but others.
+        let tall = (x.expr() + &column).reshape([6, 1]);
+        for axis in [0, 1] {
+            let expected = sum.reshape([6, 1]).unwrap().sum(axis).unwrap();
+            assert!(tall.sum(axis).run().unwrap().bits_equal(&expected).unwrap(), "{axis}");
+        }
+        // No words have no values, of which there is a sum.
+        let none = Tensor::zeros([3, 0], DType::U8, &device).unwrap();
+        let values = none.expr().unpack(&Packing::new(4, DType::U8), 1);
+        assert_eq!(values.shape().unwrap(), [3, 0]);
+        assert_eq!((&values + 1).sum(1).run().unwrap().to_vec::<u64>().unwrap(), [0, 0, 0]);
         let flat = (x.expr() + &column).reshape(6);
         let seven = Tensor::zeros(7, DType::I32, &device).unwrap();
         assert_eq!((&flat + &seven).run().unwrap_err().kind(), ErrorKind::Broadcast);
