@@ -49,7 +49,7 @@ pub const FUNCTIONS: &[&str] = &[
 /// The skeleton of generated elementwise kernels.
 pub const MAP: &[&str] = &["map.cuh"];
 /// The skeletons of generated reductions.
-pub const REDUCE: &[&str] = &["reduce.cuh"];
+pub const REDUCE: &[&str] = &["totals.cuh", "reduce.cuh"];
 /// The kernels of look-ups by index.
 pub const GATHER: &[&str] = &["gather.cuh"];
 /// The kernels of scans, after the parts of reductions.

@@ -34,8 +34,7 @@ enum BlTuning {
     BL_COL_VECTORS = 4,         /* vectors per thread of col, lcol */
     BL_GEN_VECTORS = 2,         /* vectors per thread of gen2, gen4, gen8 */
     BL_WARP = 32,
-    BL_SUM_CHUNKS_LOG2 = 5,     /* generated sums: chunks of a block's threads that one block adds up */
-    BL_SUM_LEVELS = 10          /* generated sums: groups that one thread adds up on its own, as a power of two */
+    BL_SUM_LEVELS = 5           /* generated sums: groups that one thread adds up on its own, as a power of two */
 };
 
 /* An immediate operand: the bits of one element of the compute dtype, little-endian, zero-padded. Complex: real part

@@ -7,149 +7,16 @@
 // The generated part is a struct K as for map.cuh, where groups are groups of terms, without `later` and `store`, and
 // with:
 //
-//     Sum                        the total: Folded<op, T>, or Best
+//     Sum                        the total (totals.cuh)
+//     DEPTH                      groups that a thread loads at once where a warp adds up a tile of 32 * DEPTH
 //     STRADDLES                  whether a group may straddle the end of the inner loop
 //     COUNTS_GROUPS              whether places<GROUP> takes the index of a group rather than of its first element
 //     output_places(p, output)   the addresses of an output and of the first term of every operand
 //     finish(p, at, output, segment, sum)   stores a sum, or a part of one
 //
-// The p.terms terms of an output make up p.segments segments of p.segment_groups groups each, the last perhaps shorter.
+// The p.terms terms of an output, of which whole groups are p.whole_groups, make up p.segments segments of p.segment_groups groups each, the last perhaps shorter.
 
 namespace bl {
-
-// What changes no total that the operation O combines it with.
-template <class O, class T> struct Identity {
-    static BL_FN T value() { return from_bits<T>(Bits<T>(0)); }  // of bitwise_or and bitwise_xor
-};
-template <class T> struct Identity<op::add, T> {
-    static BL_FN T value() {
-        if constexpr (is_complex<T>()) return T{Identity<op::add, decltype(T::re)>::value(), Identity<op::add, decltype(T::im)>::value()};
-        else if constexpr (is_float<T>()) return from_bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));  // -0
-        else return T(0);
-    }
-};
-template <class T> struct Identity<op::multiply, T> {
-    static BL_FN T value() { return T(1); }
-};
-template <class T> struct Identity<op::bitwise_and, T> {
-    static BL_FN T value() { return from_bits<T>(Bits<T>(~Bits<T>(0))); }
-};
-// An extremum begins at the other end of the dtype.
-template <class T, bool HIGHEST> BL_FN T end_of() {
-    constexpr Bits<T> sign = Bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));
-    if constexpr (is_bool<T>()) return truth(HIGHEST);
-    else if constexpr (is_unsigned_integer<T>()) return HIGHEST ? T(~T(0)) : T(0);
-    else if constexpr (is_integer<T>()) return from_bits<T>(HIGHEST ? Bits<T>(~sign) : sign);
-    else return from_bits<T>(HIGHEST ? op::infinity_bits<T>() : Bits<T>(op::infinity_bits<T>() | sign));
-}
-template <class T> struct Identity<op::maximum, T> {
-    static BL_FN T value() { return end_of<T, false>(); }
-};
-template <class T> struct Identity<op::minimum, T> {
-    static BL_FN T value() { return end_of<T, true>(); }
-};
-
-// A total that the operation O combines with others.
-template <class O, class T> struct Folded {
-    T value;
-    static BL_FN Folded of(T value, u64) { return Folded{value}; }
-    BL_FN T packed() const { return value; }
-    static BL_FN Folded identity() { return Folded{Identity<O, T>::value()}; }
-};
-template <class O, class T> BL_FN Folded<O, T> sum_of(Folded<O, T> left, Folded<O, T> right) {
-    return Folded<O, T>{O::apply(left.value, right.value)};
-}
-
-// The larger or smaller of two totals in one instruction where there is one, which may change the payload of a NaN. It
-// orders zeros as extremum does.
-template <Pick PICK, class T> BL_FN T extreme(T x, T y) {
-#if BL_DEVICE && __CUDA_ARCH__ >= 800
-    if constexpr (same<T, f32>()) {
-        f32 r;
-        if constexpr (PICK == Pick::larger) BL_PTX("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
-        else BL_PTX("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
-        return r;
-    } else if constexpr (same<T, f16>()) {
-        f16 r;
-        if constexpr (PICK == Pick::larger) BL_PTX("max.NaN.f16 %0, %1, %2;" : "=h"(r.bits) : "h"(x.bits), "h"(y.bits));
-        else BL_PTX("min.NaN.f16 %0, %1, %2;" : "=h"(r.bits) : "h"(x.bits), "h"(y.bits));
-        return r;
-    } else if constexpr (same<T, bf16>()) {
-        bf16 r;
-        if constexpr (PICK == Pick::larger) BL_PTX("max.NaN.bf16 %0, %1, %2;" : "=h"(r.bits) : "h"(x.bits), "h"(y.bits));
-        else BL_PTX("min.NaN.bf16 %0, %1, %2;" : "=h"(r.bits) : "h"(x.bits), "h"(y.bits));
-        return r;
-    } else
-#endif
-        return extremum<PICK, Nan::wins>(x, y);
-}
-template <class T> BL_FN Folded<op::maximum, T> sum_of(Folded<op::maximum, T> left, Folded<op::maximum, T> right) {
-    return Folded<op::maximum, T>{extreme<Pick::larger>(left.value, right.value)};
-}
-template <class T> BL_FN Folded<op::minimum, T> sum_of(Folded<op::minimum, T> left, Folded<op::minimum, T> right) {
-    return Folded<op::minimum, T>{extreme<Pick::smaller>(left.value, right.value)};
-}
-
-// Complex multiplication by 1 can change signs of zeros and turn infinities into NaNs, so the total of no terms is marked.
-template <> struct Folded<op::multiply, c128> {
-    c128 value;
-    bool is_none;
-    static BL_FN Folded of(c128 value, u64) { return Folded{value, false}; }
-    BL_FN c128 packed() const { return value; }
-    static BL_FN Folded identity() { return Folded{c128{1, 0}, true}; }
-};
-BL_FN Folded<op::multiply, c128> sum_of(Folded<op::multiply, c128> left, Folded<op::multiply, c128> right) {
-    if (right.is_none) return left;
-    if (left.is_none) return right;
-    return Folded<op::multiply, c128>::of(op::multiply::apply(left.value, right.value), 0);
-}
-
-// An extreme and its place. The key of a term is larger, as an integer, the better the term is, and that of a NaN is the
-// largest. Of two equal keys the left one, whose place comes first, is kept. A missing term has the smallest key.
-template <Pick PICK> struct Best {
-    u64 key;
-    i64 value;
-    template <class T> static BL_FN u64 key_of(T x) {
-        constexpr Bits<T> sign = Bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));
-        Bits<T> order = bits_of(x);
-        if constexpr (is_signed_integer<T>()) order ^= sign;
-        if constexpr (is_half<T>() || is_float<T>()) {
-            if (op::magnitude_bits(x) > op::infinity_bits<T>()) return ~0ull;
-            order = Bits<T>(order & sign ? ~order : order | sign);
-        }
-        return PICK == Pick::larger ? u64(order) : ~u64(order);
-    }
-    template <class T> static BL_FN Best of(T x, u64 place) {
-        // What an earlier launch has packed.
-        if constexpr (is_complex<T>()) return Best{bits_of(f64(x.re)), i64(bits_of(f64(x.im)))};
-        else return Best{key_of(x), i64(place)};
-    }
-    BL_FN c128 packed() const { return c128{from_bits<f64>(key), from_bits<f64>(u64(value))}; }
-    static BL_FN Best identity() { return Best{0, 0}; }
-};
-template <Pick PICK> BL_FN Best<PICK> sum_of(Best<PICK> left, Best<PICK> right) { return right.key > left.key ? right : left; }
-
-// A term, and its place among the terms of the output, as a total. The sign of a NaN is unspecified here, so floats are
-// simply widened.
-template <class S, class T> struct Leaf {
-    static BL_FN S of(T x, u64 place) { return S::of(x, place); }
-};
-template <class O, class Total, class T> struct Leaf<Folded<O, Total>, T> {
-    static BL_FN Folded<O, Total> of(T x, u64 place) {
-        typedef Folded<O, Total> S;
-        if constexpr (same<T, Total>()) return S::of(x, place);
-        else if constexpr (is_complex<T>()) return S::of(Total{f64(x.re), f64(x.im)}, place);
-        else if constexpr (is_half<T>()) return S::of(Total(widen(x)), place);
-        else if constexpr (is_bool<T>()) return S::of(Total(x.bits), place);
-        else return S::of(Total(x), place);
-    }
-};
-template <class S, class T> BL_FN S leaf(T x, u64 place) { return Leaf<S, T>::of(x, place); }
-
-template <class S> BL_FN S quotient(S sum, f64 terms) {
-    if constexpr (is_complex<S>()) return S{sum.re / terms, sum.im / terms};
-    else return S(sum / terms);
-}
 
 // A binary counter of subtrees: bit k of `count` is set if held[k], the sum of 2^k subtrees, waits for its right
 // sibling. It takes at most 2^LEVELS subtrees of equal size, in order.
@@ -181,62 +48,74 @@ template <class S, int LEVELS> struct Counter {
     }
 };
 
-constexpr int log2_of(int n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
+// The terms of a loaded group.
+template <class K, class Kept, class Loaded>
+BL_FN typename K::Sum sum_loaded(const Kept& kept, const Loaded& loaded, typename K::Index n) {
+    typename K::Result term[K::GROUP];
+#pragma unroll
+    for (int k = 0; k < K::GROUP; ++k) term[k] = K::compute(kept, loaded, k);
+    return Terms<typename K::Sum>::sum(term, n);
+}
 
-// The sum of N adjacent subtrees.
-template <int N, class S> BL_FN S tree(S (&x)[N]) {
-#pragma unroll
-    for (int step = 1; step < N; step *= 2)
-#pragma unroll
-        for (int k = 0; k + step < N; k += 2 * step) x[k] = sum_of(x[k], x[k + step]);
-    return x[0];
+// The sum of the terms from n to `end`, one by one.
+template <class K, class Places, class Kept>
+BL_FN typename K::Sum sum_each(const typename K::Params& p, const Places& output, const Kept& kept, typename K::Index n, typename K::Index end) {
+    Counter<typename K::Sum, log2_of(K::GROUP)> counter;
+#pragma unroll 1
+    for (; n < end; ++n) {
+        const auto at = K::template places<1>(p, output.address, n);
+        counter.push(leaf<typename K::Sum>(K::compute(kept, K::template load<1>(p, at), 0), n));
+    }
+    return counter.sum();
 }
 
 // The sum of a group of terms, which may lie partly or entirely beyond the last term.
 template <class K, class Places, class Kept>
 BL_FN typename K::Sum sum_group(const typename K::Params& p, const Places& output, const Kept& kept, typename K::Index group) {
-    typedef typename K::Sum Sum;
     typedef typename K::Index Index;
     const Index n = group * K::GROUP, terms = Index(p.terms);
     if (n + K::GROUP <= terms) {
         const auto at = K::template places<K::GROUP>(p, output.address, K::COUNTS_GROUPS ? group : n);
-        if (!K::STRADDLES || n - Index(at.outer) * K::inner_size(p) < K::inner_starts(p)) {
-            const auto loaded = K::template load<K::GROUP>(p, at);
-            Sum x[K::GROUP];
-#pragma unroll
-            for (int k = 0; k < K::GROUP; ++k) x[k] = leaf<Sum>(K::compute(kept, loaded, k), n + k);
-            return tree(x);
-        }
+        if (!K::STRADDLES || n - Index(at.outer) * K::inner_size(p) < K::inner_starts(p))
+            return sum_loaded<K>(kept, K::template load<K::GROUP>(p, at), n);
     }
-    Counter<Sum, log2_of(K::GROUP)> counter;
-    if constexpr (K::STRADDLES || K::EDGES) {
-#pragma unroll 1
-        for (Index k = n; k < n + K::GROUP && k < terms; ++k) {
-            const auto at = K::template places<1>(p, output.address, k);
-            counter.push(leaf<Sum>(K::compute(kept, K::template load<1>(p, at), 0), k));
-        }
-    }
-    return counter.sum();
+    if constexpr (K::STRADDLES || K::EDGES) return sum_each<K>(p, output, kept, n, n + K::GROUP < terms ? n + K::GROUP : terms);
+    else return K::Sum::identity();
 }
 
 // ---- One thread per output and segment ---------------------------------------------------------------------------
-// For outputs that are contiguous in memory, and for few terms. At most 2^BL_SUM_LEVELS groups per segment. Blocks
-// count tiles of BL_THREADS outputs first, then segments. The grid has a y dimension if x cannot hold all blocks.
+// For outputs that are contiguous in memory, and for few terms. A block has BL_THREADS >> lanes_log2 outputs, and adds up
+// 2^lanes_log2 neighbouring runs of p.segment_groups groups of each, at most 2^BL_SUM_LEVELS; together they are a segment.
+// Blocks count tiles of outputs first, then segments. The grid has a y dimension if x cannot hold all blocks.
 BL_FN u64 block_number() { return u64(blockIdx.y) * gridDim.x + blockIdx.x; }
 
 template <class K> BL_FN void sum_by_threads(const typename K::Params& p) {
     typedef typename K::Index Index;
+    typedef typename K::Sum Sum;
+    __shared__ Sum partial[BL_THREADS];
+    const u32 log2 = u32(p.lanes_log2), columns = BL_THREADS >> log2;
+    const u32 column = threadIdx.x & (columns - 1), run = threadIdx.x / columns;
     const Index block = Index(block_number()), tiles = Index(p.tiles);
-    const Index segment = block / tiles, output = (block - segment * tiles) * BL_THREADS + threadIdx.x;
-    if (output >= Index(p.outputs) || segment >= Index(p.segments)) return;
-    const auto places = K::output_places(p, output);
+    const Index segment = block / tiles, output = (block - segment * tiles) * columns + column;
+    const bool works = output < Index(p.outputs) && segment < Index(p.segments);
+    const auto places = K::output_places(p, works ? output : 0);
     const auto kept = K::keep(p, places.address);
-    Counter<typename K::Sum, BL_SUM_LEVELS> counter;
-    const Index first = segment * Index(p.segment_groups), groups = Index(p.groups);
+    Counter<Sum, BL_SUM_LEVELS> counter;
+    const Index first = ((segment << log2) + run) * Index(p.segment_groups), groups = Index(p.groups);
+    const Index end = !works || first >= groups ? first : groups - first < Index(p.segment_groups) ? groups : first + Index(p.segment_groups);
 #pragma unroll 1
-    for (Index group = first; group < first + Index(p.segment_groups) && group < groups; ++group)
-        counter.push(sum_group<K>(p, places, kept, group));
-    K::finish(p, places, output, segment, counter.sum());
+    for (Index group = first; group < end; ++group) counter.push(sum_group<K>(p, places, kept, group));
+    Sum sum = counter.sum();
+    if (log2 > 0) {
+        partial[threadIdx.x] = sum;
+#pragma unroll 1
+        for (u32 k = 0; k < log2; ++k) {
+            __syncthreads();
+            // In each round, a thread whose total is read writes nothing.
+            if ((run & ((2u << k) - 1)) == 0) partial[threadIdx.x] = sum = sum_of(sum, partial[threadIdx.x + (columns << k)]);
+        }
+    }
+    if (works && run == 0) K::finish(p, places, output, segment, sum);
 }
 
 // ---- Communication between the threads of a warp ----------------------------------------------------------------
@@ -258,8 +137,9 @@ BL_FN Folded<op::multiply, c128> exchange(Folded<op::multiply, c128> x, u32 dist
 }
 
 template <Pick PICK> BL_FN Best<PICK> exchange(Best<PICK> x, u32 distance) {
-    return Best<PICK>{exchange(x.key, distance), exchange(x.value, distance)};
+    return Best<PICK>{exchange(x.key, distance), exchange(x.place, distance)};
 }
+BL_FN Scaled exchange(Scaled x, u32 distance) { return Scaled{exchange(x.value, distance)}; }
 
 // The sum over 2^log2 neighbouring threads of a warp, in the first of them. The others add in a different order, and
 // their results are not used.
@@ -269,38 +149,102 @@ template <class S> BL_FN S sum_of_lanes(S x, u32 log2) {
     return x;
 }
 
-// ---- 2^lanes_log2 threads of a warp per output ------------------------------------------------------------------
-// For outputs with at most 32 groups of terms; one segment.
+// The sum of N adjacent runs of 32 subtrees, of which every thread of a warp has one of each run, in the first thread. For
+// each run alone, all threads would add at every level. Here a thread passes half of its totals to its neighbour and takes
+// the neighbour's part of the other half, so that N - 1 additions do the work of N times log2(N).
+template <int N, class S> BL_FN S sum_of_warp(S (&x)[N]) {
+    u32 distance = 1;
+#pragma unroll
+    for (int half = N / 2; half > 0; half /= 2, distance *= 2) {
+        const bool upper = threadIdx.x & distance;
+#pragma unroll
+        for (int k = 0; k < half; ++k) {
+            const S kept = upper ? x[k + half] : x[k], got = exchange(upper ? x[k] : x[k + half], distance);
+            x[k] = Commutes<S>::VALUE || !upper ? sum_of(kept, got) : sum_of(got, kept);
+        }
+    }
+#pragma unroll
+    for (; distance < BL_WARP; distance *= 2) x[0] = sum_of(x[0], exchange(x[0], distance));
+    // The runs are at the lowest bits of the thread's number, the first bit being the highest of the run's.
+#pragma unroll
+    for (distance = N / 2; distance > 0; distance /= 2) x[0] = sum_of(x[0], exchange(x[0], distance));
+    return x[0];
+}
+
+// The sum of the K::DEPTH * 32 groups from `first` on, which a warp adds up, in its first thread. Some may lie beyond the
+// last term. All loads are issued before the first is used; groups beyond the last whole one load that instead.
+template <class K, class Places, class Kept>
+BL_FN typename K::Sum sum_by_warp(const typename K::Params& p, const Places& output, const Kept& kept, typename K::Index first) {
+    typedef typename K::Sum Sum;
+    typedef typename K::Index Index;
+    const Index mine = first + threadIdx.x % BL_WARP, whole = Index(p.whole_groups);
+    if (K::STRADDLES || whole == 0) {
+        Counter<Sum, log2_of(K::DEPTH)> counter;
+#pragma unroll 1
+        for (Index k = 0; k < K::DEPTH; ++k) counter.push(sum_of_lanes(sum_group<K>(p, output, kept, mine + k * BL_WARP), 5));
+        return counter.sum();
+    }
+    typename K::template Group<K::GROUP> loaded[K::DEPTH];
+#pragma unroll
+    for (int k = 0; k < K::DEPTH; ++k) {
+        const Index group = mine + k * BL_WARP < whole ? mine + k * BL_WARP : whole - 1;
+        loaded[k] = K::template load<K::GROUP>(p, K::template places<K::GROUP>(p, output.address, group));
+    }
+    Sum x[K::DEPTH];
+#pragma unroll
+    for (int k = 0; k < K::DEPTH; ++k) {
+        x[k] = sum_loaded<K>(kept, loaded[k], (mine + k * BL_WARP) * K::GROUP);
+        if (mine + k * BL_WARP >= whole) x[k] = Sum::identity();
+    }
+    if constexpr (K::EDGES) {
+        const Index beyond = whole - mine;  // wraps in threads after the last whole group
+        if (whole < Index(p.groups) && beyond < K::DEPTH * BL_WARP && beyond % BL_WARP == 0) {
+            const Sum last = sum_each<K>(p, output, kept, whole * K::GROUP, Index(p.terms));
+#pragma unroll
+            for (int k = 0; k < K::DEPTH; ++k)
+                if (beyond == k * BL_WARP) x[k] = last;
+        }
+    }
+    return sum_of_warp(x);
+}
+
+// ---- Threads of a warp per output --------------------------------------------------------------------------------
+// 2^lanes_log2 threads for outputs with at most 32 groups of terms, and a warp for those with at most 32 * DEPTH. One
+// segment.
 template <class K> BL_FN void sum_by_lanes(const typename K::Params& p) {
     typedef typename K::Index Index;
-    const u32 log2 = u32(p.lanes_log2), lane = threadIdx.x & ((1u << log2) - 1);
+    const u32 log2 = K::DEPTH > 1 ? 5 : u32(p.lanes_log2), lane = threadIdx.x & ((1u << log2) - 1);
     const Index output = Index(block_number() * (BL_THREADS >> log2) + (threadIdx.x >> log2));
     const bool works = output < Index(p.outputs);
+    if (K::DEPTH > 1 && !works) return;  // the whole warp
     const auto places = K::output_places(p, works ? output : 0);
     const auto kept = K::keep(p, places.address);
-    const auto sum = sum_of_lanes(sum_group<K>(p, places, kept, works ? Index(lane) : Index(p.groups)), log2);
+    typename K::Sum sum;
+    if constexpr (K::DEPTH > 1) sum = sum_by_warp<K>(p, places, kept, 0);
+    else sum = sum_of_lanes(sum_group<K>(p, places, kept, works ? Index(lane) : Index(p.groups)), log2);
     if (works && lane == 0) K::finish(p, places, output, 0, sum);
 }
 
 // ---- One block per output and segment ----------------------------------------------------------------------------
-// At most 2^BL_SUM_CHUNKS_LOG2 chunks of BL_THREADS groups per segment. Blocks count segments first, then outputs.
+// At most BL_THREADS * 32 groups per segment, which its warps add up 32 * DEPTH at a time. Blocks count segments first,
+// then outputs.
 template <class K> BL_FN void sum_by_blocks(const typename K::Params& p) {
     typedef typename K::Index Index;
     typedef typename K::Sum Sum;
-    enum { WARPS = BL_THREADS / BL_WARP };
-    __shared__ Sum partial[WARPS << BL_SUM_CHUNKS_LOG2];
+    enum { TILE = BL_WARP * K::DEPTH };
+    __shared__ Sum partial[BL_THREADS];
     const Index block = Index(block_number()), segments = Index(p.segments);
     const Index output = block / segments, segment = block - output * segments;
     if (output >= Index(p.outputs)) return;
     const auto places = K::output_places(p, output);
     const auto kept = K::keep(p, places.address);
     const Index first = segment * Index(p.segment_groups), groups = Index(p.groups);
-    const Index end = groups - first < Index(p.segment_groups) ? groups : first + Index(p.segment_groups);
-    u32 count = 0;  // partial sums of warps, in all chunks so far
+    const Index size = groups - first < Index(p.segment_groups) ? groups - first : Index(p.segment_groups);
+    const u32 count = u32((size + TILE - 1) / TILE);
 #pragma unroll 1
-    for (Index group = first; group < end; group += BL_THREADS, count += WARPS) {
-        const Sum sum = sum_of_lanes(sum_group<K>(p, places, kept, group + threadIdx.x), 5);
-        if (threadIdx.x % BL_WARP == 0) partial[count + threadIdx.x / BL_WARP] = sum;
+    for (u32 tile = threadIdx.x / BL_WARP; tile < count; tile += BL_THREADS / BL_WARP) {
+        const Sum sum = sum_by_warp<K>(p, places, kept, first + Index(tile) * TILE);
+        if (threadIdx.x % BL_WARP == 0) partial[tile] = sum;
     }
     __syncthreads();
     Sum sum = threadIdx.x < count ? partial[threadIdx.x] : Sum::identity();

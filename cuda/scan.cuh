@@ -7,7 +7,7 @@
 // If there are several blocks along the dimension, there are three launches: scan_totals computes the total of every block,
 // scan_nodes those of the nodes above them, and scan_apply the prefixes.
 //
-// A total is S (reduce.cuh), an element T, a result R; K is Scan<S, T>.
+// A total is S (totals.cuh), an element T, a result R; K is Scan<S, T>.
 
 namespace bl {
 
@@ -108,7 +108,7 @@ template <class K, class S, class R> BL_FN void scan_apply(const ScanParams& p) 
         if (chunk & 1) scan.combine_with(S::of(bl::load<typename K::Packed>(K::node(p, scan.row, above + chunk - 1)), 0));
 #pragma unroll
     for (int k = 0; k < K::EACH; ++k)
-        if (scan.place(k) < p.len) bl::store(p.to + K::element(p, scan.row, scan.place(k)) * sizeof(R), convert<R>(scan.x[k].value));
+        if (scan.place(k) < p.len) bl::store(p.to + K::element(p, scan.row, scan.place(k)) * sizeof(R), convert<R>(scan.x[k].total()));
 }
 
 }  // namespace bl

@@ -112,6 +112,7 @@ fn cast(from: DType, to: DType, len: usize, fresh: bool) -> Option<Call> {
     })
 }
 
-fn dtype(word: &str) -> Option<DType> {
+/// The dtype of a name.
+pub fn dtype(word: &str) -> Option<DType> {
     DType::ALL.iter().copied().find(|dtype| dtype.name() == word)
 }

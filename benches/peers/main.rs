@@ -7,6 +7,7 @@
 
 mod cases;
 mod chains;
+mod reduce;
 mod triad;
 
 use std::io::{self, BufRead, Write};
@@ -51,6 +52,8 @@ fn prepare(case: &str, threads: usize) -> Option<Call> {
     match op {
         "triad" => Some(triad::prepare(cases::length(shape)?, threads)),
         _ if dtypes == "chain" => chains::prepare(op, cases::length(shape)?),
+        _ if dtypes == "job" => reduce::job(op),
+        "sum" | "mean" | "max" | "argmax" | "var" | "cumsum" => reduce::prepare(op, dtypes, shape),
         _ => cases::prepare(op, dtypes, shape, fresh),
     }
 }

@@ -18,6 +18,7 @@ use super::reclaim;
 use super::staging::Staging;
 use super::stream::Stream;
 use super::trace::{trace_debug, trace_warning};
+use super::tuning::Tuning;
 use crate::{Error, Result};
 
 /// A context with its kernels. There is exactly one value per driver context, whether this crate or a user of cudarc
@@ -28,6 +29,7 @@ pub(crate) struct Context {
     ordinal: usize,
     /// The compute capability, such as 80 for 8.0.
     capability: u32,
+    tuning: Tuning,
     pool: Pool,
     staging: Staging,
     /// The contexts whose devices have been given access to this one's memory, or cannot have it.
@@ -270,6 +272,9 @@ impl Context {
             return Ok(context);
         }
         let pools = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+        let multiprocessors = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let multiprocessors = attribute_of(device, multiprocessors)?.unsigned_abs() as usize;
+        let capability = capability_of(device, ordinal)?;
         let (context, primary) = match keeper {
             Keeper::Primary(primary) => (OnceCell::new(), Some(primary)),
             Keeper::Cudarc(context) => (OnceCell::with_value(context), None),
@@ -279,7 +284,8 @@ impl Context {
             raw,
             device,
             ordinal,
-            capability: capability_of(device, ordinal)?,
+            capability,
+            tuning: Tuning::of(capability, multiprocessors),
             pool: Pool::new(device, attribute_of(device, pools)? > 0)?,
             staging: Staging::default(),
             peers: Mutex::default(),
@@ -366,6 +372,11 @@ impl Context {
 
     pub(super) fn capability(&self) -> u32 {
         self.capability
+    }
+
+    /// Returns the sizes of launches on the device.
+    pub(super) fn tuning(&self) -> Tuning {
+        self.tuning
     }
 
     pub(super) fn kernels(&self) -> &Kernels {

@@ -44,6 +44,7 @@ mod staging;
 mod statistics;
 mod stream;
 mod trace;
+mod tuning;
 mod usage;
 
 /// The locks and atomics of [`usage`], which a model of it replaces with others.

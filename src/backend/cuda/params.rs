@@ -1,4 +1,4 @@
-// Generated from cuda/params.h by `cargo xtask bindings`: 68259b5e234be103b40e99e3fcacf933e997eb2aecb349f4db1d0d41ea24acf0
+// Generated from cuda/params.h by `cargo xtask bindings`: faf56b20a05909c1e2ec6185fcf9a2b0e23e60f0449159503470f598fce74117
 pub type bl_i32 = ::core::ffi::c_int;
 pub type bl_u32 = ::core::ffi::c_uint;
 pub type bl_i64 = ::core::ffi::c_longlong;
@@ -13,8 +13,7 @@ pub const BL_ROW_ROWS: BlTuning = 4;
 pub const BL_COL_VECTORS: BlTuning = 4;
 pub const BL_GEN_VECTORS: BlTuning = 2;
 pub const BL_WARP: BlTuning = 32;
-pub const BL_SUM_CHUNKS_LOG2: BlTuning = 5;
-pub const BL_SUM_LEVELS: BlTuning = 10;
+pub const BL_SUM_LEVELS: BlTuning = 5;
 pub type BlTuning = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]

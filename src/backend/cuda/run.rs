@@ -14,6 +14,7 @@ use super::loading::Function;
 use super::memory::CudaMemory;
 use super::shapes::{KernelShape, Pair};
 use super::trace::trace_launch;
+use super::tuning::Tuning;
 use crate::backend::Memory;
 use crate::introspect::Kernel;
 use crate::plan::OUT;
@@ -100,7 +101,8 @@ impl CudaDevice {
         force: Force,
         workspace: &mut Vec<CudaMemory>,
     ) -> Result<SmallVec<[Job<'a>; 2]>> {
-        generate::jobs(request, operands, force, |bytes| {
+        let tuning = self.stream.context().tuning();
+        generate::jobs(request, operands, force, tuning, |bytes| {
             let memory = CudaMemory::allocate(&self.stream, bytes)?;
             let address = memory.address();
             workspace.push(memory);
@@ -148,7 +150,10 @@ pub(crate) fn kernels_for(request: &Request<'_>) -> Result<Vec<Kernel>> {
 
 /// Returns the kernels that would be generated for a request whose memory began at aligned addresses.
 pub(crate) fn generate_for(request: &Request<'_>) -> Result<Vec<Kernel>> {
-    let jobs = generate::jobs(request, &imagined(request), Force::NOTHING, |_| Ok(IMAGINED))?;
+    let jobs =
+        generate::jobs(request, &imagined(request), Force::NOTHING, Tuning::imagined(), |_| {
+            Ok(IMAGINED)
+        })?;
     Ok(jobs.iter().map(generated).collect())
 }
 

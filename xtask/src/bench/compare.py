@@ -51,6 +51,7 @@ class Grid:
 
 
 CHAINS = "nibbles dequant mix axpy poly sign halfmix"
+JOBS = "softmax layernorm quantise hamming"
 GRIDS = {
     "1": Grid(
         "operations", "Shifts and copysign",
@@ -71,6 +72,18 @@ GRIDS = {
     "expr": Grid(
         "expressions", "Chains of operations", ["64K", "16M"], [f"{name} chain" for name in CHAINS.split()],
         modes=["fresh"], libraries=["bitlane", "numpy", "torch", "numexpr", "jax", "torch.compile"],
+    ),
+    "3": Grid(
+        "reductions", "Reductions and running sums",
+        [f"{size}{way}" for way in ["", "/rows", "/columns"] for size in ["64K", "1M", "16M"]],
+        rows(("sum", "f32 f16 i32 u8"), ("mean", "f32 f16"), ("max", "f32 f16 i32 u8"), ("argmax", "f32 f16 i32 u8"),
+             ("var", "f32 f16"), ("cumsum", "f32 f16 i32 u8")),
+        rows(("sum", "f32 u8"), ("max", "f32 f16"), ("argmax", "f32"), ("var", "f32"), ("cumsum", "f32")),
+        modes=["fresh"], libraries=["bitlane", "numpy", "torch", "jax"],
+    ),
+    "jobs": Grid(
+        "jobs", "Whole jobs", ["whole"], [f"{name} job" for name in JOBS.split()],
+        modes=["fresh"], libraries=["bitlane", "numpy", "torch", "jax", "torch.compile"],
     ),
     "growth": Grid(
         "growth", "Cost over sizes and ranks",
@@ -208,7 +221,9 @@ def summary(grid, all_times, others, options):
     text += f"\nAll: {mean_and_worst(cases)} over {len(cases)} cases, {len(slower)} slower.\n"
     triad = next(times for times in all_times if times.case == TRIAD).median("bitlane")
     text += f"\nA streaming triad by hand moves {12 * (16 << 20) / triad / 1e3:.1f} GB/s.\n"
-    shares = {times.case: share for times in cases if (share := share_of(times, triad))}
+    # Reductions, chains and jobs have other operands than the triad, and no given destination.
+    moved = cases if "out" in grid.modes else []
+    shares = {times.case: share for times in moved if (share := share_of(times, triad))}
     if shares:
         text += f"Of that, contiguous 16 M reach {statistics.geometric_mean(shares.values()):.0%} (geometric mean): "
         text += ", ".join(f"{case.row} {case.mode} {share:.0%}" for case, share in shares.items()) + ".\n"

@@ -13,9 +13,9 @@ use crate::run::{command, finish, root};
 /// torch.compile. Tables and plots go to target/bench.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only these tables: shifts and copysign (1), other operations, mixed dtypes and casts (2), chains of operations
-    /// (expr), one operation over sizes and ranks (growth).
-    #[arg(long, value_parser = ["1", "2", "expr", "growth"])]
+    /// Only these tables: shifts and copysign (1), other operations, mixed dtypes and casts (2), reductions and running
+    /// sums (3), chains of operations (expr), whole jobs (jobs), one operation over sizes and ranks (growth).
+    #[arg(long, value_parser = ["1", "2", "3", "expr", "jobs", "growth"])]
     grid: Vec<String>,
     /// Measure fewer cases in fewer rounds.
     #[arg(long)]

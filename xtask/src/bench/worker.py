@@ -113,6 +113,43 @@ def chains(maximum, copysign, to_f32):
     }
 
 
+def jobs(lib):
+    """Returns the whole jobs, for any library with NumPy's names; a library's own softmax and normalisation come first."""
+
+    def softmax(x):
+        e = lib.exp(x - lib.amax(x, -1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    def layernorm(x):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / lib.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
+
+    def quantise(x):
+        scale = lib.amax(abs(x), -1, keepdims=True) / 127
+        return lib.clip(lib.round(x / scale), -127, 127).astype(lib.int8)
+
+    def hamming(words, query):
+        return lib.bitwise_count(words ^ query).sum(-1, dtype=lib.int64)
+
+    return {"softmax": softmax, "layernorm": layernorm, "quantise": quantise, "hamming": hamming}
+
+
+JOBS = {
+    "softmax": [((512, 1000), "f32")],
+    "layernorm": [((4096, 1024), "f32")],
+    "quantise": [((4096, 1024), "f32")],
+    "hamming": [((256 << 10, 4), "i64"), ((4,), "i64")],
+}
+
+
+def reduced(shape):
+    """Returns the data of a reduction and its axis: all elements, or the rows or columns of a matrix."""
+    size, _, axis = shape.partition("/")
+    if not axis:
+        return numbers((length(size),)), 0
+    return numbers((length(size) // 1024, 1024)), {"rows": 1, "columns": 0}[axis]
+
+
 class NumPy:
     takes_out = True
 
@@ -144,6 +181,14 @@ class NumPy:
     def chain(self, name, arrays):
         f32 = np.float32
         function = chains(lambda x: np.maximum(x, f32(0)), np.copysign, lambda x: x.astype(f32))[name]
+        return lambda: function(*arrays)
+
+    def reduce(self, op, x, axis):
+        function = getattr(np, op)
+        return lambda: function(x, axis=axis)
+
+    def job(self, name, arrays):
+        function = jobs(np)[name]
         return lambda: function(*arrays)
 
 
@@ -187,10 +232,43 @@ class Torch:
         function = self.function_of(name)
         return lambda: function(*arrays)
 
+    def reduce(self, op, x, axis):
+        torch = self.torch
+        functions = {
+            "max": lambda: torch.amax(x, axis),
+            "var": lambda: torch.var(x, axis, correction=0),
+            "cumsum": lambda: torch.cumsum(x, axis),
+        }
+        return functions.get(op) or (lambda: getattr(torch, op)(x, axis))
+
+    def job_of(self, name, arrays):
+        torch, functional = self.torch, self.torch.nn.functional
+
+        def quantise(x):
+            scale = x.abs().amax(-1, keepdim=True) / 127
+            return (x / scale).round().clamp(-127, 127).to(torch.int8)
+
+        functions = {
+            "softmax": lambda x: functional.softmax(x, -1),
+            "layernorm": lambda x: functional.layer_norm(x, x.shape[-1:]),
+            "quantise": quantise,
+        }
+        if name not in functions:
+            raise Missing  # Torch counts no bits
+        return functions[name]
+
+    def job(self, name, arrays):
+        function = self.job_of(name, arrays)
+        return lambda: function(*arrays)
+
 
 class TorchCompile(Torch):
     def chain(self, name, arrays):
         function = self.torch.compile(self.function_of(name), dynamic=False)
+        return lambda: function(*arrays)
+
+    def job(self, name, arrays):
+        function = self.torch.compile(self.job_of(name, arrays), dynamic=False)
         return lambda: function(*arrays)
 
 
@@ -270,6 +348,15 @@ class Jax:
         compiled = self.jax.jit(function)
         return lambda: compiled(*arrays).block_until_ready()
 
+    def reduce(self, op, x, axis):
+        function = getattr(self.jnp, op)
+        compiled = self.jax.jit(lambda x: function(x, axis=axis))
+        return lambda: compiled(x).block_until_ready()
+
+    def job(self, name, arrays):
+        compiled = self.jax.jit(jobs(self.jnp)[name])
+        return lambda: compiled(*arrays).block_until_ready()
+
 
 class NumExpr(NumPy):
     TEXTS = {
@@ -313,6 +400,11 @@ def prepare(library, case):
     if dtypes == "chain":
         arrays = [library.array(numbers(sizes), dtype) for sizes, dtype in chain_operands(op, length(shape))]
         return library.chain(op, arrays)
+    if dtypes == "job":
+        return library.job(op, [library.array(numbers(sizes), dtype) for sizes, dtype in JOBS[op]])
+    if op in ("sum", "mean", "max", "argmax", "var", "cumsum"):
+        data, axis = reduced(shape)
+        return library.reduce(op, library.array(data, dtypes), axis)
     if ">" in dtypes:
         source, target = dtypes.split(">")
         x = library.array(numbers((length(shape),)), source)

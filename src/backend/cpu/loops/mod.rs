@@ -8,6 +8,7 @@
 mod bytes;
 pub(crate) mod convert;
 pub(crate) mod element;
+pub(crate) mod fold;
 mod halves;
 pub(crate) mod table;
 pub(crate) mod vector;

@@ -111,11 +111,6 @@ impl Kernels {
         Kernels::only(all)
     }
 
-    /// Combines neighbours: half as many results as there are elements.
-    pub(crate) const fn halve<T: Copy, F: Apply<T>>() -> Versions {
-        versions!(halve::<T, F>)
-    }
-
     /// Combines all elements up to each one, in the order of a tree.
     pub(crate) const fn prefixes<T: Copy, F: Apply<T, Output = T>>() -> Versions {
         versions!(prefixes::<T, F>)
@@ -238,22 +233,6 @@ macro_rules! loops_for {
                 // SAFETY: the same.
                 let out = unsafe { write(out, len) };
                 for (out, &x) in out.iter_mut().zip(x) {
-                    out.write(F::apply(x, y));
-                }
-            }
-
-            /// # Safety
-            ///
-            /// See [`crate::backend::cpu::Kernel`]; the argument has twice as many elements as there are results.
-            $(#[$feature])?
-            pub(crate) unsafe fn halve<T: Copy, F: Apply<T>>(
-                args: &[*const u8; 3],
-                out: *mut u8,
-                len: usize,
-            ) {
-                // SAFETY: the caller vouches for the elements, and that `out` does not overlap them.
-                let (x, out) = unsafe { (read::<[T; 2]>(args[0], len), write(out, len)) };
-                for (out, &[x, y]) in out.iter_mut().zip(x) {
                     out.write(F::apply(x, y));
                 }
             }

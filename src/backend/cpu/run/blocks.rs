@@ -169,6 +169,27 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// As [`Frame::block_to`], but leaves results that are in memory already where they are. Returns where they are:
+    /// in a slot, or at `destination`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Frame::block_to`].
+    #[inline(always)]
+    pub(crate) unsafe fn block_at(
+        &self,
+        place: &Place<'_>,
+        destination: *mut u8,
+        size: usize,
+    ) -> *const u8 {
+        if let Some(Source::Slot(slot)) = self.script.result {
+            return place.slots[usize::from(slot)];
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.block_to(place, destination, size) };
+        destination
+    }
+
     /// Copies contiguous elements from a source to a destination.
     ///
     /// # Safety

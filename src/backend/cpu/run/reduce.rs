@@ -1,10 +1,11 @@
 //! Reductions, in the order that [`Reduction`] fixes.
 //!
-//! The program is run on blocks of terms, which are converted to the dtype of the totals and combined. There are two
-//! orders of iteration: along the terms of one result, halving blocks of them, or across many results, adding one term
-//! to each of them. Both give the same bits, since any aligned run of 2^k terms is a subtree. "Sum" stands for every
-//! reduction here, and "add" for the operation that combines two totals.
+//! The program is run on blocks of terms, which the loops of `fold` combine to totals. There are two orders of iteration:
+//! along the terms of one result, a run of them at a time, or across many results, eight terms of each at a time. Both
+//! give the same bits, since any aligned run of 2^k terms is a subtree. "Sum" stands for every reduction here, and "add"
+//! for the operation that combines two totals.
 
+mod across;
 mod place;
 pub(crate) mod scan;
 mod terms;
@@ -18,9 +19,9 @@ use smallvec::SmallVec;
 
 use self::terms::Terms;
 use self::totals::Totals;
-use self::tree::{Forest, RUN_BYTES, Room, Tree, run as run_len};
-use super::blocks::{Frame, Place, Scratch};
-use super::nest::Nest;
+use self::tree::{RUN_BYTES, Room, Tree};
+use super::blocks::{Frame, Scratch};
+use super::nest::{Nest, Slots};
 use super::script::{Memory, Pattern, Phase, Script};
 use super::transfer::{Extent, Steps, scatter};
 use crate::DType;
@@ -31,12 +32,14 @@ use crate::backend::cpu::settings::Settings;
 use crate::backend::cpu::threads::sharing::Team;
 use crate::op::Finish;
 use crate::plan::{OUT, Plan};
-use crate::program::total_dtype;
 use crate::request::Reduction;
 
 /// The smallest part of a sum that is given to a thread: an aligned run of this many terms, or of a power of two times
 /// that.
 const SHARE: usize = 64 * 1024;
+
+/// The most results that are written together.
+const RESULTS: usize = 64;
 
 /// Fewer terms than this are added across sums.
 const FEW_TERMS: usize = 64;
@@ -45,7 +48,7 @@ const FEW_TERMS: usize = 64;
 pub(crate) fn run(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
     let terms = call.request.program.dtype(call.request.program.result());
     let combine = reduction.op.combine();
-    let totals = Totals::new(combine, total_dtype(combine, terms), settings.level)?;
+    let totals = Totals::new(combine, terms, settings.level)?;
     match totals.dtype.size() {
         1 => Sums::<u8>::new(call, reduction, totals, settings)?.run_or_find(),
         2 => Sums::<u16>::new(call, reduction, totals, settings)?.run_or_find(),
@@ -82,7 +85,11 @@ struct Sums<'a, A> {
     /// Whether blocks may span rows of terms.
     has_short_rows: bool,
     script: Script,
+    /// The slot of terms that need no program and have one loop.
+    in_memory: Option<usize>,
     totals: Totals,
+    /// The loops that convert terms to totals.
+    widening: SmallVec<[Kernel; 2]>,
     /// The loops that convert a total to the dtype of the destination.
     rounding: SmallVec<[Kernel; 2]>,
     total: PhantomData<A>,
@@ -120,7 +127,11 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         };
         let level = settings.level;
         let finish = reduction.op.finish();
+        let loops = |from, to| -> SmallVec<[Kernel; 2]> {
+            route(from, to).iter().map(|(loops, _)| loops.all[level as usize]).collect()
+        };
         let stored = if finish == Finish::Place { DType::I64 } else { totals.dtype };
+        let script = Script::new(call.request.program, Some(totals.terms), &memory, level)?;
         Some(Sums {
             call,
             settings,
@@ -130,12 +141,11 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
             terms,
             way,
             has_short_rows,
-            script: Script::new(call.request.program, Some(totals.dtype), &memory, level)?,
+            in_memory: script.slot().filter(|_| terms.rank <= 1),
+            script,
             totals,
-            rounding: route(stored, call.request.out)
-                .iter()
-                .map(|(loops, _)| loops.all[level as usize])
-                .collect(),
+            widening: loops(totals.terms, totals.dtype),
+            rounding: loops(stored, call.request.out),
             total: PhantomData,
         })
     }
@@ -159,8 +169,10 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
                 tree.total(&self.totals)
             }
         };
-        // SAFETY: `along` promises that this is an element of the destination that nobody else accesses.
-        self.along(team, total, total_of_parts, |total, to| unsafe { self.store(&[total], to, 0) });
+        self.along(team, total, total_of_parts, |totals, to, step| {
+            // SAFETY: `along` promises that these are elements of the destination that nobody else accesses.
+            unsafe { self.store(totals, to, step) }
+        });
     }
 
     /// Lays out the registers of a thread.
@@ -176,27 +188,40 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
     }
 
     /// Computes one result after another, each along its terms: `of_run` that of a run of terms, `of_parts` that of
-    /// several runs of equal length, of which the last may be shorter, and `write` writes it to the destination.
+    /// several runs of equal length, of which the last may be shorter, and `write` writes some to the destination, as many
+    /// bytes apart as it is told.
     fn along<B: Copy + Send + Sync>(
         &self,
         team: Team,
         of_run: impl Fn(&Frame<'_>, &[*mut u8], usize, usize) -> B + Sync,
         of_parts: impl Fn(&[B], usize) -> B,
-        write: impl Fn(B, *mut u8) + Sync,
+        write: impl Fn(&[B], *mut u8, isize) + Sync,
     ) {
-        let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
         // Few results of many terms are shared by their terms.
         if self.kept.len >= team.parts || self.terms.len <= SHARE {
+            let count = self.kept.sizes[0].div_ceil(team.parts).min(RESULTS);
+            let nest = Nest::new(self.kept, &self.call.sizes, count, None);
+            let steps = nest.steps();
             return share_units(nest.units, team, &|range| {
                 let mut scratch: Scratch = Scratch::new();
                 let frame = self.frame(&mut scratch);
+                let mut results = SmallVec::<[B; RESULTS]>::new();
                 // SAFETY: this phase reads numbers only.
                 unsafe { frame.begin(Phase::Once, &self.call.bases) };
-                nest.walk(&self.call.bases, range, |slots, _| {
-                    write(of_run(&frame, slots, 0, self.terms.len), slots[OUT]);
+                nest.walk(&self.call.bases, range, |first, extent| {
+                    let mut slots = Slots::from_slice(first);
+                    results.clear();
+                    for _ in 0..extent.inner {
+                        results.push(of_run(&frame, &slots, 0, self.terms.len));
+                        for (slot, steps) in slots.iter_mut().zip(&steps) {
+                            *slot = slot.wrapping_offset(steps.inner);
+                        }
+                    }
+                    write(&results, first[OUT], steps[OUT].inner);
                 });
             });
         }
+        let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
         let share = self.terms.len.div_ceil(team.parts).next_power_of_two().max(SHARE);
         let count = self.terms.len.div_ceil(share);
         nest.walk(&self.call.bases, 0..nest.units, |slots, _| {
@@ -214,7 +239,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
             });
             let parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
             let parts: SmallVec<[B; 16]> = parts.into_iter().flatten().collect();
-            write(of_parts(&parts, share), slots.get()[OUT]);
+            write(&[of_parts(&parts, share)], slots.get()[OUT], 0);
         });
     }
 
@@ -224,53 +249,57 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
     ///
     /// From the slots the terms must reach only valid memory, aligned and of the program's dtypes.
     unsafe fn sum_of(&self, frame: &Frame<'_>, slots: &[*mut u8], start: usize, len: usize) -> A {
-        let [mut room, mut spare, mut other] = [const { Room::new() }; 3];
+        let mut rooms = [const { Room::new() }; 2];
         let mut tree = Tree::new();
-        let mut terms = Terms::new(self, slots, start);
-        let mut left = len;
-        while left > 0 {
-            let count = left.min(run_len::<A>());
-            // SAFETY: the caller's promise; there is room for as many totals, which are all written.
-            unsafe {
-                terms.fill(frame, room.as_ptr::<A>(), count);
-                let total: A = self.totals.folded(&mut room, [&mut spare, &mut other], count);
-                tree.push(&self.totals, total, run_len::<A>().ilog2());
-            }
-            left -= count;
+        let run = self.totals.run(self.in_memory.is_some());
+        let mut only = None;
+        // SAFETY: the caller's promise; every run has a term.
+        unsafe {
+            self.each_run(frame, slots, start, len, run, |terms, _, count| {
+                let total: A = self.totals.folded(terms, &mut rooms, count);
+                match count == len {
+                    true => only = Some(total),
+                    false => tree.push(&self.totals, total, run.ilog2()),
+                }
+            });
+        }
+        if let Some(total) = only {
+            return total;
         }
         // SAFETY: there is a term.
         unsafe { tree.total(&self.totals) }
     }
 
-    /// Many sums at a time, a term of each after another.
-    fn across(&self, team: Team) {
-        let width =
-            tree::width::<A>(self.terms.len).min(self.kept.sizes[0].div_ceil(team.parts)).max(1);
-        let width = width.min(self.script.block_len(self.settings.block_bytes));
-        let nest = Nest::new(self.kept, &self.call.sizes, width, None);
-        let each_term = Nest::new(self.terms, &self.call.sizes, 1, None);
-        let steps = nest.steps();
-        share_units(nest.units, team, &|range| {
-            let mut scratch: Scratch = Scratch::new();
-            let frame = self.frame(&mut scratch);
-            let mut forest = Forest::<A>::new(self.totals.rows, self.terms.len, width);
-            // SAFETY: this phase looks at numbers alone.
-            unsafe { frame.begin(Phase::Once, &self.call.bases) };
-            nest.walk(&self.call.bases, range, |first, extent| {
-                forest.clear();
-                each_term.walk(first, 0..each_term.units, |slots, _| {
-                    let place = Place { slots, steps: &steps, extent };
-                    // SAFETY: as in `walk::run`; a row of the forest has room for a total of each sum.
-                    unsafe {
-                        frame.begin(Phase::Span, slots);
-                        frame.block_to(&place, forest.next().cast(), size_of::<A>());
-                        forest.push(extent.inner);
-                    }
-                });
-                // SAFETY: every sum has a term; the destination's elements are those of this unit.
-                unsafe { self.store(forest.totals(extent.inner), first[OUT], steps[OUT].inner) };
-            });
-        });
+    /// Calls a function with one run after another of some terms of one result: where they are, which is the first, and
+    /// how many there are.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Sums::sum_of`]; a run must not be longer than [`Totals::run`].
+    unsafe fn each_run(
+        &self,
+        frame: &Frame<'_>,
+        slots: &[*mut u8],
+        start: usize,
+        len: usize,
+        run: usize,
+        mut function: impl FnMut(*const u8, usize, usize),
+    ) {
+        let end = start + len;
+        if let Some(slot) = self.in_memory {
+            let size = self.totals.terms.size();
+            for first in (start..end).step_by(run) {
+                function(slots[slot].wrapping_add(first * size), first, run.min(end - first));
+            }
+            return;
+        }
+        let mut room = Room::new();
+        let mut terms = Terms::new(self, slots, start);
+        for first in (start..end).step_by(run) {
+            let count = run.min(end - first);
+            // SAFETY: the caller's promise; there is room for a run of terms.
+            function(unsafe { terms.next(frame, room.as_ptr(), count) }, first, count);
+        }
     }
 
     /// Rounds totals, or places, and writes them to the destination.

@@ -155,6 +155,14 @@ impl Script {
         self.instructions.len()
     }
 
+    /// Returns the slot that the result is in, if it is contiguous there and there is nothing to compute.
+    pub(crate) fn slot(&self) -> Option<usize> {
+        match self.result {
+            Some(Source::Slot(slot)) if self.instructions.is_empty() => Some(usize::from(slot)),
+            _ => None,
+        }
+    }
+
     /// Whether there are instructions that do not run for every block.
     #[inline]
     pub(crate) fn has_prelude(&self) -> bool {

@@ -52,9 +52,14 @@ impl Fold {
         }
     }
 
-    /// Returns the type of the totals in `cuda/reduce.cuh`.
+    /// Returns the type of the totals in `cuda/totals.cuh`.
     pub(super) fn type_of(self, terms: DType) -> String {
         match self {
+            Fold::Value(ElementOp::Add)
+                if matches!(terms, DType::F32 | DType::F16 | DType::BF16) =>
+            {
+                "Scaled".into()
+            }
             Fold::Value(op) => {
                 format!("Folded<op::{}, dtype_{}>", op.name(), self.total_dtype(terms))
             }
@@ -121,7 +126,8 @@ pub(in crate::backend::cuda) struct Form<'a> {
     pub(super) wide: bool,
     /// The number of elements per group.
     pub(super) group: u8,
-    /// The number of groups per thread, all of whose loads are issued before the first is used.
+    /// The number of groups per thread, all of whose loads are issued before the first is used. In sums by lanes and by
+    /// blocks, those of a thread in a tile.
     pub(super) depth: u8,
 }
 

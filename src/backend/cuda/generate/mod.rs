@@ -21,6 +21,7 @@ pub(super) use self::source::{COMMON, REDUCE_SOURCE, kernel, source};
 use super::force::Force;
 use super::launch::{divisor, step};
 use super::params::{BL_THREADS, BL_VECTOR_BYTES, BlDivisor};
+use super::tuning::Tuning;
 use crate::plan::Plan;
 use crate::program::{Input, Program};
 use crate::request::Request;
@@ -65,11 +66,12 @@ pub(super) fn jobs<'a>(
     request: &Request<'a>,
     operands: &[Operand],
     force: Force,
+    tuning: Tuning,
     allocate: impl FnMut(usize) -> Result<u64>,
 ) -> Result<SmallVec<[Job<'a>; 2]>> {
     match &request.reduction {
         None => map::map(request, operands, force).map(|job| SmallVec::from_iter([job])),
-        Some(reduction) => sum::sum(request, reduction, operands, force, allocate),
+        Some(reduction) => sum::sum(request, reduction, operands, force, tuning, allocate),
     }
 }
 

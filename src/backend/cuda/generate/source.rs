@@ -150,7 +150,7 @@ impl Text<'_> {
         self.member("    u64 at[SLOTS];");
         self.member("    u64 groups, full_blocks, head, tail, inner_size, inner_starts;");
         if let KernelKind::Sum(..) = form.kind {
-            self.member("    u64 terms, outputs, tiles, segments, segment_groups, lanes_log2;");
+            self.member("    u64 terms, whole_groups, outputs, tiles, segments, segment_groups, lanes_log2;");
             self.member("    f64 divisor;");
         }
         let strided = form.classes.iter().filter(|&&class| class == Class::Strided).count();
@@ -241,7 +241,7 @@ impl Text<'_> {
             self.member(&format!("    places.address[{slot}] = {address};"));
         }
         self.member("    return places;\n    }");
-        if form.depth > 1 {
+        if form.depth > 1 && form.kind == KernelKind::Map {
             self.later();
         }
     }
@@ -407,13 +407,13 @@ impl Text<'_> {
         self.member(&match finish {
             Finish::Part => "    bl::store(p.at[0] + (u64(output) * p.segments + segment) * sizeof(sum.packed()), sum.packed());".into(),
             Finish::Whole => {
-                format!("    bl::store(at.address[0], convert<dtype_{out}>(sum.value));")
+                format!("    bl::store(at.address[0], convert<dtype_{out}>(sum.total()));")
             }
             Finish::Quotient => format!(
-                "    bl::store(at.address[0], convert<dtype_{out}>(quotient(sum.value, p.divisor)));"
+                "    bl::store(at.address[0], convert<dtype_{out}>(quotient(sum.total(), p.divisor)));"
             ),
             Finish::Root => format!(
-                "    bl::store(at.address[0], convert<dtype_{out}>(square_root(quotient(sum.value, p.divisor))));"
+                "    bl::store(at.address[0], convert<dtype_{out}>(square_root(quotient(sum.total(), p.divisor))));"
             ),
         });
         self.member("}");

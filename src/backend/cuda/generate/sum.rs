@@ -9,7 +9,8 @@ use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
 use super::form::{Adders, Finish, Fold, Form, KernelKind, calls_large};
 use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, push_numbers};
 use crate::backend::cuda::force::Force;
-use crate::backend::cuda::params::{BL_SUM_CHUNKS_LOG2, BL_SUM_LEVELS, BL_WARP};
+use crate::backend::cuda::params::{BL_SUM_LEVELS, BL_WARP};
+use crate::backend::cuda::tuning::Tuning;
 use crate::layout::MAX_RANK;
 use crate::plan::{OUT, Plan, Slot};
 use crate::program::Program;
@@ -19,13 +20,24 @@ use crate::{DType, Error, Result};
 /// The register budget for the operands of a group, and for its terms converted to the accumulator's dtype, in bytes.
 const GROUP_BYTES: usize = 128;
 
-/// The largest group where one thread adds up an output or segment alone: the number of its loads in flight.
-const THREAD_GROUP: usize = 4;
+/// The largest group where one thread adds up an output or segment alone.
+const THREAD_GROUP: usize = 16;
 
-/// The number of threads that should be busy, if there is enough work.
-const MANY_THREADS: usize = 1 << 16;
-/// The number of blocks that should be busy, if there is enough work.
-const MANY_BLOCKS: usize = 1 << 10;
+/// The bytes of operands that a thread has in flight in a sum by lanes or by blocks.
+const TILE_BYTES: usize = 128;
+
+/// The number of groups of a thread in a tile, at most: as a power of two, so that the totals of a warp can be exchanged.
+const DEEPEST: usize = 8;
+
+/// The number of threads of a warp.
+const WARP: usize = BL_WARP as usize;
+
+/// The number of totals that the threads of one block add up, which are not worth another launch.
+const FEW_GROUPS: usize = THREADS * DEEPEST;
+
+/// The base-2 logarithm of the number of neighbouring runs that a block adds up for each output, at most: a warp still
+/// reads neighbouring outputs.
+const RUNS_LOG2: u32 = 3;
 
 /// Returns the jobs of a sum, in order. `allocate` returns the address of temporary memory of the given size, which
 /// must stay valid until the jobs are queued.
@@ -34,6 +46,7 @@ pub(super) fn sum<'a>(
     reduction: &Reduction<'_>,
     operands: &[Operand],
     force: Force,
+    tuning: Tuning,
     mut allocate: impl FnMut(usize) -> Result<u64>,
 ) -> Result<SmallVec<[Job<'a>; 2]>> {
     let fold = Fold::of(reduction.op);
@@ -47,6 +60,7 @@ pub(super) fn sum<'a>(
         terms: reduction.terms,
         operands,
         divisor: reduction.divisor,
+        tuning,
     };
     let mut choice = first.choose(force);
     if choice.segments == 1 {
@@ -105,18 +119,21 @@ struct Stage<'p, 's> {
     operands: &'s [Operand],
     /// What the total of a mean, a variance or a deviation is divided by.
     divisor: f64,
+    tuning: Tuning,
 }
 
 /// How a stage is divided among threads.
 struct Choice {
     adders: Adders,
     group: usize,
+    depth: usize,
     walk: Walk,
     /// Groups of terms per output.
     groups: usize,
     /// Groups that one thread or block adds up.
     segment_groups: usize,
     segments: usize,
+    /// The base-2 logarithm of the threads that share an output, within a warp or, each with a run of its own, a block.
     lanes_log2: u32,
 }
 
@@ -149,10 +166,12 @@ impl<'p> Stage<'p, '_> {
         } else if force.has(Force::BLOCK_SUMS) {
             false
         } else {
-            self.suits_threads(moving)
+            self.suits_threads(moving.clone())
         };
         if by_threads {
-            group = group.min(THREAD_GROUP);
+            let bytes = moving.map(|slot| self.operands[slot].size).sum::<usize>().max(1);
+            let most = (self.tuning.thread_bytes / bytes).clamp(1, THREAD_GROUP);
+            group = group_size_of_threads(group, most, inner, slow);
         }
         let walk = match inner {
             _ if is_linear => Walk::Linear,
@@ -164,6 +183,7 @@ impl<'p> Stage<'p, '_> {
         let mut choice = Choice {
             adders: Adders::Lanes,
             group,
+            depth: 1,
             walk,
             groups,
             segment_groups: groups,
@@ -173,25 +193,47 @@ impl<'p> Stage<'p, '_> {
         if by_threads {
             // At least 2, since segments of one group might leave as many parts as terms, and the stages would never
             // end.
-            let least = if small { 2 } else { 16 };
             let few =
-                |segment: usize| outputs.saturating_mul(groups.div_ceil(segment)) < MANY_THREADS;
+                |run: usize| outputs.saturating_mul(groups.div_ceil(run)) < self.tuning.threads;
             choice.adders = Adders::Thread;
-            choice.segment_groups =
-                halve(1 << BL_SUM_LEVELS, least, |segment| small || few(segment));
-        } else if groups <= BL_WARP as usize && !(small && groups > 1) {
+            choice.segment_groups = halve(1 << BL_SUM_LEVELS, 2, |run| small || few(run));
+            let runs = groups.div_ceil(choice.segment_groups);
+            if !small && outputs >= WARP {
+                choice.lanes_log2 = runs.next_power_of_two().ilog2().min(RUNS_LOG2);
+            }
+            choice.segments = runs.div_ceil(1 << choice.lanes_log2);
+        } else if groups <= WARP && !(small && groups > 1) {
             choice.lanes_log2 = groups.next_power_of_two().ilog2();
         } else {
-            let few =
-                |segment: usize| outputs.saturating_mul(groups.div_ceil(segment)) < MANY_BLOCKS;
+            choice.depth = self.depth(group, walk, slow);
+            let tile = WARP * choice.depth;
+            if groups <= tile && !small {
+                choice.depth = groups.div_ceil(WARP).next_power_of_two();
+                choice.lanes_log2 = WARP.ilog2();
+                return choice;
+            }
+            let few = |segment: usize| {
+                outputs.saturating_mul(groups.div_ceil(segment)) < self.tuning.blocks
+            };
+            let most = THREADS * WARP;
+            let splits = small || groups > FEW_GROUPS;
             choice.adders = Adders::Block;
-            choice.segment_groups =
-                halve(THREADS << BL_SUM_CHUNKS_LOG2, THREADS, |segment| small || few(segment));
-        }
-        if choice.adders != Adders::Lanes {
+            choice.segment_groups = halve(most, tile, |segment| small || splits && few(segment));
             choice.segments = groups.div_ceil(choice.segment_groups);
         }
         choice
+    }
+
+    /// Returns the number of groups of a thread in a tile. Every group is another copy of the program's steps.
+    fn depth(&self, group: usize, walk: Walk, slow: bool) -> usize {
+        if slow || walk == Walk::Elements {
+            return 1;
+        }
+        let sizes = self.operands[1..].iter().map(|operand| operand.size);
+        let bytes = group * sizes.sum::<usize>().max(1);
+        let steps = 1 + self.program.steps().len() / 2;
+        let most = (TILE_BYTES / bytes).min(DEEPEST / steps).max(1);
+        1 << most.ilog2()
     }
 
     /// Whether neighbouring threads should compute neighbouring outputs: if the outputs are contiguous in memory and
@@ -221,7 +263,7 @@ impl<'p> Stage<'p, '_> {
         let located: SmallVec<[usize; 8]> =
             slots.clone().filter(|&slot| classes[slot].is_located()).collect();
         let outputs = plan.len;
-        let tiles = outputs.div_ceil(THREADS);
+        let tiles = outputs.div_ceil(THREADS >> choice.lanes_log2);
         let blocks = match choice.adders {
             Adders::Thread => tiles.saturating_mul(choice.segments),
             Adders::Lanes => outputs.div_ceil(THREADS >> choice.lanes_log2),
@@ -244,7 +286,7 @@ impl<'p> Stage<'p, '_> {
             outer_rank: rank_bucket(plan.rank),
             wide,
             group: group as u8,
-            depth: 1,
+            depth: choice.depth as u8,
         };
         let mut words: Words = self.operands.iter().map(|operand| operand.address).collect();
         let (inner_size, inner_starts) =
@@ -252,8 +294,15 @@ impl<'p> Stage<'p, '_> {
         let counts = [choice.groups, 0, 0, 0, inner_size, inner_starts];
         words.extend(counts.map(|count| count as u64));
         let lanes_log2 = choice.lanes_log2 as usize;
-        let counts =
-            [terms.len, outputs, tiles, choice.segments, choice.segment_groups, lanes_log2];
+        let counts = [
+            terms.len,
+            terms.len / group,
+            outputs,
+            tiles,
+            choice.segments,
+            choice.segment_groups,
+            lanes_log2,
+        ];
         words.extend(counts.map(|count| count as u64));
         words.push(self.divisor.to_bits());
         for slot in slots.filter(|&slot| form.classes[slot] == Class::Strided) {
@@ -283,6 +332,20 @@ impl<'p> Stage<'p, '_> {
             class => class,
         }
     }
+}
+
+/// Returns the size of a group whose thread adds up an output alone: `most`, unless a smaller one divides the inner loop.
+fn group_size_of_threads(group: usize, most: usize, inner: Option<usize>, slow: bool) -> usize {
+    if slow {
+        return group.min(most);
+    }
+    let mut size = 1 << most.ilog2();
+    if let Some(inner) = inner {
+        let divides = |size: &usize| inner.is_multiple_of(*size);
+        let mut found = std::iter::successors(Some(size), |size| (*size > 2).then_some(size / 2));
+        size = found.find(divides).unwrap_or(size);
+    }
+    size
 }
 
 /// Halves a power of two while `smaller` holds for it, but not below `least`.

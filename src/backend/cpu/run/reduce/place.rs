@@ -3,9 +3,10 @@
 //! An extreme is compared with an earlier one by the loop that combines the two: if the result does not have the bits of
 //! the earlier one, the later one is better. The loops keep the left one of equals and of NaNs, and tell zeros apart.
 
-use super::terms::Terms;
-use super::tree::{RUN_BYTES, Room, run as run_len};
-use super::{Sums, Way, share_units};
+use smallvec::SmallVec;
+
+use super::tree::{RUN_BYTES, Room};
+use super::{RESULTS, Sums, Way, share_units};
 use crate::DType;
 use crate::backend::cpu::run::blocks::{Frame, Place, Scratch};
 use crate::backend::cpu::run::nest::Nest;
@@ -57,9 +58,10 @@ impl<A: Word> Sums<'_, A> {
             };
             parts[1..].iter().copied().fold(parts[0], better)
         };
-        self.along(team, best_of_run, best_of_parts, |best, to| {
-            // SAFETY: `along` promises that this is an element of the destination that nobody else accesses.
-            unsafe { self.store(&[best.place], to, 0) }
+        self.along(team, best_of_run, best_of_parts, |best, to, step| {
+            let places: SmallVec<[u64; RESULTS]> = best.iter().map(|best| best.place).collect();
+            // SAFETY: `along` promises that these are elements of the destination that nobody else accesses.
+            unsafe { self.store(&places, to, step) }
         });
     }
 
@@ -81,23 +83,18 @@ impl<A: Word> Sums<'_, A> {
         start: usize,
         len: usize,
     ) -> Best<A> {
-        let [mut room, mut spare, mut other] = [const { Room::new() }; 3];
-        let mut terms = Terms::new(self, slots, start);
+        let mut rooms = [const { Room::new() }; 2];
         let mut best: Option<Best<A>> = None;
-        let mut done = 0;
-        while done < len {
-            let count = (len - done).min(run_len::<A>());
-            // SAFETY: the caller's promise; there is room for as many terms, which are all written and stay as they
-            // are.
-            let (value, run) = unsafe {
-                terms.fill(frame, room.as_ptr::<A>(), count);
-                let value = self.totals.folded(&mut room, [&mut spare, &mut other], count);
-                (value, std::slice::from_raw_parts(room.as_ptr::<A>(), count))
-            };
-            if best.is_none_or(|best| self.is_better(value, best.value)) {
-                best = Some(Best { value, place: (start + done + self.first(run, value)) as u64 });
-            }
-            done += count;
+        let run = self.totals.run(self.in_memory.is_some());
+        // SAFETY: the caller's promise; terms have the dtype of the totals.
+        unsafe {
+            self.each_run(frame, slots, start, len, run, |terms, first, count| {
+                let value: A = self.totals.folded(terms, &mut rooms, count);
+                if best.is_none_or(|best| self.is_better(value, best.value)) {
+                    let run = std::slice::from_raw_parts(terms.cast::<A>(), count);
+                    best = Some(Best { value, place: (first + self.first(run, value)) as u64 });
+                }
+            });
         }
         // A reduction has a term.
         best.unwrap_or_default()
@@ -105,13 +102,10 @@ impl<A: Word> Sums<'_, A> {
 
     /// The place of the first element that is an extreme, or the first NaN if that is one.
     fn first(&self, run: &[A], extreme: A) -> usize {
-        let place = match self.infinity() {
-            Some(infinity) if is_nan(extreme, infinity) => {
-                run.iter().position(|&x| is_nan(x, infinity))
-            }
-            _ => run.iter().position(|&x| x == extreme),
-        };
-        place.unwrap_or(0)
+        match self.infinity() {
+            Some(infinity) if is_nan(extreme, infinity) => position(run, |x| is_nan(x, infinity)),
+            _ => position(run, |x| x == extreme),
+        }
     }
 
     /// The bits of infinity, if the terms are floats.
@@ -174,6 +168,24 @@ impl<A: Word> Sums<'_, A> {
             });
         });
     }
+}
+
+/// The place of the first element that is searched for, which must be there. A whole piece is looked at before its elements
+/// are, so that this is vector code.
+fn position<A: Word>(run: &[A], is_it: impl Fn(A) -> bool) -> usize {
+    const PIECE: usize = 64;
+    let mut before = 0;
+    for piece in run.chunks(PIECE) {
+        let mut is_here = false;
+        for &x in piece {
+            is_here |= is_it(x);
+        }
+        if is_here {
+            return before + piece.iter().position(|&x| is_it(x)).unwrap_or(0);
+        }
+        before += piece.len();
+    }
+    0
 }
 
 fn is_nan<A: Word>(x: A, infinity: u64) -> bool {

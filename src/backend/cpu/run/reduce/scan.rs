@@ -11,17 +11,22 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 
 use super::totals::Totals;
-use super::tree::{self, Forest, Room, Tree, run as run_len};
+use super::tree::{self, Forest, RUN_BYTES, Room, Tree};
 use super::{SHARE, route, share_units};
 use crate::DType;
 use crate::backend::cpu::loops::element;
+use crate::backend::cpu::loops::fold::running::running;
 use crate::backend::cpu::loops::table::{Recipe, recipe};
-use crate::backend::cpu::loops::vector::{Kernel, Kernels, Versions, read, write};
-use crate::backend::cpu::settings::{Level, Settings};
+use crate::backend::cpu::loops::vector::{Kernel, Kernels, Versions};
+use crate::backend::cpu::settings::Settings;
 use crate::backend::cpu::threads::sharing::Team;
 use crate::op::ElementOp;
-use crate::program::total_dtype;
 use crate::scan::ScanRequest;
+
+/// How many totals are computed at a time: a power of two.
+const fn run_len<A>() -> usize {
+    RUN_BYTES / size_of::<A>()
+}
 
 /// The loops from one dtype to another.
 type Loops = SmallVec<[Kernel; 2]>;
@@ -38,9 +43,8 @@ pub(crate) unsafe fn run(
     to: *mut u8,
     settings: &Settings,
 ) -> Option<()> {
-    let dtype = total_dtype(request.combine, request.terms);
-    let totals = Totals::new(request.combine, dtype, settings.level)?;
-    match dtype.size() {
+    let totals = Totals::new(request.combine, request.terms, settings.level)?;
+    match totals.dtype.size() {
         1 => Scans::<u8>::new(request, from, to, totals, settings)?.run(),
         2 => Scans::<u16>::new(request, from, to, totals, settings)?.run(),
         4 => Scans::<u32>::new(request, from, to, totals, settings)?.run(),
@@ -60,6 +64,8 @@ struct Scans<'a, A> {
     settings: &'a Settings,
     /// The loops that convert elements to totals.
     widening: Loops,
+    /// The loops that convert elements to what is folded.
+    folding: Loops,
     /// The loops that convert totals to results.
     rounding: Loops,
     prefixes: Prefixes,
@@ -105,108 +111,6 @@ impl Prefixes {
     }
 }
 
-/// A match on an operation and a dtype over the loops that combine one element after another.
-macro_rules! running {
-    ($combine:ident $dtype:ident: $($function:ident {$($($name:ident)|+ => $rust:ty),*})*) => {
-        match ($combine, $dtype) {
-            $($((ElementOp::$function, $(DType::$name)|+) => {
-                Some(const { Kernels::running::<$rust, element::$function>() })
-            })*)*
-            _ => None,
-        }
-    };
-}
-
-/// Returns the loops of an operation that gives the same in every order.
-fn running(combine: ElementOp, dtype: DType) -> Option<Versions> {
-    use half::{bf16, f16};
-    match (combine, dtype) {
-        (ElementOp::Maximum, DType::F32) => {
-            return Some([running_extreme::<f32, true>; Level::COUNT]);
-        }
-        (ElementOp::Maximum, DType::F64) => {
-            return Some([running_extreme::<f64, true>; Level::COUNT]);
-        }
-        (ElementOp::Minimum, DType::F32) => {
-            return Some([running_extreme::<f32, false>; Level::COUNT]);
-        }
-        (ElementOp::Minimum, DType::F64) => {
-            return Some([running_extreme::<f64, false>; Level::COUNT]);
-        }
-        _ => {}
-    }
-    // The larger and the smaller of two bools, which are bytes of 0 and 1, are those of the bytes.
-    running!(combine dtype:
-        Add { U64 => u64 }
-        Multiply { U64 => u64 }
-        BitwiseXor { Bool | U8 | I8 => u8, U16 | I16 => u16, U32 | I32 => u32, U64 | I64 => u64 }
-        Maximum {
-            Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64, I8 => i8, I16 => i16, I32 => i32, I64 => i64,
-            F16 => f16, BF16 => bf16
-        }
-        Minimum {
-            Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64, I8 => i8, I16 => i16, I32 => i32, I64 => i64,
-            F16 => f16, BF16 => bf16
-        }
-    )
-}
-
-/// Floats as integers of the same order, so that the next extreme waits for one instruction and not for three comparisons.
-trait Keyed: Copy {
-    type Key: Copy + Ord;
-    /// Returns the place of a number in the order, or the last one that wins over all numbers for NaN.
-    fn key(self, largest: bool) -> Self::Key;
-    /// Returns the number with a key, or a NaN.
-    fn of(key: Self::Key) -> Self;
-}
-
-macro_rules! keyed {
-    ($($float:ident $key:ident;)*) => {$(
-        impl Keyed for $float {
-            type Key = $key;
-
-            #[inline(always)]
-            fn key(self, largest: bool) -> $key {
-                let nan = if largest { $key::MAX } else { $key::MIN };
-                let bits = self.to_bits() as $key;
-                // The bits of negative numbers run the other way.
-                if self.is_nan() { nan } else { bits ^ (bits >> ($key::BITS - 1) & $key::MAX) }
-            }
-
-            #[inline(always)]
-            fn of(key: $key) -> $float {
-                $float::from_bits((key ^ (key >> ($key::BITS - 1) & $key::MAX)) as _)
-            }
-        }
-    )*};
-}
-
-keyed! { f32 i32; f64 i64; }
-
-/// Finds the largest or the smallest of all elements up to each one, as [`Kernels::running`] does.
-///
-/// # Safety
-///
-/// See [`Kernel`]; the second argument is one element or null.
-unsafe fn running_extreme<T: Keyed, const LARGEST: bool>(
-    args: &[*const u8; 3],
-    out: *mut u8,
-    len: usize,
-) {
-    // SAFETY: the caller vouches for the elements, and that `out` does not overlap them.
-    let (x, out) = unsafe { (read::<T>(args[0], len), write::<T>(out, len)) };
-    let before = args[1].cast::<T>();
-    // SAFETY: the caller vouches for the element. Without one, the first counts twice.
-    let before = if before.is_null() { x.first().copied() } else { Some(unsafe { before.read() }) };
-    let Some(before) = before else { return };
-    let mut total = before.key(LARGEST);
-    for (out, &x) in out.iter_mut().zip(x) {
-        let key = x.key(LARGEST);
-        total = if LARGEST { total.max(key) } else { total.min(key) };
-        out.write(T::of(total));
-    }
-}
-
 impl<'a, A: Copy + Send + Sync> Scans<'a, A> {
     fn new(
         request: &'a ScanRequest,
@@ -225,6 +129,7 @@ impl<'a, A: Copy + Send + Sync> Scans<'a, A> {
             totals,
             settings,
             widening: loops(request.terms, totals.dtype),
+            folding: loops(request.terms, totals.terms),
             rounding: loops(totals.dtype, request.out),
             prefixes: Prefixes::new(request.combine, totals.dtype, settings)?,
             total: PhantomData,
@@ -366,18 +271,17 @@ impl<'a, A: Copy + Send + Sync> Scans<'a, A> {
     ///
     /// As for [`Scans::along`]; the part must have an element.
     unsafe fn total_of(&self, row: usize, start: usize, len: usize) -> A {
-        let [mut a, mut b, mut c] = [const { Room::new() }; 3];
+        let [mut a, mut b] = [const { Room::new() }; 2];
+        let mut rooms = [const { Room::new() }; 2];
         let mut tree = Tree::new();
         let mut done = 0;
         while done < len {
             let count = (len - done).min(run_len::<A>());
             let from = self.element(row * self.request.len + start + done);
-            // SAFETY: as in `along`; the elements are in the first room before they are combined.
+            // SAFETY: as in `along`.
             unsafe {
-                let rooms = [b.as_ptr::<A>(), c.as_ptr::<A>()];
-                let terms = self.widened(from, rooms, count);
-                a.as_ptr::<A>().copy_from_nonoverlapping(terms, count);
-                let total: A = self.totals.folded(&mut a, [&mut b, &mut c], count);
+                let terms = converted(&self.folding, from, [a.as_ptr(), b.as_ptr()], count);
+                let total: A = self.totals.folded(terms, &mut rooms, count);
                 tree.push(&self.totals, total, run_len::<A>().ilog2());
             }
             done += count;
@@ -412,11 +316,11 @@ impl<'a, A: Copy + Send + Sync> Scans<'a, A> {
                         let terms = self.widened(self.element(index), rooms, count);
                         let prefix = match self.prefixes {
                             Prefixes::Tree(..) => {
-                                forest.next().copy_from_nonoverlapping(terms, count);
+                                forest.next(0).copy_from_nonoverlapping(terms, count);
                                 let prefix = forest.prefix(count, [results, other]);
                                 // The terms stay where they are until they are pushed.
                                 self.store(prefix, rooms, index, count);
-                                forest.push(count);
+                                forest.push(0, count);
                                 continue;
                             }
                             Prefixes::Running(_) if term == 0 => {
@@ -445,7 +349,7 @@ impl<'a, A: Copy + Send + Sync> Scans<'a, A> {
 /// # Safety
 ///
 /// Each loop must take what the one before it gives, of which the rooms have room for as many.
-unsafe fn converted(
+pub(super) unsafe fn converted(
     loops: &[Kernel],
     from: *const u8,
     rooms: [*mut u8; 2],

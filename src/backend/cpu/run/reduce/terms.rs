@@ -64,14 +64,21 @@ impl<'s, 'a, A: Copy + Send + Sync> Terms<'s, 'a, A> {
         }
     }
 
-    /// Computes the next `count` terms.
+    /// Computes the next `count` terms. Returns where they are: in the room, or where the program reads them.
     ///
     /// # Safety
     ///
     /// There must be as many terms left, as in [`Sums::sum_of`], and as much room.
-    pub(super) unsafe fn fill(&mut self, frame: &Frame<'_>, room: *mut A, count: usize) {
+    pub(super) unsafe fn next(
+        &mut self,
+        frame: &Frame<'_>,
+        room: *mut u8,
+        count: usize,
+    ) -> *const u8 {
         let plan = self.sums.terms;
+        let size = self.sums.totals.terms.size();
         let mut filled = 0;
+        let mut at = room.cast_const();
         while filled < count {
             let wanted = (count - filled).min(frame.block_len);
             let row = plan.sizes[0];
@@ -96,7 +103,11 @@ impl<'s, 'a, A: Copy + Send + Sync> Terms<'s, 'a, A> {
             // them; values that are constant along the inner loop are those of this row.
             unsafe {
                 frame.begin(Phase::Span, &slots);
-                frame.block_to(&place, room.add(filled).cast(), size_of::<A>());
+                if extent.count() == count {
+                    at = frame.block_at(&place, room, size);
+                } else {
+                    frame.block_to(&place, room.add(filled * size), size);
+                }
             }
             filled += extent.count();
             if rows > 0 {
@@ -108,6 +119,7 @@ impl<'s, 'a, A: Copy + Send + Sync> Terms<'s, 'a, A> {
                 }
             }
         }
+        at
     }
 }
 

@@ -2,47 +2,55 @@
 
 use std::mem::MaybeUninit;
 
-use num_complex::Complex;
-
-use super::tree::Room;
+use super::tree::{RUN_BYTES, Room};
 use crate::DType;
-use crate::backend::cpu::loops::element;
+use crate::backend::cpu::loops::fold::{Fold, MAX_RUN, RowKernel, fold};
 use crate::backend::cpu::loops::table::{Recipe, recipe};
-use crate::backend::cpu::loops::vector::{Kernel, Kernels};
+use crate::backend::cpu::loops::vector::Kernel;
 use crate::backend::cpu::settings::Level;
 use crate::op::ElementOp;
+use crate::program::total_dtype;
 
-/// How totals of one dtype are combined. The code around the loops only moves totals, so that it is compiled once for
-/// each size and not for each dtype and operation.
+/// How totals of one dtype are made of terms. The code around the loops only moves totals, so that it is compiled once
+/// for each size and not for each dtype and operation.
 #[derive(Clone, Copy)]
 pub(super) struct Totals {
     pub(super) dtype: DType,
+    /// The dtype that terms are converted to before they are folded.
+    pub(super) terms: DType,
     /// The loop that combines two rows of totals.
     pub(super) rows: Kernel,
-    /// The loop that combines neighbours; `None` if every order gives the same result, which is so for everything but
-    /// sums and products of floats. Two halves are then combined as rows, which needs no shuffles.
-    neighbours: Option<Kernel>,
+    /// The loop that combines rows of terms to one of totals.
+    pub(super) rows_of_terms: RowKernel,
+    first: Kernel,
+    next: Option<Kernel>,
 }
 
 impl Totals {
-    /// Returns `None` if the operation is not defined for the dtype.
-    pub(super) fn new(combine: ElementOp, dtype: DType, level: Level) -> Option<Totals> {
+    /// Returns `None` if the operation is not defined for the dtype of the terms.
+    pub(super) fn new(combine: ElementOp, terms: DType, level: Level) -> Option<Totals> {
+        let dtype = total_dtype(combine, terms);
         let Recipe::Loop(rows) = recipe(combine, dtype)? else { return None };
-        let neighbours = match (combine, dtype) {
-            (ElementOp::Add, DType::F64) => Some(const { Kernels::halve::<f64, element::Add>() }),
-            (ElementOp::Add, DType::C128) => {
-                Some(const { Kernels::halve::<Complex<f64>, element::Add>() })
-            }
-            (ElementOp::Multiply, DType::F64) => {
-                Some(const { Kernels::halve::<f64, element::Multiply>() })
-            }
-            (ElementOp::Multiply, DType::C128) => {
-                Some(const { Kernels::halve::<Complex<f64>, element::Multiply>() })
-            }
-            _ => None,
+        let Fold { terms, first, next, rows: of_terms } = fold(combine, terms)?;
+        let level = level as usize;
+        Some(Totals {
+            dtype,
+            terms: *terms,
+            rows: rows.all[level],
+            rows_of_terms: of_terms[level],
+            first: first[level],
+            next: next.map(|next| next[level]),
+        })
+    }
+
+    /// Returns how many terms are folded at a time: a power of two. Those that are in memory need no room, except for the
+    /// totals of every eight.
+    pub(super) fn run(&self, are_in_memory: bool) -> usize {
+        let run = match are_in_memory {
+            true => 8 * RUN_BYTES / self.dtype.size(),
+            false => RUN_BYTES / self.terms.size(),
         };
-        let neighbours = neighbours.map(|versions| versions[level as usize]);
-        Some(Totals { dtype, rows: rows.all[level as usize], neighbours })
+        run.min(MAX_RUN)
     }
 
     /// Combines two totals.
@@ -61,40 +69,32 @@ impl Totals {
         }
     }
 
-    /// Combines a run of totals to one, as the tree does; what is missing of a perfect tree is left out. The run stays as
-    /// it is.
+    /// Combines a run of terms to one total, as the tree does; what is missing of a perfect tree is left out.
     ///
     /// # Safety
     ///
-    /// As for [`Totals::plus`]; the first `count` totals of `run` must be there, at least one.
+    /// `A` must have the size and alignment of the totals' elements. There must be `count` contiguous terms, at least one
+    /// and at most a run of those in memory.
     pub(super) unsafe fn folded<A: Copy>(
         &self,
-        run: &mut Room,
-        spare: [&mut Room; 2],
+        terms: *const u8,
+        rooms: &mut [Room; 2],
         count: usize,
     ) -> A {
-        let [mut to, mut next] = spare.map(Room::as_ptr::<A>);
-        let mut from = run.as_ptr::<A>();
-        let mut count = count;
-        while count > 1 {
-            let half = count / 2;
-            // SAFETY: there are twice as many totals, and room for the results, apart.
-            unsafe {
-                match self.neighbours {
-                    Some(halve) => halve(&[from.cast_const().cast(); 3], to.cast(), half),
-                    None => {
-                        let second = from.add(half).cast_const().cast();
-                        (self.rows)(&[from.cast_const().cast(), second, second], to.cast(), half);
-                    }
-                }
-                if count % 2 == 1 {
-                    to.add(half).write(from.add(count - 1).read());
+        let [room, other] = rooms;
+        let (mut to, mut other) = (room.as_ptr::<A>(), other.as_ptr::<A>());
+        // SAFETY: the caller vouches for the terms. A room has room for an eighth of them.
+        unsafe {
+            (self.first)(&[terms; 3], to.cast(), count);
+            if let Some(next) = self.next {
+                let mut count = count.div_ceil(8);
+                while count > 1 {
+                    next(&[to.cast_const().cast(); 3], other.cast(), count);
+                    std::mem::swap(&mut to, &mut other);
+                    count = count.div_ceil(8);
                 }
             }
-            count = count.div_ceil(2);
-            (from, to, next) = (to, next, to);
+            to.read()
         }
-        // SAFETY: the last total has been written.
-        unsafe { from.read() }
     }
 }

@@ -1,6 +1,5 @@
 //! The tree of a sum: from aligned runs of terms to their total.
 
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use super::totals::Totals;
@@ -21,11 +20,6 @@ impl Room {
     pub(super) fn as_ptr<A>(&mut self) -> *mut A {
         self.0.as_mut_ptr().cast()
     }
-}
-
-/// How many totals a run has: a power of two.
-pub(super) const fn run<A>() -> usize {
-    RUN_BYTES / size_of::<A>()
 }
 
 /// Totals of aligned runs that wait for their neighbours, at most one of each size.
@@ -86,15 +80,16 @@ impl<A: Copy> Tree<A> {
     }
 }
 
-/// Bytes for the totals of several sums at a time.
-const FOREST_BYTES: usize = 64 * 1024;
+/// Bytes for the totals of several sums at a time: part of an L2 cache. The wider a forest, the longer are the rows that are
+/// read from memory one after another.
+const FOREST_BYTES: usize = 256 * 1024;
 
 /// Rows of a forest beside those of its levels.
 const SPARE_ROWS: usize = 2;
 
 /// How many sums of so many terms a forest has room for.
 pub(super) fn width<A>(terms: usize) -> usize {
-    (FOREST_BYTES / (levels(terms) + SPARE_ROWS) / size_of::<A>()).min(512)
+    (FOREST_BYTES / (levels(terms) + SPARE_ROWS) / size_of::<A>()).min(2048)
 }
 
 fn levels(terms: usize) -> usize {
@@ -102,24 +97,23 @@ fn levels(terms: usize) -> usize {
 }
 
 /// The trees of several sums, which grow together, a term of each at a time.
-#[repr(C, align(64))]
 pub(super) struct Forest<A> {
     /// A row of totals for each level that waits for its neighbour, and spare rows.
-    room: MaybeUninit<[u8; FOREST_BYTES]>,
+    room: Vec<MaybeUninit<A>>,
     add: Kernel,
     levels: usize,
     /// The length of a row.
     width: usize,
     /// Which levels are there.
     occupied: u64,
-    total: PhantomData<A>,
 }
 
 impl<A: Copy> Forest<A> {
     /// A forest of at most [`width`] sums of so many terms; `add` is the loop that adds two rows.
     pub(super) fn new(add: Kernel, terms: usize, width: usize) -> Self {
-        let room = MaybeUninit::uninit();
-        Forest { room, add, levels: levels(terms), width, occupied: 0, total: PhantomData }
+        let levels = levels(terms);
+        let room = vec![MaybeUninit::uninit(); (levels + SPARE_ROWS) * width];
+        Forest { room, add, levels, width, occupied: 0 }
     }
 
     fn row(&mut self, row: usize) -> *mut A {
@@ -135,20 +129,24 @@ impl<A: Copy> Forest<A> {
         self.occupied = 0;
     }
 
-    /// Where the next term of each sum belongs.
-    pub(super) fn next(&mut self) -> *mut A {
-        if self.is_occupied(0) { self.row(self.levels) } else { self.row(0) }
+    /// Where the total of the next 2^`level` terms of each sum belongs.
+    pub(super) fn next(&mut self, level: usize) -> *mut A {
+        if self.is_occupied(level) {
+            self.row(self.levels + level % SPARE_ROWS)
+        } else {
+            self.row(level)
+        }
     }
 
-    /// Adds the terms that have been written to [`Forest::next`].
+    /// Adds the totals of 2^`level` terms that have been written to [`Forest::next`].
     ///
     /// # Safety
     ///
-    /// They must have been, for the same number of sums, at most the width, since the forest was empty; and
-    /// there must not be more of them than the forest was made for.
-    pub(super) unsafe fn push(&mut self, count: usize) {
-        let mut right = self.next();
-        let mut level = 0;
+    /// They must have been, for the same number of sums, at most the width, since the forest was empty; no lower level
+    /// may be waiting, and there must not be more terms than the forest was made for.
+    pub(super) unsafe fn push(&mut self, level: usize, count: usize) {
+        let mut right = self.next(level);
+        let mut level = level;
         while self.is_occupied(level) {
             self.occupied &= !(1 << level);
             let is_last = !self.is_occupied(level + 1);
@@ -177,7 +175,7 @@ impl<A: Copy> Forest<A> {
     /// As for [`Forest::push`]; the rooms must have room for a row each, apart.
     pub(super) unsafe fn prefix(&mut self, count: usize, rooms: [*mut A; 2]) -> *const A {
         let [mut to, mut other] = rooms;
-        let mut right = self.next();
+        let mut right = self.next(0);
         for level in 0..self.levels {
             if self.is_occupied(level) {
                 let (left, from) = (self.row(level).cast_const().cast(), right.cast_const().cast());
