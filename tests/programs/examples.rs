@@ -39,6 +39,7 @@ examples! {
     #[cfg(feature = "cpu")]
     parity "09_parity";
     normalize_and_quantize "10_normalize_and_quantize";
+    search_and_vote "11_search_and_vote";
 }
 
 /// Fails if an example is not in the list.

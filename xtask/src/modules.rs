@@ -19,6 +19,8 @@ pub struct Unit {
     pub name: String,
     /// If it is generated: what it is a sample of.
     pub title: Option<String>,
+    /// If it is a reduction whose cost is bounded: the size of a term.
+    pub term: Option<usize>,
     /// Whether its kernels have a static budget.
     pub has_budget: bool,
     /// The names of its kernels.
@@ -35,6 +37,7 @@ impl From<Module> for Unit {
         Unit {
             name: format!("{}_{}", module.op(), module.dtype()),
             title: None,
+            term: None,
             has_budget: module.op().contains("_shift") || (module.op() == "copysign" && is_float),
             kernels: module.kernels(),
             own: String::new(),
@@ -50,6 +53,7 @@ fn unit_of((number, sample): (usize, Sample)) -> Unit {
     Unit {
         name: format!("{number}_{}", sample.kernel.name),
         title: Some(sample.title),
+        term: sample.term,
         has_budget: false,
         kernels: vec![sample.kernel.name],
         own: sample.kernel.kernel,

@@ -5,12 +5,15 @@ use bitlane::{DType, ReduceOp, Result};
 
 use crate::Failure;
 use crate::sass::functions::{FUNCTIONS, title};
+use crate::sass::reductions::{Row, Terms, rows};
 
 /// A generated kernel with a title.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// What the kernel computes.
     pub title: String,
+    /// If it is a reduction whose cost is bounded: the size of a term.
+    pub term: Option<usize>,
     /// The kernel.
     pub kernel: Kernel,
 }
@@ -41,7 +44,11 @@ impl Samples {
     /// Adds the kernels of a draft.
     fn add(&mut self, title: impl Into<String>, kernels: Result<Vec<Kernel>>) -> crate::Outcome {
         let title = title.into();
-        self.0.extend(kernels?.into_iter().map(|kernel| Sample { title: title.clone(), kernel }));
+        self.0.extend(kernels?.into_iter().map(|kernel| Sample {
+            title: title.clone(),
+            term: None,
+            kernel,
+        }));
         Ok(())
     }
 }
@@ -112,7 +119,26 @@ pub fn bounded() -> std::result::Result<Vec<Sample>, Failure> {
     let (x, y) = (draft.view(F32, &[2])?, draft.number(F32));
     draft.apply(add, &[x, y])?;
     samples.add("every second f32 + number", draft.kernels())?;
+    for row in rows() {
+        // Those after the first launch have few terms.
+        let kernel = launches(&row)?.into_iter().next();
+        let kernel = kernel.ok_or("a reduction without a kernel")?;
+        let term = Some(row.dtype.size());
+        samples.0.push(Sample { title: row.title(), term, kernel });
+    }
     Ok(samples.0)
+}
+
+/// Returns the kernels of a reduction whose cost is bounded, in the order of their launches.
+fn launches(row: &Row) -> Result<Vec<Kernel>> {
+    let (shape, axis) = match row.terms {
+        Terms::All => ([1, 1 << 20], 1),
+        Terms::Row => ([1 << 16, 300], 1),
+        Terms::Column => ([ROWS, COLUMNS], 0),
+    };
+    let mut draft = Draft::new(&shape);
+    draft.dense(row.dtype);
+    draft.reduce(row.op, axis)
 }
 
 /// Returns kernels of every kind: each operation in each dtype, with converted operands; each conversion; copies, fills
@@ -192,10 +218,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_million_terms_take_two_launches_and_rows_one() {
+        for row in rows() {
+            let most = if row.terms == Terms::Row { 1 } else { 2 };
+            let found = launches(&row).unwrap().len();
+            assert!(found <= most, "{}: {found} launches", row.title());
+        }
+    }
+
+    #[test]
     fn every_sample_has_a_kernel() {
         let samples = all().unwrap();
         assert!(samples.len() > 600, "{}", samples.len());
-        for Sample { title, kernel } in samples {
+        for Sample { title, kernel, .. } in samples {
             assert!(
                 kernel.source.contains(&kernel.kernel) && kernel.kernel.contains(&kernel.name),
                 "{title}"

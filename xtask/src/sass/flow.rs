@@ -40,8 +40,8 @@ struct Region<'a> {
     inside: &'a HashSet<usize>,
 }
 
-/// Returns the instructions of the hot path, in order.
-pub fn hot_path(code: &[Instruction]) -> Vec<&Instruction> {
+/// Returns the instructions of the hot path, in order. The hot loop of a reduction is one that loads, not one that stores.
+pub fn hot_path(code: &[Instruction], reduces: bool) -> Vec<&Instruction> {
     let flow = Flow::new(code);
     let everything: HashSet<usize> = (0..flow.blocks.len()).collect();
     let exit = HashSet::from([Next::Exit]);
@@ -55,9 +55,11 @@ pub fn hot_path(code: &[Instruction]) -> Vec<&Instruction> {
             flow.back.iter().filter(|edge| edge.1 == header).map(|edge| edge.0).collect();
         let inside = flow.natural_loop(header, &latches);
         let ends = latches.iter().map(|&latch| Next::Block(latch)).collect();
-        let Some(turn) = flow.best(&Region { start: header, ends: &ends, inside: &inside }) else {
-            continue;
-        };
+        let turn = flow.best(&Region { start: header, ends: &ends, inside: &inside });
+        let Some(mut turn) = turn else { continue };
+        if reduces {
+            turn.value = turn.blocks.iter().map(|&block| flow.loaded(block)).sum();
+        }
         let better = |old: &Path| {
             (turn.value, -(turn.length as isize)) > (old.value, -(old.length as isize))
         };
@@ -76,7 +78,7 @@ impl<'a> Flow<'a> {
         let target = |i: &Instruction| i.target().and_then(|address| place.get(&address).copied());
         let mut leaders = BTreeSet::from([0]);
         for (index, instruction) in code.iter().enumerate() {
-            if instruction.opcode.starts_with("BRA") {
+            if instruction.is_branch() {
                 leaders.extend(target(instruction));
                 leaders.insert(index + 1);
             } else if matches!(instruction.base(), "EXIT" | "RET" | "BRX") {
@@ -92,7 +94,7 @@ impl<'a> Flow<'a> {
             let last = &code[end - 1];
             let through = block_at.get(&end).map(|&block| Next::Block(block));
             let mut edges = Vec::new();
-            if last.opcode.starts_with("BRA") {
+            if last.is_branch() {
                 edges.extend(target(last).map(|index| Next::Block(block_at[&index])));
                 edges.extend(through.filter(|_| last.is_conditional()));
             } else if matches!(last.base(), "EXIT" | "RET") {

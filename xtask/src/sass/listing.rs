@@ -26,6 +26,7 @@ pub enum Pipe {
     Special,
     Uniform,
     Multiply,
+    Double,
     Alu,
 }
 
@@ -72,8 +73,9 @@ impl Instruction {
 
     pub fn pipe(&self) -> Pipe {
         match self.base() {
+            _ if self.is_double() => Pipe::Double,
             "LDG" | "STG" | "LDS" | "STS" | "LDL" | "STL" | "LDC" | "LDCU" | "LD" | "ST"
-            | "ATOMG" | "RED" | "CCTL" | "MEMBAR" => Pipe::Memory,
+            | "ATOMG" | "RED" | "CCTL" | "MEMBAR" | "SHFL" => Pipe::Memory,
             "BRA" | "EXIT" | "BSSY" | "BSYNC" | "BREAK" | "CALL" | "RET" | "WARPSYNC" | "NOP"
             | "BRX" | "YIELD" | "BAR" | "DEPBAR" | "BPT" => Pipe::Control,
             "S2R" | "S2UR" | "MUFU" | "I2F" | "F2I" | "I2I" | "FLO" | "POPC" | "CS2R" | "R2UR" => {
@@ -116,9 +118,17 @@ impl Instruction {
         let guarded = !matches!(self.guard.as_str(), "" | "@PT");
         let first = self.operands.trim_start_matches('!');
         let first = first.strip_prefix('U').unwrap_or(first);
+        // `BRA.DIV` is taken by a warp whose threads have diverged.
         guarded
+            || self.opcode.contains(".DIV")
             || (first.starts_with('P')
                 && first[1..].starts_with(|digit: char| digit.is_ascii_digit()))
+    }
+
+    /// Returns whether this is a branch. ptxas also leaves loops by a guarded call that never returns.
+    pub fn is_branch(&self) -> bool {
+        self.opcode.starts_with("BRA")
+            || (self.opcode.starts_with("CALL.REL") && !self.guard.is_empty())
     }
 
     /// Returns the target address of a branch.
@@ -194,7 +204,10 @@ mod tests {
         );
         assert!(branch.is_conditional());
         assert!(instruction("BRA.U UP0, 0x2d0").is_conditional());
+        assert!(instruction("BRA.DIV ~URZ, 0x2d0").is_conditional());
         assert!(!instruction("BRA 0x2d0").is_conditional());
+        assert!(instruction("@P0 CALL.REL.NOINC 0x1440").is_branch());
+        assert!(!instruction("CALL.REL.NOINC 0x1440").is_branch());
         assert_eq!(instruction("LDG.E.128 R4, desc[UR4][R4.64]").width(), 16);
         assert_eq!(instruction("LDG.E.S8 R4, [R4.64]").width(), 1);
     }

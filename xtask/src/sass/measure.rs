@@ -30,6 +30,8 @@ pub struct Figures {
     pub alu_per_element: f64,
     pub multiply_per_element: f64,
     pub special_per_element: f64,
+    pub memory_per_element: f64,
+    pub doubles_per_element: f64,
     /// Instructions of `f64` arithmetic, on any path.
     pub doubles: usize,
     pub multiplications_per_element: f64,
@@ -53,8 +55,14 @@ impl Tools {
         Ok(Tools { ptxas, cuobjdump, search_path: std::env::join_paths(folders)? })
     }
 
-    /// Assembles a PTX file for `arch` and measures every kernel in it that stores.
-    pub fn measure(&self, ptx: &Path, arch: &str) -> Result<Vec<Figures>, Failure> {
+    /// Assembles a PTX file for `arch` and measures every kernel in it that stores. The elements of a reduction are its
+    /// terms, of which this is the size.
+    pub fn measure(
+        &self,
+        ptx: &Path,
+        arch: &str,
+        term: Option<usize>,
+    ) -> Result<Vec<Figures>, Failure> {
         let cubin = ptx.with_extension("cubin");
         run(Command::new(&self.ptxas)
             .args(["-O3", &format!("-arch={arch}"), "-o"])
@@ -65,7 +73,7 @@ impl Tools {
             .functions
             .iter()
             .filter(|function| function.code.iter().any(|i| i.is_global_store()));
-        storing.map(|function| figures(function, code.resources(&function.name)?)).collect()
+        storing.map(|function| figures(function, code.resources(&function.name)?, term)).collect()
     }
 
     /// Writes the cubins for `arch` in a library to a folder.
@@ -150,19 +158,24 @@ fn element_bytes(kernel: &str) -> Result<f64, Failure> {
     }
 }
 
-/// Computes the figures of a kernel, whose name ends in its dtype.
-pub fn figures(function: &Function, resources: Resources) -> Result<Figures, Failure> {
-    let path = flow::hot_path(&function.code);
+/// Computes the figures of a kernel, whose name ends in its dtype, or of a reduction with terms of this size.
+pub fn figures(
+    function: &Function,
+    resources: Resources,
+    term: Option<usize>,
+) -> Result<Figures, Failure> {
+    let path = flow::hot_path(&function.code, term.is_some());
     let loads: Vec<u32> = path.iter().filter(|i| i.is_global_load()).map(|i| i.width()).collect();
     let stores: Vec<u32> = path.iter().filter(|i| i.is_global_store()).map(|i| i.width()).collect();
     let bytes = |accesses: &[u32]| f64::from(accesses.iter().sum::<u32>());
     let wide =
         |accesses: &[u32]| f64::from(accesses.iter().filter(|&&width| width >= 16).sum::<u32>());
     // If the path stores nothing, the stores are behind a call or a switch: count it as one element.
-    let elements = match bytes(&stores) / element_bytes(&function.name)? {
-        0.0 => 1.0,
-        some => some,
+    let elements = match term {
+        Some(size) => bytes(&loads) / size as f64,
+        None => bytes(&stores) / element_bytes(&function.name)?,
     };
+    let elements = if elements == 0.0 { 1.0 } else { elements };
     let per_element = |count: usize| count as f64 / elements;
     let on = |pipe| per_element(path.iter().filter(|i| i.pipe() == pipe).count());
     Ok(Figures {
@@ -175,6 +188,8 @@ pub fn figures(function: &Function, resources: Resources) -> Result<Figures, Fai
         alu_per_element: on(Pipe::Alu),
         multiply_per_element: on(Pipe::Multiply),
         special_per_element: on(Pipe::Special),
+        memory_per_element: on(Pipe::Memory),
+        doubles_per_element: on(Pipe::Double),
         doubles: function.code.iter().filter(|i| i.is_double()).count(),
         multiplications_per_element: per_element(
             path.iter().filter(|i| i.is_index_multiplication()).count(),

@@ -4,12 +4,14 @@
 //! disassembled, and the instructions on the hot path of each kernel are counted. This says nothing about time.
 
 mod budget;
+mod cards;
 mod flow;
 pub mod functions;
 mod generated;
 mod listing;
 mod measure;
 mod pytorch;
+pub mod reductions;
 mod report;
 
 use std::fs;
@@ -68,7 +70,7 @@ pub fn run(options: Options) -> Outcome {
         let results = parallel::map(&arch, &chosen, |unit| {
             let file = folder.join(format!("{}.{arch}.ptx", unit.name));
             fs::write(&file, unit.ptx(&nvrtc, architecture, false)?)?;
-            let figures = tools.measure(&file, &arch)?;
+            let figures = tools.measure(&file, &arch, unit.term)?;
             let titled =
                 figures.into_iter().map(|figures| Figures { title: unit.title.clone(), ..figures });
             Ok(titled.collect::<Vec<_>>())
@@ -86,7 +88,8 @@ pub fn run(options: Options) -> Outcome {
     }
     println!("{}", report::table(&measured, pytorch.as_ref()));
     println!("{}", generated::table(&measured));
-    print!("{}", functions::table(&measured));
+    println!("{}", functions::table(&measured));
+    print!("{}", reductions::table(&measured));
     if let Some(file) = options.markdown {
         fs::write(&file, report::page(&measured, pytorch.as_ref(), nvrtc.version()))?;
     }
@@ -95,7 +98,11 @@ pub fn run(options: Options) -> Outcome {
         for figures in kernels {
             let violations = match &figures.title {
                 None => budget::violations(figures),
-                Some(title) => generated::violations(title, figures),
+                Some(title) => {
+                    let mut missed = generated::violations(title, figures);
+                    missed.extend(reductions::violations(title, arch, figures));
+                    missed
+                }
             };
             for violation in violations {
                 missed += 1;

@@ -112,7 +112,7 @@ pub fn measure(tools: &Tools) -> Result<Measured, Failure> {
                         .ok_or_else(|| format!("no search for the rank in {}", function.name))?,
                 };
                 let renamed = Function { name, code: trimmed };
-                kernels.push(figures(&renamed, code.resources(&function.name)?)?);
+                kernels.push(figures(&renamed, code.resources(&function.name)?, None)?);
             }
         }
     }
@@ -229,7 +229,7 @@ mod tests {
         let code = listing::parse(&text).remove(0).code;
         for rank in [1, 2, 4] {
             let code = of_rank(&code, rank).unwrap();
-            assert_eq!(flow::hot_path(&code).len(), 1 + (2 * rank + 1) + 3);
+            assert_eq!(flow::hot_path(&code, false).len(), 1 + (2 * rank + 1) + 3);
         }
         assert!(of_rank(&code[..8], 2).is_none());
     }
