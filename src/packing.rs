@@ -1,5 +1,8 @@
 //! How values of a few bits lie in words.
 
+use std::fmt;
+use std::ops::Range;
+
 use crate::{DType, Device, Error, Result, Tensor};
 
 /// A layout of values of 1 to 8 bits in words.
@@ -205,6 +208,18 @@ impl Packing {
     }
 }
 
+/// Prints the packing as it is written, as in `new(4, u32).order([1, 0])`.
+impl fmt::Display for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "new({}, {})", self.bits, self.word)?;
+        if !self.order.is_empty() {
+            write!(f, ".order({:?})", self.order)?;
+        }
+        f.write_str(if self.big_endian_fields { ".big_endian_fields()" } else { "" })?;
+        f.write_str(if self.signed { ".signed()" } else { "" })
+    }
+}
+
 /// The smallest number of words that hold whole values.
 pub(crate) struct Group {
     /// The number of words.
@@ -224,29 +239,54 @@ impl Group {
         Group { words, starts: self.starts[..values].to_vec() }
     }
 
-    /// Returns by how much each value is shifted to the left to get to its place in each word, and by how much to the
-    /// right, with an amount out of range where it is not in the word.
-    ///
-    /// The tensors have the dtype of a word and the shape `[values, words]`, followed by `inner` dimensions of size 1; if
-    /// there is one word, its dimension is left out.
-    pub(crate) fn shifts(&self, word: DType, inner: usize, device: &Device) -> Result<[Tensor; 2]> {
-        let width = 8 * word.size() as i64;
-        let amounts = |side: i64| {
-            let mut bytes = Vec::with_capacity(self.values() * self.words * word.size());
-            for &start in &self.starts {
-                for index in 0..self.words as i64 {
-                    let amount = side * (start as i64 - index * width);
-                    let amount = if (0..width).contains(&amount) { amount } else { width };
-                    let all = amount.to_ne_bytes();
-                    let skipped = if cfg!(target_endian = "big") { 8 - word.size() } else { 0 };
-                    bytes.extend_from_slice(&all[skipped..][..word.size()]);
-                }
-            }
-            let mut shape = vec![self.values()];
-            shape.extend((self.words > 1).then_some(self.words));
-            shape.extend(vec![1; inner]);
-            Tensor::from_bytes(word, &bytes, shape, device)
-        };
-        Ok([amounts(1)?, amounts(-1)?])
+    /// Returns the place of the lowest bit of each value in its first word, as a tensor of the dtype of a word and the shape
+    /// `[values]`, followed by `inner` dimensions of size 1.
+    pub(crate) fn places(&self, word: DType, inner: usize, device: &Device) -> Result<Tensor> {
+        let width = 8 * word.size();
+        let places = self.starts.iter().map(|&start| (start % width) as u64);
+        tensor_of(places, [self.values()].into(), word, inner, device)
     }
+
+    /// Returns which bits of some words belong to each value, as a tensor of the dtype of a word and the shape
+    /// `[values, words]`, followed by `inner` dimensions of size 1. The dimension of a single word is left out.
+    pub(crate) fn masks(
+        &self,
+        packing: &Packing,
+        words: Range<usize>,
+        inner: usize,
+        device: &Device,
+    ) -> Result<Tensor> {
+        let width = packing.width();
+        let mask = |start: usize, word: usize| {
+            let bits = (packing.mask() as u128) << (start % width);
+            let (low, first) = (bits as u64, start / width);
+            match word.checked_sub(first) {
+                Some(0) => low,
+                Some(1) => (bits >> width) as u64,
+                _ => 0,
+            }
+        };
+        let mut shape = vec![self.values()];
+        shape.extend((words.len() > 1).then_some(words.len()));
+        let masks =
+            self.starts.iter().flat_map(|&start| words.clone().map(move |word| mask(start, word)));
+        tensor_of(masks, shape, packing.word(), inner, device)
+    }
+}
+
+/// Returns the lowest bits of numbers as a tensor, with `inner` more dimensions of size 1.
+fn tensor_of(
+    numbers: impl Iterator<Item = u64>,
+    mut shape: Vec<usize>,
+    dtype: DType,
+    inner: usize,
+    device: &Device,
+) -> Result<Tensor> {
+    let size = dtype.size();
+    let skipped = if cfg!(target_endian = "big") { 8 - size } else { 0 };
+    let bytes: Vec<u8> = numbers
+        .flat_map(|number| number.to_ne_bytes().into_iter().skip(skipped).take(size))
+        .collect();
+    shape.extend(vec![1; inner]);
+    Tensor::from_bytes(dtype, &bytes, shape, device)
 }

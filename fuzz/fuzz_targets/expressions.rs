@@ -13,6 +13,8 @@ mod graph;
     reason = "the model has tests of its own, and asks for a feature"
 )]
 mod model;
+#[path = "../../tests/results/expressions/steps.rs"]
+mod steps;
 
 use bitlane::Device;
 use libfuzzer_sys::fuzz_target;

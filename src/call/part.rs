@@ -14,6 +14,19 @@ impl<'a> Call<'a> {
         Ok((part, Elements { value, shape, ..elements }))
     }
 
+    /// Returns the tensor that a value is read from, if it is one.
+    pub(crate) fn memory(&self, elements: Elements<'a>) -> Option<&'a Tensor> {
+        let place = self.program.place(elements.value);
+        match self.program.inputs().get(place)? {
+            Input::Memory(_, slot) => match self.inputs[slot - 1] {
+                InMemory::Tensor(tensor) => Some(tensor),
+                #[cfg(feature = "ndarray")]
+                InMemory::Array(_) => None,
+            },
+            Input::Number(..) => None,
+        }
+    }
+
     /// Adds the computation of a view of a value: its steps once more, on views of its inputs. The dtypes have been
     /// decided, so a view that adds or removes dimensions does not change them.
     ///

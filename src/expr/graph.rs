@@ -62,7 +62,7 @@ pub(crate) enum Operation {
     Fma,
     /// The number is the place of its axes and options.
     Reduce(ReduceOp, u16),
-    /// A view of its operand, by its place.
+    /// A view of its operand, or a packing, by its place.
     View(u16),
 }
 

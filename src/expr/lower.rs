@@ -2,10 +2,12 @@
 
 use super::Expr;
 use super::graph::{Operation, Root};
+use super::split::Split;
 use super::temporaries::Temporaries;
+use super::views::ViewStep;
 use super::walk::{Item, Visit, walk};
-use crate::call::{Call, Elements, ReduceAxes, Target, Term};
-use crate::layout::Shape;
+use crate::call::{Call, Elements, ReduceAxes, ShapeId, Target, Term};
+use crate::layout::{Shape, boxed};
 use crate::promote::Rules;
 use crate::{DType, Device, Error, Result, Tensor};
 
@@ -23,6 +25,10 @@ pub(super) struct Lowered<'a> {
     call: Call<'a>,
     root: Elements<'a>,
     over: Option<ReduceAxes>,
+    /// The shape of the result, if it is computed with finer dimensions.
+    whole: Option<Shape>,
+    /// The result, if it has been computed.
+    finished: Option<Tensor>,
     /// The name of the last operation, for errors.
     op: &'static str,
 }
@@ -46,20 +52,70 @@ impl Lowered<'_> {
     }
 
     pub(super) fn shape(&self) -> Shape {
+        self.whole.unwrap_or_else(|| self.computed_shape())
+    }
+
+    /// Returns the shape in which the result is computed.
+    fn computed_shape(&self) -> Shape {
         let shape = *self.call.shape(self.root.shape);
         self.over.map_or(shape, |over| over.result_shape(&shape))
     }
 
     pub(super) fn run(self, target: Target<'_>) -> Result<Tensor> {
-        self.call.run(self.op, self.root, self.over, target)
+        if let (Some(result), None, None) = (&self.finished, target.out, target.mask) {
+            return Ok(result.clone());
+        }
+        let Some(whole) = self.whole else {
+            return self.call.run(self.op, self.root, self.over, target);
+        };
+        let device = self.device(target)?;
+        let fresh;
+        let out = match target.out {
+            Some(out) => out,
+            None => {
+                fresh = Tensor::undefined(self.op, &device, &whole, self.dtype())?;
+                &fresh
+            }
+        };
+        device.expect_same(self.op, out.device())?;
+        if out.shape() != &*whole {
+            let (destination, result) = (boxed(out.shape()), boxed(&whole));
+            return Err(Error::InplaceShape { op: self.op, destination, result });
+        }
+        // A shape that others refine can always be split into theirs.
+        let fine = self.computed_shape();
+        let split = out.reshape(&*fine)?;
+        let mask = match target.mask {
+            Some(mask) if target.out.is_some() && mask.dtype() == DType::Bool => {
+                let layout = mask.layout().broadcast_to("mask", &whole)?;
+                Some(mask.with_layout(layout).reshape(&*fine)?)
+            }
+            other => other.cloned(),
+        };
+        let destination = target.out.is_some() || mask.is_none();
+        let target = Target { out: destination.then_some(&split), mask: mask.as_ref() };
+        self.call.run(self.op, self.root, self.over, target)?;
+        Ok(out.clone())
+    }
+
+    /// Returns the device on which the result is computed.
+    fn device(&self, target: Target<'_>) -> Result<Device> {
+        let given = self.root.device.or(target.out.or(target.mask).map(Tensor::device));
+        given.cloned().map_or_else(Device::best, Ok)
     }
 
     pub(super) fn prepare(self) -> Result<()> {
+        if self.finished.is_some() {
+            return Ok(());
+        }
         self.call.prepare(self.op, self.root, self.over)
     }
 
     #[cfg(feature = "cuda")]
     pub(super) fn kernels(self) -> Result<Vec<crate::introspect::Kernel>> {
+        if self.finished.is_some() {
+            return Ok(Vec::new());
+        }
         self.call.kernels(self.op, self.root, self.over)
     }
 
@@ -67,15 +123,8 @@ impl Lowered<'_> {
     /// there is a tensor like it.
     fn stage(self, stages: &mut Stages) -> Result<Tensor> {
         let stand_in = |lowered: &Lowered<'_>| {
-            let opened;
-            let device = match lowered.root.device {
-                Some(device) => device,
-                None => {
-                    opened = Device::best()?;
-                    &opened
-                }
-            };
-            Tensor::zeros(&*lowered.shape(), lowered.dtype(), device)
+            let device = lowered.device(Target::default())?;
+            Tensor::zeros(&*lowered.shape(), lowered.dtype(), &device)
         };
         match stages {
             Stages::Run => self.run(Target::default()),
@@ -105,52 +154,103 @@ impl Expr<'_> {
         temporaries: &'b Temporaries,
         stages: &mut Stages,
     ) -> Result<Lowered<'b>> {
+        let mut packings = Packings::None;
+        match self.lower_with(&mut packings, temporaries, stages) {
+            // Packing reads tensors of its own, so that there may be too many for one pass.
+            Err(error) if is_too_wide(&error) && packings == Packings::Within => {
+                self.lower_with(&mut Packings::Apart, temporaries, stages)
+            }
+            lowered => lowered,
+        }
+    }
+
+    fn lower_with<'b>(
+        &'b self,
+        packings: &mut Packings,
+        temporaries: &'b Temporaries,
+        stages: &mut Stages,
+    ) -> Result<Lowered<'b>> {
         let (call, rules) = (Call::new(), self.rules);
-        let mut lowering =
-            Lowering { call, rules, nodes: 0, over: None, temporaries, stages, is_cut: false };
+        let mut lowering = Lowering {
+            call,
+            rules,
+            nodes: 0,
+            over: None,
+            whole: None,
+            finished: None,
+            packings,
+            temporaries,
+            stages,
+            is_cut: false,
+        };
         let (root, op) = match &self.root {
             Root::Input(operand) => {
                 let op = "expression";
-                (lowering.call.operand(operand).elements(op)?, op)
+                (lowering.call.operand(operand).elements(op)?.into(), op)
             }
             Root::Graph(graph) => {
                 let op = graph.nodes.last().map_or("expression", |node| graph.name(node));
                 (walk(graph, |visit| lowering.node(&visit))?, op)
             }
         };
-        let Lowering { mut call, over, is_cut, .. } = lowering;
+        let Lowering { mut call, over, whole, finished, is_cut, .. } = lowering;
+        let Split { elements: root, whole: own } = root;
+        let whole = if over.is_some() { whole } else { own.map(|whole| *call.shape(whole)) };
         if is_cut {
             let (part, root) = call.part(root)?;
             check_inputs(&part)?;
-            return Ok(Lowered { call: part, root, over, op });
+            return Ok(Lowered { call: part, root, over, whole, finished, op });
         }
         call.program.finish(root.value);
-        Ok(Lowered { call, root, over, op })
+        Ok(Lowered { call, root, over, whole, finished, op })
     }
 }
 
-struct Lowering<'b, 's> {
-    call: Call<'b>,
+/// How values are packed and unpacked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packings {
+    /// There has been nothing to pack or unpack.
+    None,
+    /// In the pass that computes or uses the values.
+    Within,
+    /// In a pass of their own.
+    Apart,
+}
+
+pub(super) struct Lowering<'b, 's> {
+    pub(super) call: Call<'b>,
     rules: Rules,
     /// How many operations have been added.
     nodes: usize,
     /// The reduction at the root.
     over: Option<ReduceAxes>,
-    temporaries: &'b Temporaries,
-    stages: &'s mut Stages,
+    /// The shape of its result, if it is computed with finer dimensions.
+    whole: Option<Shape>,
+    /// The result, if the root has been computed.
+    pub(super) finished: Option<Tensor>,
+    pub(super) packings: &'s mut Packings,
+    pub(super) temporaries: &'b Temporaries,
+    pub(super) stages: &'s mut Stages,
     /// Whether the call has steps that its result may not need.
-    is_cut: bool,
+    pub(super) is_cut: bool,
 }
+
+/// An operand of an operation: a number, or elements and their shape if that is not the one they are computed in.
+pub(super) type SplitTerm<'b> = (Term<'b>, Option<ShapeId>);
 
 impl<'b> Lowering<'b, '_> {
     /// Adds an operand, unless it is there already.
-    fn term(&mut self, visit: &Visit<'_, 'b, '_, Elements<'b>>, index: usize) -> Result<Term<'b>> {
+    fn term(
+        &mut self,
+        visit: &Visit<'_, 'b, '_, Split<'b>>,
+        index: usize,
+    ) -> Result<SplitTerm<'b>> {
         match visit.operand(index) {
-            Some(Item::Value(elements)) => Ok(Term::Elements(elements)),
+            Some(Item::Value(split)) => Ok((Term::Elements(split.elements), split.whole)),
             Some(Item::Input(operand)) => {
                 let term = self.call.operand(operand);
                 self.check_inputs()?;
-                Ok(term)
+                Ok((term, None))
             }
             None => Err(Error::InvalidArgument {
                 op: visit.graph.name(visit.node),
@@ -160,12 +260,13 @@ impl<'b> Lowering<'b, '_> {
     }
 
     /// Adds an operation.
-    fn node(&mut self, visit: &Visit<'_, 'b, '_, Elements<'b>>) -> Result<Elements<'b>> {
+    fn node(&mut self, visit: &Visit<'_, 'b, '_, Split<'b>>) -> Result<Split<'b>> {
         let node = visit.node;
         let op = || visit.graph.name(node);
         let refused = |reason: String| Error::InvalidArgument { op: op(), reason };
         self.nodes += 1;
         let x = self.term(visit, 0)?;
+        let operand = || Ok(Split { elements: x.0.elements(op())?, whole: x.1 });
         let result = match node.operation {
             _ if self.nodes > MAX_NODES => {
                 return Err(refused(format!(
@@ -173,46 +274,82 @@ impl<'b> Lowering<'b, '_> {
                 )));
             }
             Operation::Reduce(reduce, arguments) => {
-                let terms = x.elements(op())?;
+                let terms = operand()?;
                 let arguments = visit.graph.reduce_arguments(arguments);
                 let arguments = arguments.ok_or_else(|| refused("the axes are missing".into()))?;
-                let (terms, over) = self.call.reduce(reduce, terms, arguments, self.rules)?;
-                if visit.is_root {
-                    self.over = Some(over);
-                    return Ok(terms);
-                }
-                self.is_cut = true;
-                let (call, root) = self.call.part(terms)?;
-                check_inputs(&call)?;
-                let lowered = Lowered { call, root, over: Some(over), op: op() };
-                let result = lowered.stage(self.stages)?;
-                self.call.tensor(self.temporaries.keep(result))
+                let (terms, over, whole) = self.over(reduce, terms, arguments, self.rules)?;
+                self.reduced(op(), terms, over, whole, visit.is_root)?
             }
             Operation::View(view) => {
-                let x = x.elements(op())?;
+                let x = operand()?;
                 let view = visit.graph.view(view);
                 let view = view.ok_or_else(|| refused("the view is missing".into()))?;
-                self.is_cut = true;
-                let keep = |tensor| self.temporaries.keep(tensor);
-                let viewed = self.call.viewed(op(), x, |tensor| view.of(tensor), keep)?;
-                viewed.ok_or_else(|| refused("a number has no dimensions to view".into()))?
+                match &view.step {
+                    ViewStep::Of(of) => {
+                        let x = self.settled(op(), x)?;
+                        self.view(op(), x, |tensor| of(tensor))?.into()
+                    }
+                    ViewStep::Reshape(sizes) => self.reshaped(x, sizes)?,
+                    ViewStep::Packing(step) => step.lower(self, x, visit.is_root)?,
+                }
             }
             operation => {
                 let mut terms = [x; 3];
                 for (index, term) in terms.iter_mut().enumerate().take(operation.arity()).skip(1) {
                     *term = self.term(visit, index)?;
                 }
-                self.call.operation(operation, terms, self.rules)?
+                let whole = self.aligned(op(), &mut terms[..operation.arity()])?;
+                let terms = terms.map(|(term, _)| term);
+                Split { elements: self.call.operation(operation, terms, self.rules)?, whole }
             }
         };
         self.check_inputs()?;
         Ok(result)
     }
 
+    /// Ends a pass with a reduction: at the root it is the result, and elsewhere it is carried out.
+    pub(super) fn reduced(
+        &mut self,
+        op: &'static str,
+        terms: Elements<'b>,
+        over: ReduceAxes,
+        whole: Option<Shape>,
+        is_root: bool,
+    ) -> Result<Split<'b>> {
+        if is_root {
+            (self.over, self.whole) = (Some(over), whole);
+            return Ok(terms.into());
+        }
+        self.staged(op, terms, Some(over), whole)
+    }
+
+    /// Carries out a stage, and adds its result.
+    pub(super) fn staged(
+        &mut self,
+        op: &'static str,
+        root: Elements<'b>,
+        over: Option<ReduceAxes>,
+        whole: Option<Shape>,
+    ) -> Result<Split<'b>> {
+        self.is_cut = true;
+        let (call, root) = self.call.part(root)?;
+        check_inputs(&call)?;
+        let result = Lowered { call, root, over, whole, finished: None, op }.stage(self.stages)?;
+        Ok(self.call.tensor(self.temporaries.keep(result)).into())
+    }
+
     /// Refuses more inputs than a kernel takes. If there are steps that the result may not need, this is done later.
     fn check_inputs(&self) -> Result<()> {
         if self.is_cut { Ok(()) } else { check_inputs(&self.call) }
     }
+}
+
+/// The name of the operation in the error of too many inputs.
+const PASS: &str = "expression";
+
+/// Whether a pass has been refused by [`check_inputs`].
+fn is_too_wide(error: &Error) -> bool {
+    matches!(error, Error::InvalidArgument { op: PASS, .. })
 }
 
 /// Refuses more inputs than a kernel takes.
@@ -224,5 +361,5 @@ fn check_inputs(call: &Call<'_>) -> Result<()> {
     };
     let reason =
         format!("one pass of an expression has at most {most} {things}; run a part of it first");
-    Err(Error::InvalidArgument { op: "expression", reason })
+    Err(Error::InvalidArgument { op: PASS, reason })
 }

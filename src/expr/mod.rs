@@ -6,6 +6,8 @@ mod flat;
 pub(crate) mod graph;
 mod lower;
 mod methods;
+mod packing;
+mod split;
 mod temporaries;
 mod views;
 mod walk;
@@ -56,7 +58,8 @@ use crate::{DType, Operand, Result, Tensor};
 /// # Ok::<(), bitlane::Error>(())
 /// ```
 ///
-/// Views are steps that move no data ([`reshape`](Expr::reshape), [`transpose`](Expr::transpose) and so on). An
+/// Views are steps that move no data ([`reshape`](Expr::reshape), [`transpose`](Expr::transpose) and so on), and so is
+/// [`unpack`](Expr::unpack) of values of a few bits. An
 /// expression has up to 256 operations, and one pass reads up to 16 different tensors and 128 numbers.
 ///
 /// On CUDA the first run of an expression compiles a kernel, for 0.1 to 0.3 s. Kernels are kept in memory and on disk,

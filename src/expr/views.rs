@@ -1,45 +1,50 @@
 //! Views as steps of expressions.
 //!
 //! A view moves no data. It commutes with elementwise operations, so a view of their result is computed from views of
-//! their operands.
+//! their operands. `split` says what becomes of a shape that the strides of an operand cannot express.
 
 use std::fmt::Display;
 use std::sync::Arc;
 
 use super::Expr;
 use super::graph::Root;
+use super::packing::PackingStep;
 use crate::slice::Slice;
 use crate::tensor::{IntoAxis, IntoIndex, IntoReshape, IntoShape};
 use crate::{Result, Tensor};
 
-/// A view that is a step of an expression.
+/// A step of an expression that changes the shape.
 #[derive(Clone)]
 pub(super) struct View {
     pub(super) name: &'static str,
     /// The arguments, as they are printed.
     pub(super) arguments: String,
-    of: Arc<ViewOf>,
+    pub(super) step: ViewStep,
+}
+
+/// What a [`View`] does.
+#[derive(Clone)]
+pub(super) enum ViewStep {
+    /// Returns the view of a tensor.
+    Of(Arc<ViewOf>),
+    /// Another shape, in which one size may be missing.
+    Reshape(Box<[Option<usize>]>),
+    Packing(Arc<PackingStep>),
 }
 
 /// Returns the view of a tensor.
 type ViewOf = dyn Fn(&Tensor) -> Result<Tensor> + Send + Sync;
 
-impl View {
-    /// Returns the view of a tensor.
-    pub(super) fn of(&self, tensor: &Tensor) -> Result<Tensor> {
-        (self.of)(tensor)
-    }
-}
-
 /// # Views
 ///
-/// The methods of the same names return views of tensors, and what they refuse, [`run`](Expr::run) refuses. None of
-/// them moves data: the operands are read through the view.
+/// The methods of the same names return views of tensors, and what they refuse, [`run`](Expr::run) refuses, except that
+/// every shape of the same number of elements can be had. The operands are read through the view.
 impl<'a> Expr<'a> {
     /// Gives the elements another shape, in the same row-major order.
     ///
-    /// The operands are reshaped, so each of them must have strides that can express the shape, broadcast dimensions
-    /// included. Where that is not so, run the part first.
+    /// Where the strides of an operand cannot express the shape, as those of a broadcast dimension cannot if it is merged
+    /// with another one, the computation keeps finer dimensions, and the result is written in the shape. Only if one shape
+    /// does not refine the other, as with `[2, 3]` and `[3, 2]`, is the operand computed first.
     ///
     /// # Examples
     ///
@@ -55,7 +60,7 @@ impl<'a> Expr<'a> {
         let word = |size: &Option<usize>| size.map_or("..".into(), |size| size.to_string());
         let words: Vec<String> = sizes.iter().map(word).collect();
         let arguments = format!("[{}]", words.join(", "));
-        self.view("reshape", arguments, move |tensor| tensor.reshape_to(&sizes))
+        self.step("reshape", arguments, ViewStep::Reshape(sizes.iter().copied().collect()))
     }
 
     /// Inserts a dimension of size 1.
@@ -190,7 +195,17 @@ impl<'a> Expr<'a> {
         arguments: impl Display,
         of: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Expr<'a> {
-        let view = View { name, arguments: arguments.to_string(), of: Arc::new(of) };
+        self.step(name, arguments, ViewStep::Of(Arc::new(of)))
+    }
+
+    /// Adds a step that changes the shape.
+    pub(super) fn step(
+        &self,
+        name: &'static str,
+        arguments: impl Display,
+        step: ViewStep,
+    ) -> Expr<'a> {
+        let view = View { name, arguments: arguments.to_string(), step };
         Expr::of(Root::view(view, self.root.clone()))
     }
 }

@@ -23,6 +23,7 @@ use std::sync::Arc;
 pub use self::axes::{Axes, IntoAxes};
 pub use self::index::{IntoPositions, Position, Rows};
 pub use self::nested::{Nested, Ragged};
+pub(crate) use self::shape::inferred;
 pub use self::shape::{IntoAxis, IntoIndex, IntoRange, IntoReshape, IntoShape, Size};
 use crate::layout::{Layout, checked_len};
 use crate::storage::Storage;

@@ -138,7 +138,7 @@ tuple_shapes! {
 }
 
 /// Replaces the missing size by the one that makes `len` elements in total.
-pub(super) fn inferred(len: usize, sizes: &[Option<usize>]) -> Result<SmallVec<[usize; MAX_RANK]>> {
+pub(crate) fn inferred(len: usize, sizes: &[Option<usize>]) -> Result<SmallVec<[usize; MAX_RANK]>> {
     let op = "reshape";
     let known: SmallVec<[usize; MAX_RANK]> = sizes.iter().map(|size| size.unwrap_or(1)).collect();
     let invalid = |reason: String| Error::InvalidShape { op, shape: boxed(&known), reason };

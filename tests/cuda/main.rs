@@ -42,7 +42,7 @@ fn main() {
     if let Err(reason) = libraries {
         eprintln!("cuda: ignored, {reason}");
     }
-    let tests = trials! { ignored
+    let mut tests = trials! { ignored
         captures {
             #[cfg(feature = "dlpack")]
             memory_is_returned_while_another_stream_is_captured
@@ -134,16 +134,21 @@ fn main() {
         setup {
             without_memory_pools
             machine_code_for_a_driver_older_than_nvrtc
-            a_driver_for_cuda_12_with_nvrtc_13
             machine_code_comes_first_and_is_refused_once
             both_refusals_are_in_the_error
             memory_that_runs_out_while_kernels_are_loaded
-            nvrtc_is_of_the_drivers_version
             memory_that_runs_out
             other_libraries_get_what_is_trimmed
             kernels_are_compiled_once_per_machine
         }
     };
+    let ignored = ignored || !setup::has_both_nvrtc();
+    tests.extend(trials! { ignored
+        setup {
+            a_driver_for_cuda_12_with_nvrtc_13
+            nvrtc_is_of_the_drivers_version
+        }
+    });
     libtest_mimic::run(&arguments, tests).exit();
 }
 

@@ -1,5 +1,7 @@
 //! Other devices and drivers: without memory pools, with an older driver, with little memory.
 
+use std::path::{Path, PathBuf};
+
 use bitlane::{DType, Device, ErrorKind, Tensor, cuda};
 
 use crate::virtual_driver::{Driver, is_isolated, isolated};
@@ -51,14 +53,29 @@ pub fn machine_code_for_a_driver_older_than_nvrtc() {
     });
 }
 
+/// Where the wheels of both versions of NVRTC have it.
+const NVRTC_12: &str = "nvidia/cuda_nvrtc/lib/libnvrtc.so.12";
+const NVRTC_13: &str = "nvidia/cu13/lib/libnvrtc.so.13";
+
+/// Returns the wheels that have been fetched.
+fn wheels() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/cuda-wheels");
+    root.read_dir().into_iter().flatten().flatten().map(|wheel| wheel.path()).collect()
+}
+
+/// Returns one version of NVRTC, if it has been fetched.
+fn fetched(version: &str) -> Option<PathBuf> {
+    wheels().into_iter().map(|wheel| wheel.join(version)).find(|file| file.exists())
+}
+
+/// Whether both versions of NVRTC have been fetched, as `cargo xtask test` does.
+pub fn has_both_nvrtc() -> bool {
+    [NVRTC_12, NVRTC_13].into_iter().all(|version| fetched(version).is_some())
+}
+
 pub fn a_driver_for_cuda_12_with_nvrtc_13() {
     let name = "a_driver_for_cuda_12_with_nvrtc_13";
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/cuda-wheels");
-    let files = root.read_dir().into_iter().flatten().flatten();
-    let mut files = files.map(|wheel| wheel.path().join("nvidia/cu13/lib/libnvrtc.so.13"));
-    let Some(nvrtc) = files.find(|file| file.exists()) else {
-        return eprintln!("NVRTC 13 is not fetched");
-    };
+    let nvrtc = fetched(NVRTC_13).expect("`main` ignores this test without it");
     let variables = &[("BITLANE_NVRTC", nvrtc.to_str().unwrap()), ("VCUDA_DRIVER", "12090")];
     isolated(module_path!(), name, variables, |driver| {
         works(driver);
@@ -124,18 +141,9 @@ pub fn memory_that_runs_out_while_kernels_are_loaded() {
 
 pub fn nvrtc_is_of_the_drivers_version() {
     let name = "nvrtc_is_of_the_drivers_version";
-    // The wheels that the tests have fetched, as a Python would find them.
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/cuda-wheels");
-    let wheels: Vec<_> = root.read_dir().into_iter().flatten().flatten().collect();
-    let wheels: Vec<_> = wheels.iter().map(|wheel| wheel.path()).collect();
-    let path = std::env::join_paths(&wheels).unwrap().into_string().unwrap();
-    for (major, driver, file) in
-        [(12, "12090", "cuda_nvrtc/lib/libnvrtc.so.12"), (13, "13040", "cu13/lib/libnvrtc.so.13")]
-    {
-        if !is_isolated() && !wheels.iter().any(|wheel| wheel.join("nvidia").join(file).exists()) {
-            eprintln!("NVRTC {major} is not fetched, and not looked for");
-            continue;
-        }
+    // As a Python would find them.
+    let path = std::env::join_paths(wheels()).unwrap().into_string().unwrap();
+    for driver in ["12090", "13040"] {
         let variables = &[("BITLANE_NVRTC", ""), ("PYTHONPATH", &*path), ("VCUDA_DRIVER", driver)];
         isolated(module_path!(), name, variables, |driver| {
             let major: i32 = std::env::var("VCUDA_DRIVER").unwrap().parse::<i32>().unwrap() / 1000;

@@ -189,3 +189,91 @@ fn packings_that_make_no_sense_say_why() {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
 }
+
+/// Packing as a step of an expression gives the bits of the calls one by one, whatever stands around it.
+#[test]
+fn steps_of_expressions_are_the_calls_one_by_one() {
+    for device in devices() {
+        let mut random = Random::new(11);
+        for (width, word) in [(4, DType::U32), (2, DType::I16), (1, DType::U8), (3, DType::U32)] {
+            for len in [1, 5, 32, 64, 67] {
+                let layout = Layout::random(&mut random, width, word);
+                let packing = layout.packing.clone().signed();
+                let context = format!("{packing:?}, {len} on {device}");
+                let values = bytes(&mut random, [2, len, 3], &device);
+                let turned = (&values ^ 5).unwrap();
+                let words = turned.pack(&packing, 1).unwrap();
+                let fused = (values.expr() ^ 5).pack(&packing, 1).run().unwrap();
+                assert!(fused.bits_equal(&words).unwrap(), "{context}");
+                let inverted = (!values.expr().pack(&packing, 1)).run().unwrap();
+                let expected = (!&values.pack(&packing, 1).unwrap()).unwrap();
+                assert!(inverted.bits_equal(&expected).unwrap(), "{context}");
+                // Whatever an unpacked value is combined with is split as it is.
+                let plain = words.unpack(&packing, 1).unwrap();
+                let count = plain.shape()[1];
+                let scales = Tensor::arange(count, DType::I8, &device).unwrap();
+                let scales = scales.unsqueeze(1).unwrap();
+                let unpacked = words.expr().unpack(&packing, 1);
+                assert_eq!(unpacked.shape().unwrap(), plain.shape(), "{context}");
+                let scaled = (&unpacked * &scales).run().unwrap();
+                let expected = (&plain * &scales).unwrap();
+                assert!(scaled.bits_equal(&expected).unwrap(), "{context}");
+                // Reductions, views, and a destination with strides and a mask.
+                let sum = unpacked.sum([0, 1]).run().unwrap();
+                assert!(sum.bits_equal(&plain.sum([0, 1]).unwrap()).unwrap(), "{context}");
+                let largest = unpacked.max_keepdims(1).run().unwrap();
+                let expected = plain.max_keepdims(1).unwrap();
+                assert!(largest.bits_equal(&expected).unwrap(), "{context}");
+                let first = unpacked.argmax(1).run().unwrap();
+                assert!(first.bits_equal(&plain.argmax(1).unwrap()).unwrap(), "{context}");
+                let turned = (unpacked.narrow(1, 0, 1).transpose(0, 2) + 1).run().unwrap();
+                let expected = plain.narrow(1, 0, 1).unwrap().transpose(0, 2).unwrap();
+                assert!(turned.bits_equal(&(expected + 1).unwrap()).unwrap(), "{context}");
+                let mut out = Tensor::zeros([3, count, 2], DType::I8, &device).unwrap();
+                let whole = out.clone();
+                out = out.transpose(0, 2).unwrap();
+                let mask = scales.greater_than(1).unwrap();
+                unpacked.out(&mut out).mask(&mask).run().unwrap();
+                let expected = bitlane::select(&mask, &plain, 0).unwrap();
+                let written = whole.transpose(0, 2).unwrap();
+                assert!(written.bits_equal(&expected).unwrap(), "{context}");
+            }
+        }
+    }
+}
+
+/// A shape that no strides express is one of the result alone, and what does not fit is refused as by the calls.
+#[test]
+fn every_shape_of_an_expression_can_be_had() {
+    for device in devices() {
+        let x = Tensor::arange(6, DType::I32, &device).unwrap().reshape([2, 3]).unwrap();
+        let column = Tensor::arange(2, DType::I32, &device).unwrap().reshape([2, 1]).unwrap();
+        let sum = (&x + &column).unwrap();
+        for shape in [vec![6], vec![3, 2], vec![1, 6, 1], vec![2, 1, 3]] {
+            let made = (x.expr() + &column).reshape(&shape[..]) + 1;
+            let expected = (sum.reshape(&shape[..]).unwrap() + 1).unwrap();
+            assert!(made.run().unwrap().bits_equal(&expected).unwrap(), "{shape:?} on {device}");
+        }
+        // As many dimensions as before, but others.
+        let tall = (x.expr() + &column).reshape([6, 1]);
+        for axis in [0, 1] {
+            let expected = sum.reshape([6, 1]).unwrap().sum(axis).unwrap();
+            assert!(tall.sum(axis).run().unwrap().bits_equal(&expected).unwrap(), "{axis}");
+        }
+        // No words have no values, of which there is a sum.
+        let none = Tensor::zeros([3, 0], DType::U8, &device).unwrap();
+        let values = none.expr().unpack(&Packing::new(4, DType::U8), 1);
+        assert_eq!(values.shape().unwrap(), [3, 0]);
+        assert_eq!((&values + 1).sum(1).run().unwrap().to_vec::<u64>().unwrap(), [0, 0, 0]);
+        let flat = (x.expr() + &column).reshape(6);
+        let seven = Tensor::zeros(7, DType::I32, &device).unwrap();
+        assert_eq!((&flat + &seven).run().unwrap_err().kind(), ErrorKind::Broadcast);
+        let mut out = seven.clone();
+        assert_eq!(flat.clone().out(&mut out).run().unwrap_err().kind(), ErrorKind::InplaceShape);
+        assert_eq!(flat.reshape(7).run().unwrap_err().kind(), ErrorKind::InvalidShape);
+        let packing = Packing::new(4, DType::U32);
+        let refused = |e: bitlane::Expr<'_>| e.run().unwrap_err().kind();
+        assert_eq!(refused(flat.unpack(&packing, 0)), ErrorKind::InvalidArgument);
+        assert_eq!(refused(flat.pack(&packing, 1)), ErrorKind::OutOfBounds);
+    }
+}

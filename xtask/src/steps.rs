@@ -19,15 +19,22 @@ pub struct Steps {
     start: Instant,
     passed: Vec<(String, f64)>,
     failed: Vec<String>,
+    /// A test whose name ends like this may be ignored; any other that is makes its step fail.
+    may_be_ignored: Option<&'static str>,
     /// Steps that this machine cannot run, and why.
     not_run: Vec<(String, String)>,
 }
 
 impl Steps {
-    pub fn new(keep_going: bool, only: Option<String>) -> Steps {
+    pub fn new(
+        keep_going: bool,
+        only: Option<String>,
+        may_be_ignored: Option<&'static str>,
+    ) -> Steps {
         Steps {
             keep_going,
             only,
+            may_be_ignored,
             start: Instant::now(),
             passed: Vec::new(),
             failed: Vec::new(),
@@ -52,7 +59,17 @@ impl Steps {
     }
 
     pub fn run(&mut self, name: &str, step: impl FnOnce() -> Outcome) -> Outcome {
-        if !self.wants(name) {
+        self.run_for(name, [], step)
+    }
+
+    /// Runs a step that others need, if it or one of them is asked for.
+    pub fn run_for(
+        &mut self,
+        name: &str,
+        others: impl IntoIterator<Item = String>,
+        step: impl FnOnce() -> Outcome,
+    ) -> Outcome {
+        if !others.into_iter().chain([name.into()]).any(|name| self.wants(&name)) {
             return Ok(());
         }
         println!("== {name}");
@@ -85,6 +102,7 @@ impl Steps {
     /// Runs commands side by side, one on each core, since most leave the others idle at times. What each prints is
     /// shown when it has ended, and each is a step of its own.
     pub fn side_by_side(&mut self, commands: Vec<(String, Command)>) -> Outcome {
+        let may_be_ignored = self.may_be_ignored;
         let commands: Vec<_> = commands
             .into_iter()
             .filter(|(name, _)| self.wants(name))
@@ -95,15 +113,18 @@ impl Steps {
             let start = Instant::now();
             let output = command.stdin(Stdio::null()).output()?;
             let said = [output.stdout, output.stderr].concat();
-            println!("== {name}\n{}", String::from_utf8_lossy(&said).trim_end());
-            Ok((output.status, start.elapsed().as_secs_f64()))
+            let said = String::from_utf8_lossy(&said);
+            println!("== {name}\n{}", said.trim_end());
+            if !output.status.success() {
+                return Err(format!("ended with {}", output.status).into());
+            }
+            // What a test program does not find it reports as ignored, and ends well.
+            match ignored(&said, may_be_ignored) {
+                Some(test) => Err(format!("{test} was ignored").into()),
+                None => Ok(start.elapsed().as_secs_f64()),
+            }
         });
-        for ((name, _), result) in commands.iter().zip(results) {
-            let outcome = match result {
-                Ok((status, seconds)) if status.success() => Ok(seconds),
-                Ok((status, _)) => Err(format!("ended with {status}").into()),
-                Err(failure) => Err(failure),
-            };
+        for ((name, _), outcome) in commands.iter().zip(results) {
             self.note(name, outcome)?;
         }
         Ok(())
@@ -143,5 +164,47 @@ impl Steps {
             return Ok(());
         }
         Err(format!("{} steps failed: {}", self.failed.len(), self.failed.join("; ")).into())
+    }
+}
+
+/// Returns a test that a test program has ignored, but for those whose names end in `except`.
+fn ignored<'a>(said: &'a str, except: Option<&str>) -> Option<&'a str> {
+    // What other tests print can stand before a name.
+    let before = said.lines().filter_map(|line| Some(line.split_once(" ... ignored")?.0));
+    let mut names = before.filter_map(|before| before.split_whitespace().last());
+    names.find(|name| !except.is_some_and(|end| name.ends_with(end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(line: &str) -> Vec<(String, Command)> {
+        let mut command = Command::new("echo");
+        command.arg(line);
+        vec![("results of here".into(), command)]
+    }
+
+    #[test]
+    fn an_ignored_test_is_a_failure() {
+        let mut steps = Steps::new(false, None, Some("_of_torch"));
+        assert!(steps.side_by_side(says("test a::b ... ok")).is_ok());
+        assert!(steps.side_by_side(says("test python::files_of_torch ... ignored")).is_ok());
+        for line in ["test a::b   ... ignored", "another's test a::b ... ignored, for a reason"] {
+            let failure = steps.side_by_side(says(line)).unwrap_err();
+            assert_eq!(failure.to_string(), "results of here: a::b was ignored");
+        }
+        let mut steps = Steps::new(false, None, None);
+        assert!(steps.side_by_side(says("test python::files_of_torch ... ignored")).is_err());
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_run() {
+        let mut steps = Steps::new(false, Some("results".into()), None);
+        assert!(steps.wants("results of here") && !steps.wants("format"));
+        steps.run("format", || Err("it ran".into())).unwrap();
+        assert_eq!(steps.report().unwrap_err().to_string(), "no step has such a name");
+        steps.side_by_side(says("test a::b ... ok")).unwrap();
+        steps.report().unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that has to pass, in one command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fs, process};
 
@@ -50,7 +50,9 @@ pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
         variables.push((name, seed.to_string()));
     }
     run::set_environment(variables);
-    let mut steps = Steps::new(full || keep_going, only);
+    // PyTorch is fetched for the long run only.
+    let may_be_ignored = (!full).then_some("_of_torch");
+    let mut steps = Steps::new(full || keep_going, only, may_be_ignored);
     let cuda = VirtualCuda::new(full)?;
     // None needs cargo, which waits for itself at times: compiling what the tests on the virtual device will load, and
     // measuring machine code. A warning is an error.
@@ -63,7 +65,8 @@ pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
     aside.retain(|(name, _)| steps.wants(name));
     let aside = Aside::start(aside);
     check(&mut steps, full)?;
-    steps.run("Python packages", || python::prepare(full))?;
+    let programs = step_of("programs", &root());
+    steps.run_for("Python packages", [programs], || python::prepare(full))?;
     optimised(&mut steps)?;
     on_virtual_device(&mut steps, &cuda, aside, full)?;
     steps.cargo("tests of the command line without CUDA", "test -p bitlane-cli")?;
@@ -111,10 +114,13 @@ fn check(steps: &mut Steps, full: bool) -> Outcome {
 /// The tests of results with default features, optimised, or there would be no vector instructions; and whatever default
 /// features could change.
 fn optimised(steps: &mut Steps) -> Outcome {
+    let named: String = OPTIMISED.iter().map(|test| format!(" --test {test}")).collect();
+    let words = format!("test --release --no-run --test results{named}");
+    let tests = OPTIMISED.into_iter().chain(["results"]);
+    let tests = tests.map(|test| format!("{test}, optimised, BITLANE_CPU="));
     let mut programs = Vec::new();
-    steps.run("optimised tests: build", || {
-        let named: String = OPTIMISED.iter().map(|test| format!(" --test {test}")).collect();
-        programs = executables(&format!("test --release --no-run --test results{named}"))?;
+    steps.run_for("optimised tests: build", tests, || {
+        programs = executables(&words)?;
         Ok(())
     })?;
     let (possible, impossible) = cpu_settings();
@@ -139,14 +145,42 @@ fn optimised(steps: &mut Steps) -> Outcome {
     steps.cargo("quickstart", "run --release --example quickstart")
 }
 
+/// The steps on the virtual device that are not named after a program.
+const RECORDED: &str = "recorded answers, NVRTC 13, capability 120, no pools";
+const WITHOUT_CUDA: &str = "errors without CUDA, but with its feature";
+
+/// Returns the name of a test program's step on the virtual device.
+fn step_of(program: &str, package: &Path) -> String {
+    let suffix = if package == root() { ", NVRTC 12, capability 80" } else { "" };
+    format!("{program} of {}{suffix}", package.display())
+}
+
+/// Returns every target of the workspace, which could have tests, with the folder of its package.
+fn targets() -> Result<Vec<(String, PathBuf)>, Failure> {
+    let output = cargo("metadata --no-deps --format-version 1").output()?;
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let mut found = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let manifest = Path::new(package["manifest_path"].as_str().unwrap_or_default());
+        let folder = manifest.parent().unwrap_or(manifest);
+        for target in package["targets"].as_array().into_iter().flatten() {
+            found.push((target["name"].as_str().unwrap_or_default().into(), folder.into()));
+        }
+    }
+    Ok(found)
+}
+
 /// Everything with all features and debug assertions. All kernels run as NVRTC 12 makes them for one device, and a third
 /// of the recorded answers, which take most of them, come from NVRTC 13 and another: nearly all their time is NVRTC's.
 fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, aside: Aside, full: bool) -> Outcome {
+    // One build for all packages, so that the library is built once for all of them.
+    let words = "test --no-run --workspace --lib --bins --tests";
+    let words = format!("{words} --features {FEATURES},bitlane-cli/cuda");
+    let tests = targets()?.into_iter().map(|(test, package)| step_of(&test, &package));
+    let tests = tests.chain([RECORDED, WITHOUT_CUDA].map(String::from));
     let mut programs = Vec::new();
-    steps.run("tests, all features: build", || {
-        // One build for all packages, so that the library is built once for all of them.
-        let words = "test --no-run --workspace --lib --bins --tests";
-        programs = executables(&format!("{words} --features {FEATURES},bitlane-cli/cuda"))?;
+    steps.run_for("tests, all features: build", tests, || {
+        programs = executables(&words)?;
         // The program `bitlane`, which its tests start, is not one of them.
         programs.retain(|program| program.is_test);
         Ok(())
@@ -159,7 +193,7 @@ fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, aside: Aside, full: 
     steps.join(aside)?;
     let mut tests = Vec::new();
     for program in &programs {
-        let name = format!("{} of {}", program.name, program.package.display());
+        let name = step_of(&program.name, &program.package);
         if program.package != root() {
             tests.push((name, started(program)));
             continue;
@@ -177,17 +211,16 @@ fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, aside: Aside, full: 
                 test.args(["--skip", "goldens::"]);
                 let mut goldens = on(Nvrtc::Thirteen, (120, false))?;
                 goldens.arg("goldens::");
-                tests
-                    .push(("recorded answers, NVRTC 13, capability 120, no pools".into(), goldens));
+                tests.push((RECORDED.into(), goldens));
             }
             "interface" => {
                 let mut without = started(program);
                 without.arg("errors::").env("BITLANE_TEST_DRIVER", "none");
-                tests.push(("errors without CUDA, but with its feature".into(), without));
+                tests.push((WITHOUT_CUDA.into(), without));
             }
             _ => {}
         }
-        tests.push((format!("{name}, NVRTC 12, capability 80"), test));
+        tests.push((name, test));
     }
     steps.side_by_side(tests)
 }
@@ -287,5 +320,27 @@ impl VirtualCuda {
             command.env("VCUDA_NO_POOLS", "1");
         }
         Ok(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With the name of a test program, `--only` builds it first.
+    #[test]
+    fn every_program_has_a_step_by_its_name() {
+        let targets = targets().unwrap();
+        let steps: Vec<_> = targets.iter().map(|(test, package)| step_of(test, package)).collect();
+        for name in PROGRAMS {
+            let own = format!("{name} of {}, NVRTC", root().display());
+            assert!(steps.iter().any(|step| step.starts_with(&own)), "{name}");
+        }
+        assert!(steps.iter().any(|step| step.starts_with("gguf of ")));
+        let build = |only: &str| {
+            let mut asked = Steps::new(false, Some(only.into()), None);
+            asked.run_for("a build", steps.iter().cloned(), || Err("it ran".into())).is_err()
+        };
+        assert!(build("gguf") && build("results of") && build("a build") && !build("clippy"));
     }
 }

@@ -1,10 +1,10 @@
 //! Random graphs, which can be built as an expression or evaluated eagerly, one operation after another.
 
 use bitlane::{
-    BinaryOp, DType, Device, Error, Expr, ReduceOp, Rules, Scalar, Slice, Tensor, UnaryOp, binary,
-    reduce, unary,
+    BinaryOp, DType, Device, Error, Expr, Rules, Scalar, Tensor, UnaryOp, binary, unary,
 };
 
+use super::steps::{Last, Step};
 use crate::model::element::{Bits, to_bytes};
 use crate::model::random::Random;
 
@@ -20,39 +20,7 @@ pub enum Entry {
     Select(usize, usize, usize),
     Fma(usize, usize, usize),
     Reduce(Last, usize),
-    View(View, usize),
-}
-
-/// A view of an earlier entry.
-#[derive(Clone, Copy, Debug)]
-pub enum View {
-    Transpose(i64, i64),
-    Unsqueeze(i64),
-    Squeeze(i64),
-    Flip(i64),
-    Slice(i64, Slice),
-}
-
-impl View {
-    fn of(self, x: &Tensor) -> Result<Tensor, Error> {
-        match self {
-            View::Transpose(first, second) => x.transpose(first, second),
-            View::Unsqueeze(axis) => x.unsqueeze(axis),
-            View::Squeeze(axis) => x.squeeze(axis),
-            View::Flip(axis) => x.flip(axis),
-            View::Slice(axis, slice) => x.slice(axis, slice),
-        }
-    }
-
-    fn of_expr<'a>(self, x: &Expr<'a>) -> Expr<'a> {
-        match self {
-            View::Transpose(first, second) => x.transpose(first, second),
-            View::Unsqueeze(axis) => x.unsqueeze(axis),
-            View::Squeeze(axis) => x.squeeze(axis),
-            View::Flip(axis) => x.flip(axis),
-            View::Slice(axis, slice) => x.slice(axis, slice),
-        }
-    }
+    Step(Step, usize),
 }
 
 impl Entry {
@@ -64,45 +32,11 @@ impl Entry {
             | Entry::Cast(_, x)
             | Entry::Bitcast(_, x)
             | Entry::Reduce(_, x)
-            | Entry::View(_, x) => [Some(x), None, None],
+            | Entry::Step(_, x) => [Some(x), None, None],
             Entry::Binary(_, x, y) => [Some(x), Some(y), None],
             Entry::Select(x, y, z) | Entry::Fma(x, y, z) => [Some(x), Some(y), Some(z)],
         };
         operands.into_iter().flatten()
-    }
-}
-
-/// A reduction.
-#[derive(Clone, Debug)]
-pub struct Last {
-    pub op: ReduceOp,
-    pub axes: Vec<usize>,
-    pub keepdims: bool,
-}
-
-impl Last {
-    /// Draws a reduction of a tensor of this rank. Half of them are sums and means, whose order matters.
-    fn random(random: &mut Random, rank: usize) -> Last {
-        let axes = (0..rank).filter(|_| random.below(2) == 0).collect();
-        let ops: &[ReduceOp] =
-            if random.below(2) == 0 { &[ReduceOp::Sum, ReduceOp::Mean] } else { ReduceOp::ALL };
-        Last { op: ops[random.below(ops.len())], axes, keepdims: random.below(3) == 0 }
-    }
-
-    fn of_expr<'a>(&self, x: &Expr<'a>) -> Expr<'a> {
-        match self.keepdims {
-            true => x.reduce_keepdims(self.op, &self.axes),
-            false => x.reduce(self.op, &self.axes),
-        }
-    }
-
-    /// Computes it. A reduction with a free term is free.
-    fn of(&self, x: &Outcome, rules: Rules) -> Result<Outcome, Error> {
-        let run = |op, x: &Tensor| {
-            let reduction = reduce(op, x, &self.axes).rules(rules);
-            if self.keepdims { reduction.keepdims() } else { reduction }.run()
-        };
-        Ok(Outcome { result: run(self.op, &x.result)?, free: run(ReduceOp::Any, &x.free)? })
     }
 }
 
@@ -238,7 +172,7 @@ impl Graph {
     }
 
     fn operation(&mut self, random: &mut Random) -> Entry {
-        match random.below(14) {
+        match random.below(15) {
             13 => {
                 let x = self.earlier(random);
                 let size = self.expr_of(x).dtype().map_or(4, DType::size);
@@ -253,17 +187,12 @@ impl Graph {
                 reduction.keepdims |= random.below(4) > 0;
                 Entry::Reduce(reduction, x)
             }
-            11 => {
+            11 => Entry::Step(Step::view(random), self.earlier(random)),
+            14 if self.steps_of_packing() < 3 => {
                 let x = self.earlier(random);
-                let axis = |random: &mut Random| random.below(4) as i64 - 2;
-                let view = match random.below(5) {
-                    0 => View::Transpose(axis(random), axis(random)),
-                    1 => View::Unsqueeze(axis(random)),
-                    2 => View::Squeeze(axis(random)),
-                    3 => View::Flip(axis(random)),
-                    _ => View::Slice(axis(random), Slice::from(1..).step(2)),
-                };
-                Entry::View(view, x)
+                let expr = self.expr_of(x);
+                let (dtype, shape) = (expr.dtype().ok(), expr.shape().unwrap_or_default());
+                Entry::Step(Step::packing(random, dtype, &shape), x)
             }
             0 => Entry::Unary(UnaryOp::ALL[random.below(UnaryOp::ALL.len())], self.earlier(random)),
             1 => {
@@ -279,6 +208,13 @@ impl Graph {
                 Entry::Binary(op, self.operand(random), self.operand(random))
             }
         }
+    }
+
+    /// Returns how many steps pack or unpack. Each makes further kernels, which take long to compile.
+    fn steps_of_packing(&self) -> usize {
+        let is_packing =
+            |entry: &&Entry| matches!(entry, Entry::Step(step, _) if step.is_packing());
+        self.entries.iter().filter(is_packing).count()
     }
 
     /// Returns the rank of an entry; 0 for what has none.
@@ -346,7 +282,7 @@ impl Graph {
                 Entry::Tensor(index) => self.tensors[index].expr(),
                 Entry::Number(scalar) => Expr::from(scalar),
                 Entry::Reduce(ref reduction, x) => reduction.of_expr(&operand(x)),
-                Entry::View(view, x) => view.of_expr(&operand(x)),
+                Entry::Step(ref step, x) => step.of_expr(&operand(x)),
                 Entry::Unary(op, x) => operand(x).unary(op),
                 Entry::Cast(dtype, x) => operand(x).cast(dtype),
                 Entry::Bitcast(dtype, x) => operand(x).bitcast(dtype),
@@ -396,9 +332,9 @@ impl Graph {
                 let x = operand(x).tensor(|x| reduction.of_expr(&x))?;
                 Value::Tensor(reduction.of(&x, self.rules)?)
             }
-            Entry::View(view, x) => {
-                let x = operand(x).tensor(|x| view.of_expr(&x))?;
-                Value::Tensor(Outcome { result: view.of(&x.result)?, free: view.of(&x.free)? })
+            Entry::Step(ref step, x) => {
+                let x = operand(x).tensor(|x| step.of_expr(&x))?;
+                Value::Tensor(Outcome { result: step.of(&x.result)?, free: step.free(&x)? })
             }
             Entry::Tensor(tensor) => Value::input(&self.tensors[tensor])?,
             Entry::Number(scalar) => Value::Number(scalar),
