@@ -122,8 +122,7 @@ impl<'a> Pass<'a> {
         let shape = *call.shape(stage.root.shape);
         let mut program = call.program.clone();
         program.finish(stage.root.value);
-        let destination =
-            over.map_or(*out.layout(), |over| over.destination(&shape, out.layout()));
+        let destination = over.map_or(*out.layout(), |over| over.destination(&shape, out.layout()));
         let mut pass = Pass {
             op,
             program,
@@ -157,7 +156,10 @@ impl<'a> Pass<'a> {
             shape: self.shape,
             over: self.over.map(mean_of),
             tensors: [mean].into_iter().chain(self.tensors[1..].iter().copied()).collect(),
-            layouts: [*mean.layout()].into_iter().chain(self.layouts[1..].iter().copied()).collect(),
+            layouts: [*mean.layout()]
+                .into_iter()
+                .chain(self.layouts[1..].iter().copied())
+                .collect(),
         };
         add_distances(&mut self.program);
         self.read(mean)?;
@@ -221,9 +223,8 @@ fn are_apart(passes: &[Pass<'_>], axes: usize) -> bool {
 /// Whether a layout reads of every row of a new tensor in the same row. It is inside the tensor, so that it has to begin
 /// where the tensor does, and to go from row to row as that does.
 fn has_rows_of(written: &Layout, read: &Layout, axes: usize) -> bool {
-    let is_same = |axis: usize| {
-        written.shape()[axis] == 1 || written.strides()[axis] == read.strides()[axis]
-    };
+    let is_same =
+        |axis: usize| written.shape()[axis] == 1 || written.strides()[axis] == read.strides()[axis];
     written.offset() == read.offset() && (0..axes).all(is_same)
 }
 

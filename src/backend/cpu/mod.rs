@@ -58,8 +58,7 @@ pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
     ready.ok_or_else(|| missing_loop(request.op, request.out))
 }
 
-/// Returns how many iterations of the innermost of some loops over rows are a block, or `None` if a row is too large to
-/// stay in the cache.
+/// Returns how many iterations of the innermost of some loops over rows are a block, or `None` if blocks do not pay off.
 pub(crate) fn rows_of_a_block(rows: &Plan, row_bytes: usize) -> Option<usize> {
     rows::rows_of_a_block(rows, row_bytes, Settings::get())
 }

@@ -8,8 +8,8 @@
 //!   element each are on the heap, so a small number sends short programs there, too;
 //! - `parallel`: the bytes from which an operation is shared among threads if all of them sleep; half of it suffices if
 //!   one is awake;
-//! - `stream`: the bytes read and written from which a destination is written past the caches; blocks become small from
-//!   half of it;
+//! - `stream`: the bytes read and written from which a destination is written past the caches, and the stages of an
+//!   expression share rows; blocks become small from half of it;
 //! - `rows`: the bytes of the blocks of rows that the stages of an expression share;
 //! - `threads`: into how many parts a shared operation is cut, at most 256.
 //!
@@ -169,8 +169,9 @@ impl Settings {
 
     /// Returns the settings as a list that would set them.
     pub(crate) fn list(&self) -> String {
-        let Settings { level, square_bytes, parallel_bytes, stream_bytes, row_bytes, threads, .. } =
-            self;
+        let Settings {
+            level, square_bytes, parallel_bytes, stream_bytes, row_bytes, threads, ..
+        } = self;
         let level = level.name();
         let threads = threads.map_or(String::new(), |threads| format!(",threads={threads}"));
         format!(

@@ -20,13 +20,14 @@ const LARGEST_ROW: usize = 1024 * 1024;
 /// The fewest blocks for each thread, so that none waits long for the other.
 const BLOCKS_PER_THREAD: usize = 4;
 
-/// Returns how many iterations of the innermost loop over rows are a block, or `None` if a row is too large to stay in the
-/// cache.
+/// Returns how many iterations of the innermost loop over rows are a block. Returns `None` if a row is too large to stay in
+/// the cache, or if all rows stay there anyway: then longer passes are faster.
 pub(crate) fn rows_of_a_block(rows: &Plan, row_bytes: usize, settings: &Settings) -> Option<usize> {
-    if row_bytes > LARGEST_ROW {
+    let bytes = rows.len.saturating_mul(row_bytes);
+    if row_bytes > LARGEST_ROW || bytes < settings.stream_bytes {
         return None;
     }
-    let team = Team::new(rows.len.saturating_mul(row_bytes), settings);
+    let team = Team::new(bytes, settings);
     let share = rows.len.div_ceil(team.parts_of(BLOCKS_PER_THREAD));
     Some((settings.row_bytes / row_bytes.max(1)).min(share).clamp(1, rows.sizes[0]))
 }
