@@ -20,6 +20,22 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod gguf;
+pub mod grouped;
+
+use bitlane::{DType, Error, Result};
+
+/// Creates the error of an argument.
+fn refused(op: &'static str, reason: String) -> Error {
+    Error::InvalidArgument { op, reason }
+}
+
+/// Checks that values can be rounded to this dtype.
+fn rounded_dtype(op: &'static str, dtype: DType) -> Result<()> {
+    if matches!(dtype, DType::F16 | DType::BF16 | DType::F32) {
+        return Ok(());
+    }
+    Err(refused(op, format!("dtype: values are f16, bf16 or f32, not {dtype}")))
+}
 
 /// The example of the README is a documentation test.
 #[cfg(all(doctest, feature = "cpu"))]
