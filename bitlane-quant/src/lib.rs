@@ -19,10 +19,13 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod config;
 pub mod gguf;
 pub mod grouped;
 
 use bitlane::{DType, Error, Result};
+
+pub use config::Config;
 
 /// Creates the error of an argument.
 fn refused(op: &'static str, reason: String) -> Error {

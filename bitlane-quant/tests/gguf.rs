@@ -99,7 +99,7 @@ fn what_does_not_fit_says_why() {
         assert!(error.to_string().contains(words), "{error}");
     };
     refused(dequantize(Kind::Q4_0, &bytes(19), DType::F32), "18 bytes to a block");
-    refused(dequantize(Kind::Q4_0, &bytes(18), DType::F64), "not f16, bf16 or f32");
+    refused(dequantize(Kind::Q4_0, &bytes(18), DType::F64), "f16, bf16 or f32, not f64");
     let words = Tensor::zeros(18, DType::I8, &device).unwrap();
     refused(dequantize(Kind::Q4_0, &words, DType::F32), "not i8");
     refused(quantize(Kind::Q4_0, &bytes(32)), "takes floats");

@@ -17,9 +17,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from recording import blocks, grouped
+from recording import blocks, file, grouped
 
-PARTS = {"blocks": blocks, "grouped": grouped}
+PARTS = {"blocks": blocks, "file": file, "grouped": grouped}
 
 
 def main():

@@ -13,7 +13,6 @@ use common::{devices, golden_path};
 struct Case {
     name: String,
     bits: usize,
-    inputs: usize,
     size: Option<usize>,
     tensors: BTreeMap<String, Tensor>,
 }
@@ -31,7 +30,6 @@ fn cases(device: &Device) -> Vec<Case> {
         Case {
             name: format!("{name} on {device}"),
             bits: number(0),
-            inputs: number(2),
             size: numbers[3].parse().ok(),
             tensors: all.iter().filter_map(own).collect(),
         }

@@ -10,8 +10,8 @@ use crate::refused;
 impl Weights {
     /// Quantises a matrix of outputs by inputs with scales and zero points of outputs by groups.
     ///
-    /// Each is the nearest code, as the format's library computes it from `f32`. Zero points are codes, as in `quantize_per_group`
-    /// of most libraries; without them, they are in the middle. `group_of` is the group of every input, which only GPTQ
+    /// Each becomes the nearest code, as the format's library computes it from `f32`. Zero points are codes, those that stand for
+    /// 0; without them, they are in the middle. `group_of` is the group of every input, which only GPTQ
     /// has (`g_idx`).
     ///
     /// # Examples

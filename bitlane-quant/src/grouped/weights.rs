@@ -199,6 +199,34 @@ impl Weights {
         Err(at(prefix, self.format.names()[2], reason))
     }
 
+    /// Returns how many zero points are not in the middle of the codes.
+    pub(crate) fn asymmetric(&self) -> Result<i64> {
+        let Some(points) = self.zero_points()? else { return Ok(0) };
+        points.not_equal(self.format.middle())?.count_nonzero(..)?.item()
+    }
+
+    /// Returns whether every zero point is in the middle of the codes, so that the other formats need not store them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// # use bitlane_quant::grouped::{Format, Weights};
+    /// # let device = Device::cpu();
+    /// # let x = Tensor::zeros([1, 32], DType::F32, &device)?;
+    /// # let scales = Tensor::ones([1, 1], DType::F16, &device)?;
+    /// let weights = Weights::quantize(&Format::gptq(4), &x, &scales, None, None)?;
+    /// assert!(weights.is_symmetric()?);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::item`].
+    pub fn is_symmetric(&self) -> Result<bool> {
+        Ok(self.asymmetric()? == 0)
+    }
+
     /// Returns the format.
     ///
     /// # Examples
