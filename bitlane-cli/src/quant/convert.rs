@@ -9,12 +9,16 @@ use bitlane_quant::Config;
 use bitlane_quant::gguf::Reader;
 use bitlane_quant::grouped::{Format, Scheme, Zeros};
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::model::{Model, Tensors, at, has_extension};
-use crate::answer::{Answer, Failure, Outcome};
+use crate::answer::{Answer, Outcome};
+use crate::failure::Failure;
 use crate::operands::device;
+use crate::progress::Progress;
+
+/// What the progress is of.
+const TITLE: &str = "quant convert";
 
 /// The arguments of `convert`.
 #[derive(Args)]
@@ -92,7 +96,7 @@ pub fn run(options: &Options) -> Outcome {
     if layers.is_empty() {
         return Err(at(input, format!("no tensors of {}", model.config.format())));
     }
-    let bar = progress(layers.len(), "layers");
+    let bar = Progress::new(TITLE, layers.len());
     let mut symmetric = true;
     for layer in &layers {
         // Every layer is checked before one is converted.
@@ -103,7 +107,7 @@ pub fn run(options: &Options) -> Outcome {
     let ordered = model.config.has_act_order();
     let config = config.map(|config| config.symmetric(symmetric).act_order(ordered));
     for layer in &layers {
-        bar.set_message(layer.clone());
+        bar.step(layer);
         let weights = model.config.weights(&all.tensors, layer)?;
         let made = match (&format, options.to.dtype()) {
             (Some(format), _) => {
@@ -116,9 +120,8 @@ pub fn run(options: &Options) -> Outcome {
             }
         };
         all.replace(layer, model.config.format().scheme(), made);
-        bar.inc(1);
     }
-    bar.finish_and_clear();
+    bar.finish();
     let plain: Vec<_> = plain_layers(&all.tensors);
     let plain: Vec<&str> = plain.iter().map(String::as_str).collect();
     let text = model.text_with(config.map(|config| config.to_json(&plain)))?;
@@ -178,7 +181,6 @@ fn write(
     let folder = tempfile::Builder::new().prefix(".bitlane-").tempdir_in(parent);
     let folder = folder.map_err(|error| at(parent, error))?;
     let place = |name: &Path| folder.path().join(name.file_name().unwrap_or_default());
-    let bar = progress(model.files.len(), "files");
     let mut total = 0;
     let mut files = serde_json::Map::new();
     for (number, file) in model.files.iter().enumerate() {
@@ -192,9 +194,7 @@ fn write(
             let file = file.file_name().unwrap_or_default().to_string_lossy();
             files.insert(name.clone(), Value::String(file.into()));
         }
-        bar.inc(1);
     }
-    bar.finish_and_clear();
     fs::write(folder.path().join("config.json"), text)?;
     if !input.is_file() {
         for entry in fs::read_dir(input)? {
@@ -230,38 +230,26 @@ fn is_replaced(name: &str) -> bool {
 fn gguf(options: &Options) -> Outcome {
     let (input, output) = (&*options.input, &*options.output);
     let Some(dtype) = options.to.dtype() else {
-        return Err(
-            "blocks of GGUF are no groups of another layout; give --to f16, bf16 or f32".into()
-        );
+        let reason = "blocks of GGUF are no groups of another layout; give --to f16, bf16 or f32";
+        return Err(Failure::usage(reason));
     };
     if !has_extension(output, "safetensors") {
-        return Err(at(output, "give the name of a .safetensors file"));
+        let reason = format!("{}: give the name of a .safetensors file", output.display());
+        return Err(Failure::usage(reason));
     }
     let device = device(&options.device)?;
     let mut file = Reader::open(input)?;
     let names: Vec<_> = file.tensors().iter().map(|it| it.name.clone()).collect();
-    let bar = progress(names.len(), "tensors");
+    let bar = Progress::new(TITLE, names.len());
     let mut tensors = Vec::new();
     for name in names {
-        bar.set_message(name.clone());
+        bar.step(&name);
         let values = file.dequantize(&name, dtype, &device).map_err(|error| at(input, error))?;
         tensors.push((name, values));
-        bar.inc(1);
     }
-    bar.finish_and_clear();
+    bar.finish();
     let count = tensors.len();
     safetensors::save(output, tensors)?;
     let text = format!("{}: {count} tensors of {dtype}", output.display());
     Ok(Answer::new(text, json!({ "output": output, "tensors": count, "to": dtype.name() })))
-}
-
-/// Returns a bar on standard error, which is not drawn where nobody sees it.
-fn progress(len: usize, of: &str) -> ProgressBar {
-    let bar = ProgressBar::new(len as u64);
-    let style =
-        ProgressStyle::with_template(&format!("{{bar:30}} {{pos}} of {{len}} {of} {{msg}}"));
-    match style {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }

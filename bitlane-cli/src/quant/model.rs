@@ -9,7 +9,7 @@ use bitlane::{Device, Tensor, safetensors};
 use bitlane_quant::Config;
 use serde_json::Value;
 
-use crate::answer::Failure;
+use crate::failure::Failure;
 
 /// A model in a folder.
 pub struct Model {
