@@ -14,7 +14,7 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 //!
-//! What does not fit is an [`Error`](bitlane::Error) that says what was given and what is allowed.
+//! What does not fit is an [`Error`] that says what was given and what is allowed.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
