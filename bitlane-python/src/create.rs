@@ -86,7 +86,9 @@ fn flattened(
             numbers.push(element.ok_or_else(|| unfit("asarray", object))?);
             Ok(())
         }
-        _ => Err(PyValueError::new_err("asarray: the lists are nested to different depths or lengths")),
+        _ => Err(PyValueError::new_err(
+            "asarray: the lists are nested to different depths or lengths",
+        )),
     }
 }
 
@@ -131,7 +133,8 @@ fn tensor_of(numbers: &[Scalar], shape: &[usize], dtype: Option<Dtype>) -> PyRes
                 false => value >> bits == 0,
             };
             if !fits {
-                let text = format!("asarray: the integer {value} does not fit {}", long_name(wanted));
+                let text =
+                    format!("asarray: the integer {value} does not fit {}", long_name(wanted));
                 return Err(PyOverflowError::new_err(text));
             }
         }

@@ -29,7 +29,8 @@ pub fn opened(name: &str) -> PyResult<bitlane::Device> {
         None => None,
     };
     let Some(ordinal) = ordinal else {
-        let text = format!("{name:?} names no device; devices are \"cpu\", \"cuda:0\", \"cuda:1\" …");
+        let text =
+            format!("{name:?} names no device; devices are \"cpu\", \"cuda:0\", \"cuda:1\" …");
         return Err(PyValueError::new_err(text));
     };
     let mut open = OPEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

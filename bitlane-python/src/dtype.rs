@@ -169,8 +169,8 @@ pub fn result_type(py: Python<'_>, operands: Vec<Bound<'_, PyAny>>) -> PyResult<
     for kind in kinds {
         // Addition has the general rule, and takes every dtype.
         let op = bitlane::BinaryOp::Add;
-        common = bitlane::promote::result_type(op, Kind::Tensor(common), kind, rules)
-            .map_err(raised)?;
+        common =
+            bitlane::promote::result_type(op, Kind::Tensor(common), kind, rules).map_err(raised)?;
     }
     self::object(py, common)
 }

@@ -47,7 +47,8 @@ pub fn exported<'py>(
     let wanted = dl_device.unwrap_or(own);
     if wanted != own {
         if copy == Some(false) || wanted.0 != device_type::CPU {
-            let text = format!("__dlpack__: the array is on {}; `to_device` copies it", tensor.device());
+            let text =
+                format!("__dlpack__: the array is on {}; `to_device` copies it", tensor.device());
             return Err(PyBufferError::new_err(text));
         }
         tensor = py.detach(|| tensor.to_device(&Device::cpu())).map_err(raised)?;
@@ -90,13 +91,19 @@ unsafe extern "C" fn unused<M: Managed>(capsule: *mut ffi::PyObject) {
         let is_own = unsafe { ffi::PyCapsule_IsValid(capsule, name.as_ptr()) } == 1;
         if is_own {
             // SAFETY: its name says that the capsule still owns the managed tensor, which `capsule::<M>` has made.
-            drop(unsafe { Capsule::from_raw(ffi::PyCapsule_GetPointer(capsule, name.as_ptr()).cast::<M>()) });
+            drop(unsafe {
+                Capsule::from_raw(ffi::PyCapsule_GetPointer(capsule, name.as_ptr()).cast::<M>())
+            });
         }
     }
 }
 
 /// Returns an array that shares the memory of another library's.
-pub fn imported(object: &Bound<'_, PyAny>, device: &Device, copy: Option<bool>) -> PyResult<Tensor> {
+pub fn imported(
+    object: &Bound<'_, PyAny>,
+    device: &Device,
+    copy: Option<bool>,
+) -> PyResult<Tensor> {
     let py = object.py();
     if !object.hasattr("__dlpack__")? || object.hasattr("__array_interface__")? {
         // NumPy shares what it can, and has dtypes that DLPack does not express there.
@@ -162,7 +169,9 @@ pub fn taken(object: &Bound<'_, PyAny>, device: &Device, copy: Option<bool>) -> 
             ffi::PyCapsule_SetName(capsule, OLD_USED.as_ptr());
             owned(managed.cast::<DLManagedTensor>(), device)
         } else {
-            Err(PyBufferError::new_err("from_dlpack: the capsule has been used, or holds something else"))
+            Err(PyBufferError::new_err(
+                "from_dlpack: the capsule has been used, or holds something else",
+            ))
         }
     }
 }
@@ -248,7 +257,8 @@ pub unsafe fn get_buffer(
     view: *mut ffi::Py_buffer,
     flags: c_int,
 ) -> PyResult<()> {
-    let tensor = slf.get().tensor("a buffer").map_err(|e| PyBufferError::new_err(e.to_string()))?.clone();
+    let tensor =
+        slf.get().tensor("a buffer").map_err(|e| PyBufferError::new_err(e.to_string()))?.clone();
     let format = format_of(tensor.dtype()).ok_or_else(|| {
         PyBufferError::new_err(format!("Python's buffers have no {}", tensor.dtype()))
     })?;
@@ -311,7 +321,8 @@ unsafe fn lend(
             (false, _) => ptr::null_mut(),
             (true, format) => format.unwrap_or(c"B").as_ptr().cast_mut(),
         };
-        view.shape = if is_shown(ffi::PyBUF_ND) { lent.shape.as_mut_ptr() } else { ptr::null_mut() };
+        view.shape =
+            if is_shown(ffi::PyBUF_ND) { lent.shape.as_mut_ptr() } else { ptr::null_mut() };
         view.strides = if wants_strides { lent.strides.as_mut_ptr() } else { ptr::null_mut() };
         view.suboffsets = ptr::null_mut();
         view.internal = Box::into_raw(lent).cast();
@@ -373,7 +384,8 @@ pub fn pickled<'py>(
         PyBytes::new(py, &py.detach(|| host.to_bytes()).map_err(raised)?).into_any()
     };
     let rebuild = py.import("bitlane._bitlane")?.getattr("rebuilt")?;
-    let arguments = (elements, crate::dtype::object(py, tensor.dtype())?, shape, tensor.device().to_string());
+    let arguments =
+        (elements, crate::dtype::object(py, tensor.dtype())?, shape, tensor.device().to_string());
     Ok((rebuild, arguments.into_pyobject(py)?))
 }
 
@@ -452,10 +464,8 @@ fn shared(
         Dtype::C128 => 5,
         _ => 1,
     };
-    let mut held = Box::new(Held {
-        _buffer: buffer,
-        shape: shape.iter().map(|&size| size as i64).collect(),
-    });
+    let mut held =
+        Box::new(Held { _buffer: buffer, shape: shape.iter().map(|&size| size as i64).collect() });
     let dl_tensor = DLTensor {
         data,
         device: DLDevice { device_type: device_type::CPU, device_id: 0 },

@@ -1,7 +1,7 @@
 //! Functions of arrays, from the tables of the library.
 
 use bitlane::loss::{self, PoissonNll};
-use bitlane::{BinaryOp, DType as Dtype, Packing as Layout, ReduceOp, ScanOp, Tensor, UnaryOp};
+use bitlane::{BinaryOp, DType as Dtype, ReduceOp, ScanOp, Tensor, UnaryOp};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -53,7 +53,10 @@ impl Function {
         };
         if args.len() != arity {
             let given = args.len();
-            let text = format!("{}() takes {arity} positional arguments, but {given} were given", self.name);
+            let text = format!(
+                "{}() takes {arity} positional arguments, but {given} were given",
+                self.name
+            );
             return Err(PyTypeError::new_err(text));
         }
         let first = args.get_borrowed_item(0)?;
@@ -159,22 +162,24 @@ pub fn scan(
 }
 
 /// Computes what cannot be a step of an expression.
-fn on_tensor<T: Send>(
+fn on_tensor(
     py: Python<'_>,
     name: &str,
     x: &Bound<'_, Array>,
-    function: impl FnOnce(&Tensor) -> bitlane::Result<T> + Send,
-) -> PyResult<Array>
-where
-    T: Into<Tensor>,
-{
+    function: impl FnOnce(&Tensor) -> bitlane::Result<Tensor> + Send,
+) -> PyResult<Array> {
     let tensor = x.get().tensor(name)?;
     let on_cpu = *tensor.device() == bitlane::Device::cpu();
-    computed(py, tensor.len(), on_cpu, || function(tensor)).map(|made| Array::new(made.into()))
+    computed(py, tensor.len(), on_cpu, || function(tensor)).map(Array::new)
 }
 
 #[pyfunction]
-pub fn take(py: Python<'_>, x: &Bound<'_, Array>, indices: &Bound<'_, Array>, axis: i64) -> PyResult<Array> {
+pub fn take(
+    py: Python<'_>,
+    x: &Bound<'_, Array>,
+    indices: &Bound<'_, Array>,
+    axis: i64,
+) -> PyResult<Array> {
     let indices = indices.get().tensor("take")?;
     on_tensor(py, "take", x, |x| x.take(&signed(indices)?, axis))
 }
@@ -287,7 +292,10 @@ pub fn reshape(py: Python<'_>, x: &Bound<'_, Array>, shape: Vec<i64>) -> PyResul
         (0, _) => 0,
         (1, Ok(known)) if known > 0 && len.is_multiple_of(known) => len / known,
         _ => {
-            let text = format!("reshape: an array of shape {:?} has {len} elements and does not fit {shape:?}", array.sizes());
+            let text = format!(
+                "reshape: an array of shape {:?} has {len} elements and does not fit {shape:?}",
+                array.sizes()
+            );
             return Err(PyValueError::new_err(text));
         }
     };
@@ -383,7 +391,8 @@ pub fn computed_loss(
         "sum" => loss::Reduction::Sum,
         "mean" => loss::Reduction::Mean,
         other => {
-            let text = format!("{name}: the reduction is \"none\", \"sum\" or \"mean\", not {other:?}");
+            let text =
+                format!("{name}: the reduction is \"none\", \"sum\" or \"mean\", not {other:?}");
             return Err(PyValueError::new_err(text));
         }
     };
@@ -397,104 +406,6 @@ pub fn computed_loss(
         _ => loss::poisson_nll(x, y, PoissonNll { log_input, full, epsilon }, reduction),
     })
     .map(Array::new)
-}
-
-/// How values of 1 to 8 bits lie in words.
-///
-/// >>> import bitlane
-/// >>> nibbles = bitlane.Packing(4, bitlane.uint8)
-/// >>> words = bitlane.pack(bitlane.asarray([1, 2, 3, 4], dtype=bitlane.uint8), nibbles)
-/// >>> format(words, "x")
-/// '[21 43]'
-/// >>> bitlane.unpack(words, nibbles)
-/// Array([1, 2, 3, 4], dtype=uint8)
-#[pyclass(frozen, module = "bitlane")]
-#[derive(Clone)]
-pub struct Packing {
-    layout: Layout,
-    bits: usize,
-    word: Dtype,
-    order: Option<Vec<usize>>,
-    big_endian: bool,
-    signed: bool,
-}
-
-#[pymethods]
-impl Packing {
-    #[new]
-    #[pyo3(signature = (bits, word, *, order=None, big_endian=false, signed=false))]
-    fn new(
-        bits: usize,
-        word: AsDType,
-        order: Option<Vec<usize>>,
-        big_endian: bool,
-        signed: bool,
-    ) -> Packing {
-        let mut layout = Layout::new(bits, word.0);
-        if let Some(order) = &order {
-            layout = layout.order(order.iter().copied());
-        }
-        if big_endian {
-            layout = layout.big_endian_fields();
-        }
-        if signed {
-            layout = layout.signed();
-        }
-        Packing { layout, bits, word: word.0, order, big_endian, signed }
-    }
-
-    fn __repr__(&self) -> String {
-        let mut text = format!("Packing({}, {}", self.bits, crate::dtype::long_name(self.word));
-        if let Some(order) = &self.order {
-            text += &format!(", order={order:?}");
-        }
-        if self.big_endian {
-            text += ", big_endian=True";
-        }
-        if self.signed {
-            text += ", signed=True";
-        }
-        text + ")"
-    }
-
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<((usize, Py<crate::dtype::DType>), Bound<'py, PyDict>)> {
-        let named = PyDict::new(py);
-        named.set_item("order", self.order.clone())?;
-        named.set_item("big_endian", self.big_endian)?;
-        named.set_item("signed", self.signed)?;
-        Ok(((self.bits, crate::dtype::object(py, self.word)?), named))
-    }
-}
-
-/// Packs small integers into words along an axis.
-#[pyfunction]
-#[pyo3(signature = (x, packing, /, *, axis=-1))]
-pub fn pack(py: Python<'_>, x: &Bound<'_, Array>, packing: &Packing, axis: isize) -> PyResult<Array> {
-    applied_to(py, Step::Pack(packing.layout.clone(), axis), x.get())
-}
-
-/// Unpacks the values of words along an axis, to ``uint8`` or, for a signed packing, ``int8``.
-#[pyfunction]
-#[pyo3(signature = (x, packing, /, *, axis=-1))]
-pub fn unpack(py: Python<'_>, x: &Bound<'_, Array>, packing: &Packing, axis: isize) -> PyResult<Array> {
-    applied_to(py, Step::Unpack(packing.layout.clone(), axis), x.get())
-}
-
-/// Packs the values of words in another way, in one pass.
-#[pyfunction]
-#[pyo3(signature = (x, source, target, /, *, axis=-1))]
-pub fn repack(
-    py: Python<'_>,
-    x: &Bound<'_, Array>,
-    source: &Packing,
-    target: &Packing,
-    axis: isize,
-) -> PyResult<Array> {
-    let step = Step::Repack(source.layout.clone(), target.layout.clone(), axis);
-    applied_to(py, step, x.get())
 }
 
 /// Returns whether two arrays have the same dtype, shape and bits; NaNs with the same bits are equal.

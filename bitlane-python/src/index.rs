@@ -87,7 +87,8 @@ pub fn at(py: Python<'_>, array: &Array, axis: usize, place: usize) -> PyResult<
 /// Returns the view that an index gives.
 fn view(py: Python<'_>, array: &Array, parts: &[Part]) -> PyResult<Array> {
     let sizes = array.sizes();
-    let used = parts.iter().filter(|part| matches!(part, Part::Integer(_) | Part::Slice(_))).count();
+    let used =
+        parts.iter().filter(|part| matches!(part, Part::Integer(_) | Part::Slice(_))).count();
     if used > sizes.len() {
         let text = format!("{used} indices are too many for an array of shape {sizes:?}");
         return Err(PyIndexError::new_err(text));
@@ -115,10 +116,12 @@ fn view(py: Python<'_>, array: &Array, parts: &[Part]) -> PyResult<Array> {
             }
             Part::Integer(index) => {
                 let size = result.sizes()[axis];
-                let place = if *index < 0 { index.checked_add_unsigned(size) } else { Some(*index) };
+                let place =
+                    if *index < 0 { index.checked_add_unsigned(size) } else { Some(*index) };
                 let place = place.and_then(|place| usize::try_from(place).ok());
                 let Some(place) = place.filter(|&place| place < size) else {
-                    let text = format!("index {index} is out of bounds for axis {axis} of size {size}");
+                    let text =
+                        format!("index {index} is out of bounds for axis {axis} of size {size}");
                     return Err(PyIndexError::new_err(text));
                 };
                 result = at(py, &result, axis, place)?;

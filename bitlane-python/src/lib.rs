@@ -9,6 +9,8 @@ mod exchange;
 mod function;
 mod given;
 mod index;
+mod methods;
+mod packing;
 mod partial;
 mod print;
 mod step;
@@ -52,7 +54,7 @@ fn _bitlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device::Device>()?;
     module.add_class::<dtype::DType>()?;
     module.add_class::<function::Function>()?;
-    module.add_class::<function::Packing>()?;
+    module.add_class::<packing::Packing>()?;
     module.add_class::<partial::PartialSum>()?;
     module.add_class::<trace::Program>()?;
     for &dtype in bitlane::DType::ALL {
@@ -73,7 +75,7 @@ fn _bitlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
         function::take_along_axis function::compress function::nonzero function::select function::clip function::fma
         function::cast function::bitcast function::reshape function::permute function::unsqueeze function::squeeze
         function::flip function::broadcast_to function::concatenate function::stack function::copysign_grad
-        function::computed_loss function::pack function::unpack function::repack function::bits_equal
+        function::computed_loss packing::pack packing::unpack packing::repack function::bits_equal
         function::is_traced function::shares_memory function::as_operand
         index::assign_where
         trace::trace

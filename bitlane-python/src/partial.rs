@@ -34,7 +34,9 @@ fn terms<'a>(x: &'a Array, axes: &Option<Vec<i64>>) -> PyResult<Terms<'a>> {
             .map(|&axis| if axis < 0 { axis + rank } else { axis })
             .map(|axis| usize::try_from(axis).ok().and_then(|axis| x.shape().get(axis)))
             .try_fold(1, |count, size| size.map(|size| count * size))
-            .ok_or_else(|| PyValueError::new_err(format!("axes {axes:?} of shape {:?}", x.shape())))?,
+            .ok_or_else(|| {
+                PyValueError::new_err(format!("axes {axes:?} of shape {:?}", x.shape()))
+            })?,
     };
     Ok((x, count))
 }

@@ -144,7 +144,9 @@ impl Program {
     #[new]
     fn new(arguments: Vec<PyRef<'_, Array>>, results: Vec<PyRef<'_, Array>>) -> PyResult<Program> {
         let Some(Value::Traced(first)) = arguments.first().map(|array| &array.value) else {
-            return Err(PyValueError::new_err("a fused function needs an array among its arguments"));
+            return Err(PyValueError::new_err(
+                "a fused function needs an array among its arguments",
+            ));
         };
         let mut outputs = Vec::new();
         for result in &results {

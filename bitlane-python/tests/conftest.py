@@ -6,6 +6,14 @@ import pytest
 import bitlane as bl
 
 
+def pytest_addoption(parser):
+    parser.addoption("--full", action="store_true", help="test with PyTorch and JAX too")
+
+
+def pytest_ignore_collect(collection_path, config):
+    return True if collection_path.name == "test_others.py" and not config.getoption("--full") else None
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(1)

@@ -147,7 +147,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
 
     >>> import bitlane
     >>> bitlane.arange(3), bitlane.arange(1.0, 2.0, 0.5)
-    (Array([0, 1, 2], dtype=int64), Array([1. , 1.5], dtype=float64))
+    (Array([0, 1, 2], dtype=int64), Array([1.,  1.5], dtype=float64))
     """
     if stop is None:
         start, stop = 0, start
@@ -173,7 +173,7 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
 
     >>> import bitlane
     >>> bitlane.linspace(0.0, 1.0, 5)
-    Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float64)
+    Array([0.,   0.25, 0.5,  0.75, 1.  ], dtype=float64)
     """
     if num < 0:
         raise ValueError(f"linspace: {num} is no number of elements")

@@ -112,7 +112,7 @@ def sign(x, /):
     """
     if x.dtype.kind != "c":
         return _sign(x)
-    return _bitlane.select(x == 0, x, x / abs(x))
+    return _bitlane.select(x == 0, 0, x / abs(x))
 
 
 def clip(x, /, min=None, max=None):

@@ -77,7 +77,7 @@ def moveaxis(x, source, destination, /):
     return _bitlane.permute(x, order)
 
 
-def expand_dims(x, /, *, axis=0):
+def expand_dims(x, /, axis=0):
     """Insert a dimension of size 1, as a view.
 
     >>> import bitlane
@@ -155,7 +155,7 @@ def concat(arrays, /, *, axis=0):
 
     >>> import bitlane
     >>> bitlane.concat([bitlane.asarray([1]), bitlane.asarray([2.5, 3])])
-    Array([1. , 2.5, 3. ], dtype=float64)
+    Array([1.,  2.5, 3. ], dtype=float64)
     """
     arrays = _common(arrays, "concat")
     if axis is None:
