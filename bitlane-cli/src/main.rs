@@ -8,8 +8,11 @@ mod bench;
 mod doctor;
 mod evaluate;
 mod expression;
+mod failure;
 mod kernels;
+mod names;
 mod operands;
+mod progress;
 mod promotion;
 mod run;
 mod verdict;
@@ -18,7 +21,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use self::answer::{Answer, Failure};
+use self::answer::Answer;
+use self::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,7 +64,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refused(&error),
+    };
     let outcome = match &cli.command {
         Command::Doctor => Ok(doctor::run()),
         Command::Run(options) => run::run(options),
@@ -72,7 +79,18 @@ fn main() -> ExitCode {
     };
     let answer = outcome.unwrap_or_else(|failure: Failure| {
         eprintln!("bitlane: {failure}");
-        Answer::failed(&*failure)
+        Answer::failed(&failure)
     });
     answer.print(cli.json)
+}
+
+/// Prints why the command line is wrong, or the help that it asks for.
+fn refused(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() || !std::env::args().any(|argument| argument == "--json") {
+        error.exit();
+    }
+    eprint!("{error}");
+    let first = error.to_string();
+    let first = first.lines().next().unwrap_or("").trim_start_matches("error: ");
+    Answer::failed(&Failure::usage(first)).print(true)
 }

@@ -98,7 +98,7 @@ impl<'a> Expr<'a> {
         Expr { rules, ..self }
     }
 
-    /// The dtype of the result, without computing it.
+    /// Returns the dtype of the result, without computing it.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl<'a> Expr<'a> {
         self.lower(&temporaries, &mut Stages::Describe).map(|lowered| lowered.dtype())
     }
 
-    /// The shape of the result, without computing it.
+    /// Returns the shape of the result, without computing it.
     ///
     /// # Examples
     ///
@@ -187,7 +187,7 @@ impl<'a> Expr<'a> {
         self.lower(&Temporaries::default(), &mut Stages::Prepare)?.prepare()
     }
 
-    /// The kernels that [`run`](Expr::run) would launch on CUDA.
+    /// Returns the kernels that [`run`](Expr::run) would launch on CUDA.
     #[cfg(feature = "cuda")]
     pub(crate) fn kernels(&self) -> Result<Vec<crate::introspect::Kernel>> {
         let (temporaries, mut stages) = (Temporaries::default(), Stages::List(Vec::new()));
@@ -219,7 +219,7 @@ impl<'a> Evaluation<'a> {
         Evaluation { expr: self.expr.rules(rules), ..self }
     }
 
-    /// Computes the expression and gives the destination.
+    /// Computes the expression and returns the destination.
     ///
     /// # Errors
     ///

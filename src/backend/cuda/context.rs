@@ -76,7 +76,11 @@ pub(super) fn open(ordinal: usize) -> Result<Arc<Stream>> {
     if ordinal >= count {
         return Err(unavailable(
             format!("there is no device {ordinal}, the driver has {count}"),
-            if count == 0 { "use Device::cpu()".into() } else { format!("use 0 to {}", count - 1) },
+            match count {
+                0 => "use Device::cpu()".into(),
+                1 => "use 0".into(),
+                _ => format!("use 0 to {}", count - 1),
+            },
         ));
     }
     // Reports an unusable NVRTC or device before a context is created.
