@@ -52,7 +52,7 @@ macro_rules! failure_from {
     )*};
 }
 
-failure_from! { &str String std::io::Error }
+failure_from! { &str String std::io::Error serde_json::Error }
 #[cfg(feature = "cuda")]
 failure_from! { bitlane::cuda::cudarc::driver::DriverError }
 

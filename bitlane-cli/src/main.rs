@@ -1,4 +1,5 @@
-//! The program `bitlane`: operations on `.npy` files, promotion tables, and diagnostics of a machine.
+//! The program `bitlane`: operations on `.npy` files, promotion tables, files of quantised weights, and diagnostics of a
+//! machine.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -14,6 +15,7 @@ mod names;
 mod operands;
 mod progress;
 mod promotion;
+mod quant;
 mod run;
 mod verdict;
 
@@ -31,6 +33,7 @@ Examples:
   bitlane eval '((w >> s) & 0xf) * scale' w=words.npy s=shifts.npy scale=0.5 -o weights.npy
   bitlane promote add i32 f32
   bitlane promote add --table --rules torch
+  bitlane quant convert model/ model-awq/ --to awq
 
 Exit codes: 0 on success, 1 if the command fails or finds a fault, 2 if the command line is wrong.";
 
@@ -55,6 +58,9 @@ enum Command {
     Eval(evaluate::Options),
     /// Show which dtype an operation gives
     Promote(promotion::Options),
+    /// Show and convert files of quantised weights
+    #[command(subcommand)]
+    Quant(quant::Command),
     /// List the CUDA kernels of this build
     Kernels(kernels::Options),
     /// Judge a GPU: what it is, whether it computes the same bits as the CPU, and how fast it is
@@ -73,6 +79,7 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(options),
         Command::Eval(options) => evaluate::run(options),
         Command::Promote(options) => promotion::run(options),
+        Command::Quant(command) => quant::run(command),
         Command::Kernels(options) => kernels::run(options),
         Command::Verdict(options) => verdict::run(options),
         Command::Bench(options) => bench::run(options),

@@ -345,7 +345,7 @@ fn a_verdict_needs_a_cuda_device() {
 #[test]
 fn help_for_everyone() {
     let folder = folder();
-    for command in ["doctor", "run", "eval", "promote", "kernels", "verdict", "bench"] {
+    for command in ["doctor", "run", "eval", "promote", "quant", "kernels", "verdict", "bench"] {
         assert!(answer(&folder, &["--help"]).contains(command));
         assert!(answer(&folder, &[command, "--help"]).contains("Usage: bitlane "));
     }

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: compares the CPU backend with NumPy, PyTorch, Paddle and JAX, and expressions with numexpr and
-//! `torch.compile`. `compare.py` measures and reports, with a Python of its own; `worker.py` is the side of the others, and
-//! `benches/peers` ours.
+//! `torch.compile`. `compare.py` measures and reports, with a Python of its own, and `plots.py` draws; `worker.py` is the side of the
+//! others, and `benches/peers` ours.
 
 pub mod small_call;
 
@@ -29,8 +29,8 @@ pub struct Options {
     only: Option<String>,
 }
 
-/// The packages on PyPI, with the versions that are measured, and matplotlib for the plots.
-const PACKAGES: [&str; 8] = [
+/// The packages on PyPI, with the versions that are measured.
+const PACKAGES: [&str; 7] = [
     "numpy==2.4.6",
     "torch==2.15.0",
     "paddlepaddle==3.3.1",
@@ -38,7 +38,6 @@ const PACKAGES: [&str; 8] = [
     "jaxlib==0.10.2",
     "numexpr==2.14.2",
     "setuptools==84.2.1", // torch.compile imports it
-    "matplotlib==3.11.2",
 ];
 
 pub fn run(Options { grid, quick, rounds, threads, only }: Options) -> Outcome {
