@@ -116,6 +116,11 @@ fn what_fails_leaves_nothing_behind() {
     let said = failure(&folder, 2, &["run", "add", "x.npy", "1", "--device", "tpu"]);
     assert!(said.contains("devices are best, cpu, cuda and cuda:NUMBER"), "{said}");
     assert_eq!(files(), 2);
+    #[cfg(not(feature = "cuda"))]
+    assert!(
+        failure(&folder, 1, &["run", "abs", "x.npy", "--device", "cuda"])
+            .contains("cargo install bitlane-cli --features cuda")
+    );
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod sass;
 mod steps;
 mod suite;
 mod test;
+mod toolkit;
 mod virtual_cuda;
 mod wheels;
 
