@@ -9,7 +9,7 @@ use super::reduce::{self, share_units};
 use super::walk;
 use crate::backend::cpu::settings::Settings;
 use crate::backend::cpu::threads::sharing::Team;
-use crate::backend::cpu::{Call, address, start};
+use crate::backend::cpu::{Located, address, start};
 use crate::plan::Plan;
 use crate::request::{RowStage, RowsRequest};
 use crate::storage::Access;
@@ -112,7 +112,7 @@ impl RunStage<'_> {
         };
         let bases: Slots = self.sizes.iter().enumerate().map(base).collect();
         let (sizes, is_written) = (self.sizes.clone(), self.is_written.clone());
-        let call = Call { request: &request, bases, sizes, is_written };
+        let call = Located { request: &request, bases, sizes, is_written };
         match &request.reduction {
             None => walk::run(&call, &self.settings),
             Some(reduction) => reduce::run(&call, reduction, &self.settings),
