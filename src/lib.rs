@@ -1,5 +1,5 @@
-//! Bitwise shifts, `copysign` and other elementwise operations and reductions, broadcast over tensors on CUDA devices
-//! and on the CPU, with type promotion and with the same bits on every device.
+//! Tensor operations on CUDA and on the CPU, one by one or fused into an expression, with the same bits on every device.
+//! New here? Begin with the [`guide`].
 //!
 //! ```
 //! use bitlane::{Device, Shift, Tensor};

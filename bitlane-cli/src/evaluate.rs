@@ -32,7 +32,9 @@ Every operation can be called by its name, as copysign(a, b) or abs(a). There ar
 Views move no data:
   a[0], a[1:, ::-1], a[..., None]          as in NumPy
   reshape(a, 2, -1)  transpose(a, 0, 1)  permute(a, 2, 0, 1)  broadcast_to(a, 2, 3)
-  unsqueeze(a, 0)  squeeze(a, -1)  flip(a, 0)  narrow(a, AXIS, START, LENGTH)";
+  unsqueeze(a, 0)  squeeze(a, -1)  flip(a, 0)  narrow(a, AXIS, START, LENGTH)
+Values of 1 to 8 bits in words, from the lowest bits up, along the last axis or the one that is named:
+  unpack(words, 4)  pack(values, 4, u32)";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -77,6 +77,10 @@ pub fn in_own_words(error: &Error) -> String {
             "{op}: {scalar} does not fit {dtype}; convert the other operand to a wider dtype with cast in \
              `bitlane eval`"
         ),
+        Error::CudaUnavailable { .. } if !cfg!(feature = "cuda") => {
+            "this build has no CUDA; get one with `cargo install bitlane-cli --features cuda`"
+                .into()
+        }
         other => other.to_string().replace("Device::cpu()", "--device cpu"),
     }
 }

@@ -37,7 +37,7 @@ Examples:
 
 Exit codes: 0 on success, 1 if the command fails or finds a fault, 2 if the command line is wrong.";
 
-/// Bitwise shifts, copysign and type-promoting operations on tensors, on CUDA devices and on the CPU.
+/// Tensor operations on files, on CUDA devices and on the CPU, with the same bits on every device.
 #[derive(Parser)]
 #[command(name = "bitlane", version, after_help = EXAMPLES)]
 struct Cli {
@@ -52,9 +52,9 @@ struct Cli {
 enum Command {
     /// Show what this machine has, what is missing and what to do about it
     Doctor,
-    /// Run one operation on .npy files and numbers
+    /// Run one operation on files and numbers
     Run(run::Options),
-    /// Compute an expression over .npy files and numbers in one pass
+    /// Compute an expression over files and numbers in one pass
     Eval(evaluate::Options),
     /// Show which dtype an operation gives
     Promote(promotion::Options),

@@ -116,6 +116,11 @@ fn what_fails_leaves_nothing_behind() {
     let said = failure(&folder, 2, &["run", "add", "x.npy", "1", "--device", "tpu"]);
     assert!(said.contains("devices are best, cpu, cuda and cuda:NUMBER"), "{said}");
     assert_eq!(files(), 2);
+    #[cfg(not(feature = "cuda"))]
+    assert!(
+        failure(&folder, 1, &["run", "abs", "x.npy", "--device", "cuda"])
+            .contains("cargo install bitlane-cli --features cuda")
+    );
 }
 
 #[test]
@@ -164,11 +169,15 @@ fn views_and_axes() {
     assert_eq!(values("permute(x, 1, 0)[1:] + broadcast_to(x[0, 0], 2, 2)"), "[[-1,6],[4,-5]]");
     assert_eq!(values("narrow(transpose(x, 0, -1), 0, 2, 1)"), "[[3,-6]]");
     assert_eq!(values("squeeze(unsqueeze(x, 0), 0)[0, 0]"), "1");
+    assert_eq!(values("unpack(pack(x, 4, u8), 4)[:, :3]"), "[[1,14,3],[4,5,10]]");
+    assert_eq!(values("pack(x, 8, u32, 0)"), "[[1025,1534,64003]]");
     for (text, code, words) in [
         ("x[2]", 1, "index 2 is outside a dimension of size 2"),
         ("x[0, 0, 0]", 1, "more parts"),
         ("x[0, 0", 2, "expected ]"),
         ("sum(x, 5)", 1, "sum"),
+        ("pack(x, 9, u32)", 1, "9"),
+        ("pack(x, 4, f33)", 2, "did you mean f32?"),
         ("summ(x)", 2, "did you mean sum?"),
         ("cumulative_sum(x)", 2, "bitlane run cumulative_sum"),
     ] {

@@ -74,6 +74,7 @@ pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
     steps.run("examples in the documentation, all features", || {
         finish(&mut cuda.on_device(cargo(&documented), Nvrtc::Twelve, (80, true))?)
     })?;
+    steps.task(if full { "python --full" } else { "python" })?;
     steps.task("bindings --check")?;
     steps.task("overhead --count")?;
     steps.task("small-call")?;

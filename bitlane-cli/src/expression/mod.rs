@@ -278,6 +278,15 @@ impl<'a> Parser<'a> {
                 let (axes, also) = self.axes()?;
                 Node::Reduce { op, x: first, axes, keepdims: keepdims || also }
             }
+            ("pack", ..) => {
+                self.expect(",")?;
+                let bits = self.integer("a number of bits")?;
+                self.expect(",")?;
+                self.rest();
+                let word = dtype(self.word())?;
+                let axis = self.numbers("the number of an axis")?.first().copied().unwrap_or(-1);
+                Node::View(first, View::Pack(bits.max(0) as usize, word, axis))
+            }
             _ => {
                 let numbers = self.numbers("a number")?;
                 Node::View(first, View::call(name, numbers)?)
@@ -418,6 +427,9 @@ mod tests {
                 Node::View(x, View::Call(name, numbers)) => {
                     format!("({name} {} {numbers:?})", show(x))
                 }
+                Node::View(x, View::Pack(bits, word, axis)) => {
+                    format!("(pack {} {bits} {word} {axis})", show(x))
+                }
                 Node::View(x, View::Index(parts)) => {
                     let part = |part: &Index| match part {
                         Index::At(number) => number.to_string(),
@@ -486,6 +498,8 @@ mod tests {
             "([-3] ([1:, ..., None, ::-2] (add x y)))"
         );
         assert_eq!(tree("reshape(x, 2, -1)"), "(reshape x [2, -1])");
+        assert_eq!(tree("pack(x, 4, u32, 0)"), "(pack x 4 u32 0)");
+        assert_eq!(tree("unpack(x, 4)"), "(unpack x [4])");
         assert_eq!(tree("transpose(x, 0, -1) ** 2"), "(pow (transpose x [0, -1]) 2)");
     }
 

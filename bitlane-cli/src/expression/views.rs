@@ -1,12 +1,23 @@
-//! Views in the language of `bitlane eval`: calls such as `transpose(x, 0, 1)`, and indices such as `x[1:, ..., None]`.
+//! Views in the language of `bitlane eval`: calls such as `transpose(x, 0, 1)`, indices such as `x[1:, ..., None]`, and
+//! values of a few bits, `unpack(words, 4)`.
 
-use bitlane::{Expr, IntoReshape, Slice};
+use bitlane::{DType, Expr, IntoReshape, Packing, Slice};
 
 use crate::failure::Failure;
 
 /// The views that are called by name.
-pub const VIEWS: [&str; 8] =
-    ["reshape", "broadcast_to", "permute", "transpose", "unsqueeze", "squeeze", "flip", "narrow"];
+pub const VIEWS: [&str; 10] = [
+    "reshape",
+    "broadcast_to",
+    "permute",
+    "transpose",
+    "unsqueeze",
+    "squeeze",
+    "flip",
+    "narrow",
+    "pack",
+    "unpack",
+];
 
 /// A view of an operand.
 #[derive(Clone, Debug)]
@@ -14,6 +25,8 @@ pub enum View {
     /// The name is one of [`VIEWS`].
     Call(&'static str, Vec<i64>),
     Index(Vec<Index>),
+    /// Values of so many bits, packed into words of this dtype along an axis.
+    Pack(usize, DType, i64),
 }
 
 /// One part of an index.
@@ -47,6 +60,7 @@ impl View {
             "transpose" => (2..=2, "two axes"),
             "unsqueeze" | "squeeze" | "flip" => (1..=1, "an axis"),
             "narrow" => (3..=3, "an axis, a start and a length"),
+            "unpack" => (1..=2, "a number of bits, and an axis if it is not the last one"),
             _ => (0..=usize::MAX, "numbers"),
         };
         if !takes.contains(&arguments.len()) {
@@ -60,6 +74,7 @@ impl View {
         match self {
             View::Call(name, arguments) => called(name, arguments, x),
             View::Index(parts) => indexed(parts, x),
+            View::Pack(bits, word, axis) => Ok(x.pack(&Packing::new(*bits, *word), *axis)),
         }
     }
 }
@@ -86,6 +101,10 @@ fn called<'a>(name: &str, arguments: &[i64], x: &Expr<'a>) -> Result<Expr<'a>, F
         "unsqueeze" => x.unsqueeze(at(0)),
         "squeeze" => x.squeeze(at(0)),
         "flip" => x.flip(at(0)),
+        "unpack" => {
+            let packing = Packing::new(size(&at(0))?, x.dtype()?);
+            x.unpack(&packing, arguments.get(1).copied().unwrap_or(-1))
+        }
         _ => x.narrow(at(0), size(&at(1))?, size(&at(2))?),
     })
 }

@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True  # next to the sources
 import plots
 
 # From this ratio on two libraries count as equally fast: runs are noisy.

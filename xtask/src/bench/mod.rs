@@ -55,3 +55,24 @@ pub fn run(Options { grid, quick, rounds, threads, only }: Options) -> Outcome {
     comparison.args(only.map(|only| format!("--only={only}")));
     finish(&mut comparison)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a measurement, which takes the other libraries: every table can be drawn, and every chain is written out.
+    #[test]
+    fn every_table_has_a_plot() {
+        let drawing = "
+import sys; sys.path.insert(0, sys.argv[1]); import compare, xml.dom.minidom
+for grid in compare.GRIDS.values():
+    ratios = {tuple(case): 0.5 + index % 9 for index, case in enumerate(grid.cases(False))}
+    svg = compare.drawn(grid, ['of < others'], ratios)
+    assert xml.dom.minidom.parseString(svg).getElementsByTagName('title')[0].firstChild.data == grid.title
+    assert all(row in compare.FORMULAS for row in grid.rows if row.split()[1] in ('chain', 'job'))
+times = {library: [(1, 0.2), (32, 3.0)] for library in compare.LIBRARIES}
+xml.dom.minidom.parseString(compare.plots.lines('growth', [], [('new', 'elements', True, times)]))";
+        let mut python = command("python3");
+        finish(python.args(["-c", drawing]).arg(root().join("xtask/src/bench"))).unwrap();
+    }
+}
