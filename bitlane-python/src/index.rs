@@ -1,7 +1,7 @@
 //! Indexing with integers, slices, `...` and `None`. Everything else is in Python, in terms of these.
 
 use bitlane::{Slice, Tensor};
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
 
@@ -10,15 +10,15 @@ use crate::given::{Given, operand};
 use crate::step::{Step, View, applied_to, computed};
 
 /// One part of an index that gives a view.
-enum Part {
+enum Part<'py> {
     Integer(isize),
-    Slice(Slice),
+    Slice(Bound<'py, PySlice>),
     Ellipsis,
     NewAxis,
 }
 
 /// Reads an index. Returns `None` if a part of it is an array.
-fn parts(key: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Part>>> {
+fn parts<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Part<'py>>>> {
     let Ok(tuple) = key.cast::<PyTuple>() else { return Ok(part(key)?.map(|part| vec![part])) };
     let mut parts = Vec::with_capacity(tuple.len());
     for item in tuple.iter_borrowed() {
@@ -30,14 +30,12 @@ fn parts(key: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Part>>> {
     Ok(Some(parts))
 }
 
-fn part(key: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
+fn part<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Part<'py>>> {
     if let Ok(slice) = key.cast::<PySlice>() {
-        let bound = |name: &str| -> PyResult<Option<isize>> {
-            let bound = slice.getattr(name)?;
-            if bound.is_none() { Ok(None) } else { integer(&bound).map(Some) }
-        };
-        let step = bound("step")?.unwrap_or(1);
-        return Ok(Some(Part::Slice(Slice::new(bound("start")?, bound("stop")?, step))));
+        return Ok(Some(Part::Slice(slice.clone())));
+    }
+    if let Ok(number) = key.cast_exact::<PyInt>() {
+        return integer(number).map(|number| Some(Part::Integer(number)));
     }
     if key.is_instance_of::<PyBool>() {
         return Ok(None);
@@ -67,11 +65,13 @@ fn part(key: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
 
 /// Reads an integer; what is beyond every array stays beyond it.
 fn integer(object: &Bound<'_, PyAny>) -> PyResult<isize> {
-    let index = object.call_method0("__index__")?;
-    if let Ok(value) = index.extract::<isize>() {
-        return Ok(value);
+    // Numbers of any type that has `__index__`.
+    match object.extract::<isize>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
+            Ok(if object.lt(0)? { isize::MIN } else { isize::MAX })
+        }
+        value => value,
     }
-    Ok(if index.lt(0)? { isize::MIN } else { isize::MAX })
 }
 
 /// Returns the view at a place along an axis.
@@ -84,8 +84,22 @@ pub fn at(py: Python<'_>, array: &Array, axis: usize, place: usize) -> PyResult<
     applied_to(py, Step::View(View::Squeeze(axis as i64)), &one)
 }
 
+/// Returns what a slice of Python selects of this many elements, or `None` if that is everything as it is.
+fn resolved(slice: &Bound<'_, PySlice>, size: usize) -> PyResult<Option<Slice>> {
+    let found = slice.indices(size as isize)?;
+    if found.slicelength == 0 {
+        return Ok(Some(Slice::new(Some(0), Some(0), 1)));
+    }
+    if found.slicelength == size && found.step == 1 {
+        return Ok(None);
+    }
+    // Before the first element there is no place, and -1 would be the last one.
+    let stop = Some(found.stop).filter(|&stop| stop >= 0);
+    Ok(Some(Slice::new(Some(found.start), stop, found.step)))
+}
+
 /// Returns the view that an index gives.
-fn view(py: Python<'_>, array: &Array, parts: &[Part]) -> PyResult<Array> {
+fn view(py: Python<'_>, array: &Array, parts: &[Part<'_>]) -> PyResult<Array> {
     let sizes = array.sizes();
     let used =
         parts.iter().filter(|part| matches!(part, Part::Integer(_) | Part::Slice(_))).count();
@@ -109,8 +123,9 @@ fn view(py: Python<'_>, array: &Array, parts: &[Part]) -> PyResult<Array> {
                 axis += 1;
             }
             Part::Slice(slice) => {
-                if *slice != Slice::new(None, None, 1) {
-                    result = applied_to(py, Step::View(View::Slice(axis, *slice)), &result)?;
+                let size = result.sizes()[axis];
+                if let Some(slice) = resolved(slice, size)? {
+                    result = applied_to(py, Step::View(View::Slice(axis, slice)), &result)?;
                 }
                 axis += 1;
             }

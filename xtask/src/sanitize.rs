@@ -82,21 +82,15 @@ fn address(quick: bool) -> Outcome {
     for settings in ["", SMALL] {
         println!("AddressSanitizer, BITLANE_CPU={settings:?}");
         for words in ["--lib", rest] {
-            finish(tests("address", words, "-Zsanitizer=address").env("BITLANE_CPU", settings))?;
+            finish(address_tests(words).env("BITLANE_CPU", settings))?;
         }
     }
     Ok(())
 }
 
-/// Runs the longest expressions under AddressSanitizer: they have the most intermediate values, whose memory is laid out
-/// by hand.
-pub fn longest_expressions() -> Outcome {
-    finish(&mut tests("address", "--lib tests::deep", "-Zsanitizer=address"))?;
-    for settings in ["", "block=64"] {
-        let words = "--test results expressions::deep::";
-        finish(tests("address", words, "-Zsanitizer=address").env("BITLANE_CPU", settings))?;
-    }
-    Ok(())
+/// Returns a `cargo test` command with AddressSanitizer.
+pub fn address_tests(words: &str) -> process::Command {
+    tests("address", words, "-Zsanitizer=address")
 }
 
 fn thread(_quick: bool) -> Outcome {

@@ -9,12 +9,15 @@
 pub const FEATURES: &str = "bitlane/cuda,bitlane/dlpack,bitlane/host-kernels,bitlane/ndarray,bitlane/npy,\
                             bitlane/safetensors,bitlane/serde,bitlane/tracing";
 
-/// The feature sets of which every target is checked.
-pub const CHECKED: [&str; 3] = [
-    "--no-default-features --features cpu",
-    "--no-default-features --features cuda",
-    "--all-features",
-];
+/// Returns the arguments with which the workspace has every feature. Lints, tests and examples in the documentation are
+/// given the same, since cargo builds a dependency again for every other set of features.
+pub fn all_features() -> String {
+    format!("--features {FEATURES},bitlane-cli/cuda")
+}
+
+/// The feature sets, besides that of all features, of which every target is checked.
+pub const CHECKED: [&str; 2] =
+    ["--no-default-features --features cpu", "--no-default-features --features cuda"];
 
 /// The feature sets of which the library is checked. For any two features there is a set with only the first and one
 /// with only the second, so none needs another without saying so, and all but `serde` and `tracing` meet both backends.
