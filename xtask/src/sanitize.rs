@@ -63,7 +63,7 @@ pub fn run(Options { tools, quick }: Options) -> Outcome {
 
 fn models(quick: bool) -> Outcome {
     let more = if quick { "0" } else { "1" };
-    finish(cargo("test --test models").env("BITLANE_MORE_PREEMPTIONS", more))
+    finish(cargo("test --features models --test models").env("BITLANE_MORE_PREEMPTIONS", more))
 }
 
 /// Returns a `cargo test` command with extra compiler flags and its own target folder.

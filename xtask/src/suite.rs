@@ -6,8 +6,8 @@
 
 /// Every feature of the library. They are named one by one because `--all-features` would be for xtask, too, and build
 /// bindgen.
-pub const FEATURES: &str = "bitlane/cuda,bitlane/dlpack,bitlane/host-kernels,bitlane/ndarray,bitlane/npy,\
-                            bitlane/safetensors,bitlane/serde,bitlane/tracing";
+pub const FEATURES: &str = "bitlane/cuda,bitlane/dlpack,bitlane/host-kernels,bitlane/models,\
+                            bitlane/ndarray,bitlane/npy,bitlane/safetensors,bitlane/serde,bitlane/tracing";
 
 /// Returns the arguments with which the workspace has every feature. Lints, tests and examples in the documentation are
 /// given the same, since cargo builds a dependency again for every other set of features.
@@ -126,9 +126,10 @@ mod tests {
     fn no_feature_is_checked_only_beside_another() {
         let sets = CHECKED_LIBRARIES.map(|set| set.split(',').collect::<Vec<_>>());
         let mut features = features();
-        // The backend is a part of every set, and the kernels on the host are for the tests.
-        features.remove("cuda");
-        features.remove("host-kernels");
+        // The backend is a part of every set, and two are for the tests.
+        for name in ["cuda", "host-kernels", "models"] {
+            features.remove(name);
+        }
         for one in &features {
             for other in features.iter().filter(|other| *other != one) {
                 let apart = |set: &Vec<&str>| set.contains(&&**one) && !set.contains(&&**other);
