@@ -37,7 +37,7 @@ pub(super) const HALF_PI_LO: f64 = f64::from_bits(0x3c91a62633145c07);
 
 /// 1/c, ln c as a sum of two, log2 c, for c near the middle of each of 128 intervals.
 #[rustfmt::skip]
-pub(super) static LOG: [[u64; 4]; 128] = [
+pub(super) const LOG: [[u64; 4]; 128] = [
     [0x3ff6a70000000000, 0xbfd6404cf867a000, 0xbd3c74ea5d0e8a5f, 0xbfe00d032a117fb6],
     [0x3ff6870000000000, 0xbfd5e5a3e5a8a000, 0xbd3c987ecba326f1, 0xbfdf973ab6bc4fc6],
     [0x3ff6670000000000, 0xbfd58a79aea06000, 0x3d0cc23da1a8d804, 0xbfdf13b4c96c66ba],
@@ -170,7 +170,7 @@ pub(super) static LOG: [[u64; 4]; 128] = [
 
 /// 2^(i/128), and its relative error: what one plus it must be multiplied by.
 #[rustfmt::skip]
-pub(super) static EXP: [[u64; 2]; 128] = [
+pub(super) const EXP: [[u64; 2]; 128] = [
     [0x3ff0000000000000, 0x0000000000000000],
     [0x3ff0163da9fb3335, 0x3c9b3b4f1a88bf6e],
     [0x3ff02c9a3e778061, 0xbc7160139cd8dc5d],
@@ -303,7 +303,7 @@ pub(super) static EXP: [[u64; 2]; 128] = [
 
 /// atan(i/64) as a sum of two.
 #[rustfmt::skip]
-pub(super) static ATAN: [[u64; 2]; 65] = [
+pub(super) const ATAN: [[u64; 2]; 65] = [
     [0x0000000000000000, 0x0000000000000000],
     [0x3f8fff555bbb729b, 0xbc2220c39d4dff50],
     [0x3f9ffd55bba97625, 0xbc35ec431444912c],
@@ -373,7 +373,7 @@ pub(super) static ATAN: [[u64; 2]; 65] = [
 
 /// What a number is multiplied by for its quarter turns modulo 4, in three parts, by its exponent from -32 up.
 #[rustfmt::skip]
-pub(super) static TURNS: [[u64; 3]; 160] = [
+pub(super) const TURNS: [[u64; 3]; 160] = [
     [0x0000000000000000, 0x3fe0000000000000, 0x3fc17cc1b727220b],
     [0x0000000000000000, 0x3fe8000000000000, 0xbfbd067c91b1bbeb],
     [0x0000000000000000, 0x3fe4000000000000, 0x3f87cc1b727220a9],
@@ -538,7 +538,7 @@ pub(super) static TURNS: [[u64; 3]; 160] = [
 
 /// 2/pi as a fraction, 64 bits per row, after 128 bits that are 0.
 #[rustfmt::skip]
-pub(super) static QUARTER_TURNS: [[u64; 1]; 21] = [
+pub(super) const QUARTER_TURNS: [[u64; 1]; 21] = [
     [0x0000000000000000],
     [0x0000000000000000],
     [0xa2f9836e4e441529],
@@ -564,7 +564,7 @@ pub(super) static QUARTER_TURNS: [[u64; 1]; 21] = [
 
 /// sin(i/64) and cos(i/64), each as a sum of two.
 #[rustfmt::skip]
-pub(super) static SIN_COS: [[u64; 4]; 52] = [
+pub(super) const SIN_COS: [[u64; 4]; 52] = [
     [0x0000000000000000, 0x0000000000000000, 0x3ff0000000000000, 0x0000000000000000],
     [0x3f8fffaaaaeeeed5, 0xbc02ab639a9f0776, 0x3fefff000155549f, 0x3c828a28a03a5ef3],
     [0x3f9ffeaaaeeee86f, 0xbc3cd406fb224ae2, 0x3feffc00155527d3, 0xbc83b54492d89b5b],

@@ -365,7 +365,7 @@ def rust():
     for name, rows, doc in TABLES:
         rows = rows()
         out += ["", f"/// {doc}", "#[rustfmt::skip]"]
-        out += [f"pub(super) static {name}: [[u64; {len(rows[0])}]; {len(rows)}] = ["]
+        out += [f"pub(super) const {name}: [[u64; {len(rows[0])}]; {len(rows)}] = ["]
         out += ["    [" + ", ".join(f"{bits(x):#018x}" for x in row) + "]," for row in rows] + ["];"]
     for name, function, inputs in NEAREST_TIES:
         out += ["", f"/// Inputs of {name.lower()} whose result is all but a tie, and an f64 on its side of the tie.", "#[rustfmt::skip]"]
