@@ -325,6 +325,21 @@ impl Weights {
         Ok((blocks * scales.unsqueeze(1)?).reshape(&self.shape))
     }
 
+    /// Returns the shape of the values.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// # use bitlane_quant::bitsandbytes::{Code, Weights};
+    /// let x = Tensor::zeros([3, 5], DType::F32, &Device::cpu())?;
+    /// assert_eq!(Weights::quantize(Code::Nf4, 64, &x)?.shape(), [3, 5]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
     /// Returns the tensors of a file, whose names begin with this one. Scales are not quantised themselves.
     ///
     /// # Examples

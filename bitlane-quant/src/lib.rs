@@ -27,7 +27,7 @@ pub mod grouped;
 
 use bitlane::{DType, Error, Result};
 
-pub use config::Config;
+pub use config::{Config, Layer, Layout};
 
 /// Creates the error of an argument.
 fn refused(op: &'static str, reason: String) -> Error {
