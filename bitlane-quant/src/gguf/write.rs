@@ -1,6 +1,6 @@
 //! Blocks of values.
 
-use bitlane::{DType, Expr, Packing, ReduceOp, Result, Rules, Tensor};
+use bitlane::{DType, Expr, Packing, Result, Rules, Tensor};
 
 use super::read::{doubled, half_power};
 use super::{Kind, table};
@@ -23,10 +23,8 @@ pub(super) fn blocks(kind: Kind, values: &Tensor) -> Result<Tensor> {
             let steps = away_from_zero(&(values.expr() * inverse(&scale)));
             let steps = (steps.cast(DType::I8) + 1).cast(DType::U8);
             let steps = steps.rules(Rules::Paddle).run()?;
-            let pairs = table(&[0, 2, 4, 6], [4, 1], values.device())?;
             let steps = steps.reshape((.., 2, 4, 32))?;
-            let bytes = (steps.expr() << &pairs).reduce(ReduceOp::BitwiseOr, 2);
-            let bytes = bytes.rules(Rules::Paddle).run()?.reshape((.., 64))?;
+            let bytes = fields(&steps, 2, 2)?.reshape((.., 64))?;
             joined(&[bytes, half(&scale)?])
         }
         Kind::MXFP4 => mxfp4(values),
@@ -65,10 +63,14 @@ fn packed(steps: &Tensor, bits: usize) -> Result<Vec<Tensor>> {
         parts.push(high.pack(&Packing::arrow_bits(), 1)?);
     }
     let low = (steps & 15)?.reshape((.., 2, 16))?;
-    let halves = table(&[0, 4], [2, 1], steps.device())?;
-    let bytes = (low.expr() << &halves).reduce(ReduceOp::BitwiseOr, 1);
-    parts.push(bytes.rules(Rules::Paddle).run()?);
+    parts.push(fields(&low, 1, 4)?);
     Ok(parts)
+}
+
+/// Joins the bytes along an axis, each of which has a field of some bits of its own.
+fn fields(steps: &Tensor, axis: usize, bits: usize) -> Result<Tensor> {
+    let order: Vec<usize> = (0..8 / bits).collect();
+    crate::packed(steps, &Packing::new(bits, DType::U8), &order, axis)?.squeeze(axis)
 }
 
 /// The value that is farthest from zero, with its sign, becomes the lowest step.
