@@ -98,6 +98,17 @@ fn resolved(slice: &Bound<'_, PySlice>, size: usize) -> PyResult<Option<Slice>> 
     Ok(Some(Slice::new(Some(found.start), stop, found.step)))
 }
 
+/// Returns the place of an index that may count from the end.
+fn bounded(index: isize, axis: usize, size: usize) -> PyResult<usize> {
+    let place = if index < 0 { index.checked_add_unsigned(size) } else { Some(index) };
+    let place = place.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < size);
+    place.ok_or_else(|| {
+        PyIndexError::new_err(format!(
+            "index {index} is out of bounds for axis {axis} of size {size}"
+        ))
+    })
+}
+
 /// Returns the view that an index gives.
 fn view(py: Python<'_>, array: &Array, parts: &[Part<'_>]) -> PyResult<Array> {
     let sizes = array.sizes();
@@ -130,15 +141,7 @@ fn view(py: Python<'_>, array: &Array, parts: &[Part<'_>]) -> PyResult<Array> {
                 axis += 1;
             }
             Part::Integer(index) => {
-                let size = result.sizes()[axis];
-                let place =
-                    if *index < 0 { index.checked_add_unsigned(size) } else { Some(*index) };
-                let place = place.and_then(|place| usize::try_from(place).ok());
-                let Some(place) = place.filter(|&place| place < size) else {
-                    let text =
-                        format!("index {index} is out of bounds for axis {axis} of size {size}");
-                    return Err(PyIndexError::new_err(text));
-                };
+                let place = bounded(*index, axis, result.sizes()[axis])?;
                 result = at(py, &result, axis, place)?;
             }
         }
@@ -149,6 +152,11 @@ fn view(py: Python<'_>, array: &Array, parts: &[Part<'_>]) -> PyResult<Array> {
 /// `array[key]`.
 pub fn get<'py>(array: &Bound<'py, Array>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
+    // What a loop over an array does most.
+    if let (Ok(number), Some(&size)) = (key.cast_exact::<PyInt>(), array.get().sizes().first()) {
+        let place = bounded(integer(number)?, 0, size)?;
+        return Ok(Bound::new(py, at(py, array.get(), 0, place)?)?.into_any());
+    }
     match parts(key)? {
         Some(parts) => Ok(Bound::new(py, view(py, array.get(), &parts)?)?.into_any()),
         None => py.import("bitlane._indexing")?.getattr("get")?.call1((array, key)),
