@@ -138,14 +138,11 @@ impl Block<'_> {
         let (exponent, steps) = (self.bytes(0, &[1, 1])?, self.bytes(1, &[1, 16])?);
         let halves = self.table(&[0, 4], [2, 1])?;
         let scale = half_power(&exponent.expr()).rules(Rules::Paddle).run()?;
-        let value = doubled(&((steps.expr() >> &halves) & 15)) * &scale;
+        // The sign of a zero is lost, as in the reference.
+        let doubled = e2m1(&((steps.expr() >> &halves) & 15), 2.0) + 0.0;
+        let value = doubled * &scale;
         finished(value, dtype)
     }
-}
-
-/// Returns twice the value of a 4-bit float as `f32`. The sign of a zero is lost, as in the reference.
-pub(super) fn doubled<'a>(float: &Expr<'a>) -> Expr<'a> {
-    e2m1(float, 2.0) + 0.0
 }
 
 /// Returns half of the power of two that a byte stands for, 2^(byte − 128), as `f32`. The two lowest are subnormal.

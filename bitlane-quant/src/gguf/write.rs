@@ -2,8 +2,8 @@
 
 use bitlane::{DType, Expr, Packing, Result, Rules, Tensor};
 
-use super::read::{doubled, half_power};
-use super::{Kind, table};
+use super::Kind;
+use super::read::half_power;
 
 /// Returns the blocks of rows of `f32` values, as rows of bytes.
 pub(super) fn blocks(kind: Kind, values: &Tensor) -> Result<Tensor> {
@@ -101,11 +101,15 @@ fn mxfp4(values: &Tensor) -> Result<Tensor> {
     let exponent = largest.expr().log2().floor() + (127 - 2);
     let exponent = largest.expr().greater_than(0).select(exponent, 0.0);
     let exponent = exponent.cast(DType::U8).rules(Rules::Paddle).run()?;
-    let floats: Vec<u8> = (0..16).collect();
-    let floats = table(&floats, [16], values.device())?;
-    let (columns, exponents) = (values.unsqueeze(-1)?, exponent.unsqueeze(-1)?);
-    let candidates = half_power(&exponents.expr()) * doubled(&floats.expr());
-    let nearest = (candidates - &columns).abs().argmin(-1);
-    let nearest = nearest.cast(DType::U8).rules(Rules::Paddle).run()?;
+    let half = half_power(&exponent.expr()).rules(Rules::Paddle).run()?;
+    // Twice the bounds between floats; a value at a bound becomes the smaller one, and 0 has no sign.
+    let size = values.expr().abs();
+    let above = [0.5, 1.5, 2.5, 3.5, 5.0, 7.0, 10.0]
+        .map(|bound| size.greater_than(half.expr() * bound).cast(DType::U8));
+    let [first, rest @ ..] = above;
+    let code = rest.into_iter().fold(first, |sum, step| sum + step);
+    let code = size.isfinite().select(code, 0);
+    let sign = (values.expr().less_than(0)).logical_and(code.greater_than(0)).cast(DType::U8) << 3;
+    let nearest = (code | sign).rules(Rules::Paddle).run()?;
     joined(&[vec![exponent], packed(&nearest, 4)?].concat())
 }
