@@ -205,7 +205,7 @@ impl Config {
         Config { layout, symmetric: false, act_order: false }
     }
 
-    /// Says that every zero point is in the middle of the codes (`sym`), which [`Config::weights`] checks.
+    /// Says that every zero point is in the middle of the codes (`sym`), which [`Config::layer`] checks.
     ///
     /// # Examples
     ///
