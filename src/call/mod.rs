@@ -8,6 +8,8 @@ mod part;
 #[cfg(feature = "cpu")]
 pub(crate) mod prepared;
 mod reduce;
+#[cfg(feature = "cpu")]
+pub(crate) mod rows;
 mod run;
 mod variance;
 

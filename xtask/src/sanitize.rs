@@ -40,7 +40,7 @@ pub const TOOLS: [Tool; 5] = [
 ];
 
 /// Settings with several threads, and with blocks and thresholds so small that small cases cross every boundary.
-const SMALL: &str = "block=64,parallel=1,stream=256,threads=3";
+const SMALL: &str = "block=64,parallel=1,stream=256,rows=1,threads=3";
 
 pub fn run(Options { tools, quick }: Options) -> Outcome {
     let named = !tools.is_empty();

@@ -48,7 +48,7 @@ pub const OPTIMISED: [&str; 2] = ["interface", "process"];
 /// What `BITLANE_CPU` is set to in turn for `results`: every kind of vector instructions, the highest first, then blocks
 /// and thresholds so small that small cases cross every boundary and intermediate values move to the heap.
 const CPU_SETTINGS: [&str; 4] =
-    ["avx512", "avx2", "baseline", "block=64,parallel=1,stream=256,threads=7"];
+    ["avx512", "avx2", "baseline", "block=64,parallel=1,stream=256,rows=1,threads=7"];
 
 /// Returns the settings of [`CPU_SETTINGS`] that this machine can follow, and those that it cannot. The tests fail if
 /// they are run with one of the latter.
