@@ -189,6 +189,11 @@ fn hand_written<'a>(
     }
     let pair = Pair::of(request, operands)?;
     let shape = pair.shape(force)?;
+    // Generated kernels read turned operands by tiles.
+    let gathers = matches!(shape, KernelShape::Gath2 | KernelShape::Gath4 | KernelShape::Gath8);
+    if gathers && !force.has(Force::GATHER) && generate::is_turned(request.plan, operands) {
+        return None;
+    }
     Some((pair, shape))
 }
 
