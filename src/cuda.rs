@@ -219,6 +219,10 @@ pub fn device(context: &Arc<CudaContext>) -> Result<Device> {
 /// Returns the device of a stream. Tensors on it are allocated, computed and freed in the order of the stream's other
 /// work.
 ///
+/// The per-thread default stream is that of the calling thread. Operations that would run on it on another thread are
+/// errors; its tensors can be operands of operations on other streams and can be dropped on any thread, both of which wait
+/// for the context.
+///
 /// # Examples
 ///
 /// ```
@@ -235,8 +239,7 @@ pub fn device(context: &Arc<CudaContext>) -> Result<Device> {
 ///
 /// # Errors
 ///
-/// [`Error::CudaUnavailable`] if the device is too old, and [`Error::InvalidArgument`] for the per-thread default
-/// stream, which is a different stream on every thread.
+/// [`Error::CudaUnavailable`] if the device is too old.
 pub fn device_on(stream: &Arc<CudaStream>) -> Result<Device> {
     CudaDevice::on_stream(stream).map(Device::from_cuda)
 }

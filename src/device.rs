@@ -67,7 +67,7 @@ impl Device {
         return cuda::CudaDevice::new(ordinal).map(|device| Device(DeviceKind::Cuda(device)));
         #[cfg(not(feature = "cuda"))]
         Err(Error::CudaUnavailable {
-            reason: format!("cuda:{ordinal} was asked of a build without the feature `cuda`"),
+            reason: format!("cuda:{ordinal} requires the feature `cuda`"),
             remedy: "add `features = [\"cuda\"]` to the dependency on bitlane".into(),
         })
     }

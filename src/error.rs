@@ -217,6 +217,9 @@ macro_rules! error_kinds {
             $(#[doc = concat!("See [`Error::", stringify!($kind), "`].")] $kind,)*
         }
 
+        #[cfg(test)]
+        const KINDS: &[ErrorKind] = &[$(ErrorKind::$kind,)*];
+
         impl Error {
             /// Returns the variant without its data.
             ///
@@ -304,6 +307,15 @@ fn clash(lhs: &[usize], rhs: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_of_errors_has_every_kind() {
+        let page = include_str!("../docs/errors.md");
+        for kind in KINDS {
+            assert!(page.contains(&format!("\n## {kind}\n")), "docs/errors.md lacks {kind}");
+        }
+        assert_eq!(page.matches("\n## ").count(), KINDS.len());
+    }
 
     #[test]
     fn a_compilers_log_becomes_one_line() {

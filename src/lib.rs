@@ -1,5 +1,5 @@
-//! Bitwise shifts, `copysign` and other elementwise operations and reductions, broadcast over tensors on CUDA devices
-//! and on the CPU, with type promotion and with the same bits on every device.
+//! Tensor operations on CUDA and on the CPU, one by one or fused into an expression, with the same bits on every device.
+//! New here? Begin with the [`guide`].
 //!
 //! ```
 //! use bitlane::{Device, Shift, Tensor};
@@ -118,26 +118,27 @@
 //!
 //! # Features
 //!
-//! - `cpu` (default): the CPU backend.
+//! - `cpu` (default): the CPU backend, and the module [`cpu`], which limits its threads and its memory.
 //! - `cuda`: the CUDA backend. Building it needs no CUDA toolkit; running it needs an NVIDIA driver and NVRTC, and
 //!   [`Device::cuda`] reports what is missing. Operations are queued and return at once; a failure on the device is
 //!   reported by the next call that waits for it, such as [`Tensor::to_vec`] or [`Device::synchronize`]. The module
-//!   `cuda` is for programs that use cudarc themselves.
-//! - `ndarray`: `ndarray` arrays as operands, and conversion in both directions.
-//! - `npy`: the module `npy`, which loads and saves NumPy's `.npy` and `.npz` files.
-//! - `safetensors`: the module `safetensors`, which loads and saves files in that format.
-//! - `dlpack`: the module `dlpack`, which shares memory with PyTorch, NumPy, JAX and others.
+//!   [`cuda`] is for programs that use cudarc themselves, and has graphs and the memory pool.
+//! - `ndarray`: `ndarray` arrays as operands, and conversion in both directions ([`Tensor::from_ndarray`]).
+//! - `npy`: the module [`npy`], which loads and saves NumPy's `.npy` and `.npz` files.
+//! - `safetensors`: the module [`safetensors`], which loads and saves files in that format.
+//! - `dlpack`: the module [`dlpack`], which shares memory with PyTorch, NumPy, JAX and others.
 //! - `serde`: bit-exact serialization of tensors, dtypes and rulebooks. A deserialized tensor is on the CPU.
 //! - `tracing`: events when kernels are compiled, found in the cache, and launched.
 //!
-//! The program `bitlane` (`cargo install bitlane-cli`) runs operations on `.npy` files; `bitlane doctor` reports what a
-//! machine lacks.
+//! The program `bitlane` (`cargo install bitlane-cli`) runs operations on `.npy` and `.safetensors` files; `bitlane doctor`
+//! reports what a machine lacks.
 //!
 //! # Further reading
 //!
+//! - [`guide`]: from NumPy or PyTorch to bitlane in five minutes. [`guide::cookbook`]: whole jobs.
+//! - [`guide::errors`]: every kind of error, what it means and what to do. [`guide::faq`]: questions.
 //! - [Semantics]: the definition of every operation for every dtype, and the differences from Paddle, Torch, NumPy and
-//!   JAX.
-//! - [Promotion]: the rulebooks as tables. [Porting]: equivalents of other libraries' calls.
+//!   JAX. [Promotion]: the rulebooks as tables. [Porting]: equivalents of other libraries' calls.
 //! - [GPU]: what running on CUDA needs. [Performance]: how to get the most out of it, and how to measure it.
 //! - [Proof]: how it is tested. [Architecture]: how it is built. [Contributing]: how to change it.
 //!
@@ -149,15 +150,19 @@
 //! [Proof]: https://github.com/bitlane/bitlane/blob/main/docs/proof.md
 //! [Architecture]: https://github.com/bitlane/bitlane/blob/main/ARCHITECTURE.md
 //! [Contributing]: https://github.com/bitlane/bitlane/blob/main/CONTRIBUTING.md
-//!
-//! # Implementation
-//!
-//! Operands go through `promote` (the dtype of every step) and `layout` (the shape) into a `call`, which assembles a
-//! `program` (what to compute) and a `plan` (over which loops) and passes them to a backend as one request. Each stage
-//! is a value that can be printed and tested, and none depends on a later one. An ordinary call, a loss, a gradient
-//! and an expression of twenty nodes all become the same kind of request. The tables in `dtype` and `op` have one row
-//! per dtype and per operation; names, methods, kernels and tests are generated from them.
 
+// Without all features, some of the modules above are not there to link to.
+#![cfg_attr(
+    not(all(
+        feature = "cpu",
+        feature = "cuda",
+        feature = "ndarray",
+        feature = "npy",
+        feature = "safetensors",
+        feature = "dlpack"
+    )),
+    allow(rustdoc::broken_intra_doc_links)
+)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -172,6 +177,10 @@ mod ops;
 
 mod expr;
 mod gather;
+
+// Pages of `docs/`, whose examples are documentation tests like any other.
+#[cfg(all(doc, feature = "cpu"))]
+pub mod guide;
 
 mod backend;
 mod call;

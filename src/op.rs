@@ -27,7 +27,7 @@ use crate::DType;
 /// ```
 ///
 /// - The *variant* of the enum and the *name*, which is that of the method, of the device function in `cuda/`, and of
-///   the operation in text. `recipe` in `backend::cpu::kernels` names the loops of a variant.
+///   the operation in text. `chosen` in `backend::cpu::loops::table` names the loops of a variant.
 /// - The *domain*, the set of dtypes in which the operation can be computed.
 /// - The *result*: `Same` for the dtype in which it is computed, `Bool`, `Part` for the dtype of the parts of a complex
 ///   number, `Wide` for a 64-bit integer in place of a narrower one or a bool, or `Index` for `i64`.

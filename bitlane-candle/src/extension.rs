@@ -12,8 +12,9 @@ mod sealed {
 
 /// The operations that candle lacks, as methods of its [`Tensor`].
 ///
-/// Operands broadcast, and dtypes are promoted as in PyTorch. Every method fails for a tensor that is not on the CPU,
-/// for dtypes that the operation does not support, and for shapes that do not broadcast.
+/// Operands broadcast, and dtypes are promoted as in PyTorch. Every method fails for tensors on different devices, for
+/// dtypes that the operation does not support, and for shapes that do not broadcast; without the feature `cuda`, also for
+/// a tensor on a GPU.
 ///
 /// # Examples
 ///

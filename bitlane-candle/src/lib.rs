@@ -17,6 +17,9 @@
 //! - [`Fused1`], [`Fused2`] and [`Fused3`] turn any bitlane expression into a custom operation: a chain of operations
 //!   in one pass over memory.
 //!
+//! - All of them except [`Select`] are also in-place operations (`inplace_op1` and so on), which replace the elements of
+//!   the first tensor.
+//!
 //! Operands may have any candle layout, and broadcast as in bitlane. They are read in place, and the result is written
 //! directly to the storage that candle receives: nothing is copied. Values and errors are those of bitlane; see its
 //! [`docs/semantics.md`](https://github.com/bitlane/bitlane/blob/main/docs/semantics.md). A result dtype that candle
@@ -25,12 +28,16 @@
 //! Only `copysign` of two tensors has a gradient, by its first operand. All other operations, including differentiable
 //! ones such as an addition, return an error in the backward pass.
 //!
-//! Only the CPU is supported: a tensor on a GPU is an error. Building candle's `cuda` feature needs nvcc, with which
-//! this crate is not tested.
+//! With the feature `cuda`, tensors on CUDA devices are operands too. Kernels run on candle's stream, in order with
+//! candle's own, and NVRTC compiles them at run time; a result belongs to candle like any other tensor. Without
+//! the feature, and on Metal, a tensor on a GPU is an error.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod evaluate;
 mod extension;
 mod ops;

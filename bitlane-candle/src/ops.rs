@@ -1,9 +1,54 @@
 //! The custom operations.
 
 use bitlane::{BinaryOp, Expr, Rules, Scalar, UnaryOp};
-use candle_core::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor};
+#[cfg(feature = "cuda")]
+use candle_core::CudaStorage;
+use candle_core::{
+    CpuStorage, CustomOp1, CustomOp2, CustomOp3, InplaceOp1, InplaceOp2, InplaceOp3, Layout,
+    Result, Tensor,
+};
 
-use crate::evaluate::{Output, copysign_gradient, with_one, with_three, with_two};
+use crate::evaluate::{Output, assign_one, assign_three, assign_two};
+use crate::evaluate::{copysign_gradient, with_one, with_three, with_two};
+
+/// Defines the forward passes of a custom operation on every device. They pass the operands to a function of
+/// [`evaluate`](crate::evaluate), which evaluates the expression that the method `expr` makes of them.
+macro_rules! forward {
+    ($with:ident($($storage:ident $layout:ident: $x:ident),+)) => {
+        fn cpu_fwd(&self, $($storage: &CpuStorage, $layout: &Layout),+) -> Output<CpuStorage> {
+            $with(self.label(), $(($storage, $layout),)+ |$($x),+| self.expr($($x),+))
+        }
+
+        #[cfg(feature = "cuda")]
+        fn cuda_fwd(&self, $($storage: &CudaStorage, $layout: &Layout),+) -> Output<CudaStorage> {
+            $with(self.label(), $(($storage, $layout),)+ |$($x),+| self.expr($($x),+))
+        }
+    };
+}
+
+/// Defines the forward passes of an operation whose first operand is replaced by the result.
+macro_rules! forward_in_place {
+    ($with:ident($s1:ident $l1:ident: $first:ident $(, $storage:ident $layout:ident: $x:ident)*)) => {
+        fn cpu_fwd(
+            &self,
+            $s1: &mut CpuStorage,
+            $l1: &Layout,
+            $($storage: &CpuStorage, $layout: &Layout),*
+        ) -> Result<()> {
+            $with(self.label(), ($s1, $l1), $(($storage, $layout),)* |$first $(, $x)*| self.expr($first $(, $x)*))
+        }
+
+        #[cfg(feature = "cuda")]
+        fn cuda_fwd(
+            &self,
+            $s1: &mut CudaStorage,
+            $l1: &Layout,
+            $($storage: &CudaStorage, $layout: &Layout),*
+        ) -> Result<()> {
+            $with(self.label(), ($s1, $l1), $(($storage, $layout),)* |$first $(, $x)*| self.expr($first $(, $x)*))
+        }
+    };
+}
 
 /// A unary operation on a tensor, under PyTorch's promotion rules by default. A bool result becomes a `u8` of 0 or 1.
 ///
@@ -35,14 +80,30 @@ impl Unary {
     }
 }
 
-impl CustomOp1 for Unary {
-    fn name(&self) -> &'static str {
+impl Unary {
+    fn label(&self) -> &'static str {
         self.op.name()
     }
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Output {
-        with_one(self.name(), (storage, layout), |x| x.unary(self.op).rules(self.rules))
+    fn expr<'a>(&self, x: Expr<'a>) -> Expr<'a> {
+        x.unary(self.op).rules(self.rules)
     }
+}
+
+impl CustomOp1 for Unary {
+    fn name(&self) -> &'static str {
+        self.label()
+    }
+
+    forward!(with_one(s1 l1: x));
+}
+
+impl InplaceOp1 for Unary {
+    fn name(&self) -> &'static str {
+        self.label()
+    }
+
+    forward_in_place!(assign_one(s1 l1: x));
 }
 
 /// A binary operation on two tensors, under PyTorch's promotion rules by default.
@@ -77,14 +138,30 @@ impl Binary {
     }
 }
 
-impl CustomOp2 for Binary {
-    fn name(&self) -> &'static str {
+impl Binary {
+    fn label(&self) -> &'static str {
         self.op.name()
     }
 
-    fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Output {
-        with_two(self.name(), (s1, l1), (s2, l2), |x, y| x.binary(self.op, y).rules(self.rules))
+    fn expr<'a>(&self, x: Expr<'a>, y: Expr<'a>) -> Expr<'a> {
+        x.binary(self.op, y).rules(self.rules)
     }
+}
+
+impl InplaceOp2 for Binary {
+    fn name(&self) -> &'static str {
+        self.label()
+    }
+
+    forward_in_place!(assign_two(s1 l1: x, s2 l2: y));
+}
+
+impl CustomOp2 for Binary {
+    fn name(&self) -> &'static str {
+        self.label()
+    }
+
+    forward!(with_two(s1 l1: x, s2 l2: y));
 
     fn bwd(
         &self,
@@ -94,7 +171,7 @@ impl CustomOp2 for Binary {
         gradient: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>)> {
         if self.op != BinaryOp::Copysign {
-            return Err(candle_core::Error::BackwardNotSupported { op: self.name() });
+            return Err(candle_core::Error::BackwardNotSupported { op: self.label() });
         }
         // The result depends on `y` only through its sign, whose derivative is zero.
         Ok((Some(x.apply_op3_no_bwd(y, gradient, &CopysignGradient)?), None))
@@ -117,7 +194,20 @@ impl CustomOp3 for CopysignGradient {
         l2: &Layout,
         s3: &CpuStorage,
         l3: &Layout,
-    ) -> Output {
+    ) -> Output<CpuStorage> {
+        copysign_gradient(self.name(), (s1, l1), (s2, l2), (s3, l3))
+    }
+
+    #[cfg(feature = "cuda")]
+    fn cuda_fwd(
+        &self,
+        s1: &CudaStorage,
+        l1: &Layout,
+        s2: &CudaStorage,
+        l2: &Layout,
+        s3: &CudaStorage,
+        l3: &Layout,
+    ) -> Output<CudaStorage> {
         copysign_gradient(self.name(), (s1, l1), (s2, l2), (s3, l3))
     }
 }
@@ -154,16 +244,30 @@ impl WithScalar {
     }
 }
 
-impl CustomOp1 for WithScalar {
-    fn name(&self) -> &'static str {
+impl WithScalar {
+    fn label(&self) -> &'static str {
         self.op.name()
     }
 
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Output {
-        with_one(self.name(), (storage, layout), |x| {
-            x.binary(self.op, self.scalar).rules(self.rules)
-        })
+    fn expr<'a>(&self, x: Expr<'a>) -> Expr<'a> {
+        x.binary(self.op, self.scalar).rules(self.rules)
     }
+}
+
+impl CustomOp1 for WithScalar {
+    fn name(&self) -> &'static str {
+        self.label()
+    }
+
+    forward!(with_one(s1 l1: x));
+}
+
+impl InplaceOp1 for WithScalar {
+    fn name(&self) -> &'static str {
+        self.label()
+    }
+
+    forward_in_place!(assign_one(s1 l1: x));
 }
 
 /// Selects the second operand where the first, of any dtype, is nonzero, else the third.
@@ -181,28 +285,27 @@ impl CustomOp1 for WithScalar {
 #[derive(Clone, Copy, Debug)]
 pub struct Select;
 
-impl CustomOp3 for Select {
-    fn name(&self) -> &'static str {
+impl Select {
+    fn label(&self) -> &'static str {
         "select"
     }
 
-    fn cpu_fwd(
-        &self,
-        s1: &CpuStorage,
-        l1: &Layout,
-        s2: &CpuStorage,
-        l2: &Layout,
-        s3: &CpuStorage,
-        l3: &Layout,
-    ) -> Output {
-        with_three(self.name(), (s1, l1), (s2, l2), (s3, l3), |condition, x, y| {
-            condition.cast(bitlane::DType::Bool).select(x, y).rules(Rules::Torch)
-        })
+    fn expr<'a>(&self, condition: Expr<'a>, x: Expr<'a>, y: Expr<'a>) -> Expr<'a> {
+        condition.cast(bitlane::DType::Bool).select(x, y).rules(Rules::Torch)
     }
 }
 
+impl CustomOp3 for Select {
+    fn name(&self) -> &'static str {
+        self.label()
+    }
+
+    forward!(with_three(s1 l1: condition, s2 l2: x, s3 l3: y));
+}
+
 macro_rules! fused {
-    ($($name:ident $custom:ident($($storage:ident $layout:ident: $x:ident),*) $with:ident, $doc:literal, $example:literal;)*) => {$(
+    ($($name:ident $custom:ident $in_place:ident $with:ident $assign:ident($($storage:ident $layout:ident: $x:ident),*),
+        $doc:literal, $example:literal;)*) => {$(
         #[doc = $doc]
         ///
         /// The function takes the operands as expressions and returns the expression to compute; see [`Expr`]. It is
@@ -231,32 +334,48 @@ macro_rules! fused {
             }
         }
 
+        impl<F: for<'a> Fn($(fused!(@type Expr<'a>, $x)),*) -> Expr<'a>> $name<F> {
+            fn label(&self) -> &'static str {
+                self.name
+            }
+
+            fn expr<'a>(&self, $($x: Expr<'a>),*) -> Expr<'a> {
+                (self.build)($($x),*)
+            }
+        }
+
         impl<F: for<'a> Fn($(fused!(@type Expr<'a>, $x)),*) -> Expr<'a>> $custom for $name<F> {
             fn name(&self) -> &'static str {
                 self.name
             }
 
-            fn cpu_fwd(&self, $($storage: &CpuStorage, $layout: &Layout),*) -> Result<(CpuStorage, Shape)> {
-                $with(self.name, $(($storage, $layout),)* |$($x),*| (self.build)($($x),*))
+            forward!($with($($storage $layout: $x),*));
+        }
+
+        impl<F: for<'a> Fn($(fused!(@type Expr<'a>, $x)),*) -> Expr<'a>> $in_place for $name<F> {
+            fn name(&self) -> &'static str {
+                self.name
             }
+
+            forward_in_place!($assign($($storage $layout: $x),*));
         }
     )*};
     (@type $type:ty, $x:ident) => { $type };
 }
 
 fused! {
-    Fused1 CustomOp1(storage layout: x) with_one,
+    Fused1 CustomOp1 InplaceOp1 with_one assign_one(s1 l1: x),
         "An expression of one tensor as a single operation, computed in one pass over memory.",
         "let words = Tensor::new(&[0x21u32, 0x43], &Device::Cpu)?;
 let high = words.apply_op1(Fused1::new(\"high\", |w| ((w >> 4) & 0xf).cast(DType::F32) * 0.5))?;
 assert_eq!(high.to_vec1::<f32>()?, [1.0, 2.0]);";
-    Fused2 CustomOp2(s1 l1: x, s2 l2: y) with_two,
+    Fused2 CustomOp2 InplaceOp2 with_two assign_two(s1 l1: x, s2 l2: y),
         "An expression of two tensors as a single operation, computed in one pass over memory.",
         "let words = Tensor::new(&[[0x21u32], [0x43]], &Device::Cpu)?;
 let amounts = Tensor::new(&[0u32, 4], &Device::Cpu)?;
 let nibbles = Fused2::new(\"nibbles\", |w, a| ((w >> a) & 0xf).cast(DType::F32));
 assert_eq!(words.apply_op2(&amounts, nibbles)?.to_vec2::<f32>()?, [[1.0, 2.0], [3.0, 4.0]]);";
-    Fused3 CustomOp3(s1 l1: x, s2 l2: y, s3 l3: z) with_three,
+    Fused3 CustomOp3 InplaceOp3 with_three assign_three(s1 l1: x, s2 l2: y, s3 l3: z),
         "An expression of three tensors as a single operation, computed in one pass over memory.",
         "let words = Tensor::new(&[[0x21u32], [0x43]], &Device::Cpu)?;
 let amounts = Tensor::new(&[0u32, 4], &Device::Cpu)?;

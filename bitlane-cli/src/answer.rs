@@ -1,13 +1,11 @@
 //! The output of a command: text for people, JSON for programs, and the exit code.
 
-use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-/// An error that ends a command, printed as a message for the user.
-pub type Failure = Box<dyn Error>;
+use crate::failure::Failure;
 
 /// The result of a command.
 pub type Outcome = Result<Answer, Failure>;
@@ -16,19 +14,25 @@ pub type Outcome = Result<Answer, Failure>;
 pub struct Answer {
     pub text: String,
     pub json: Value,
-    /// Whether the exit code is 0.
-    pub ok: bool,
+    /// The exit code.
+    pub code: u8,
 }
 
 impl Answer {
     /// Creates the answer of a command that succeeded.
     pub fn new(text: impl Into<String>, json: Value) -> Answer {
-        Answer { text: text.into(), json, ok: true }
+        Answer { text: text.into(), json, code: 0 }
+    }
+
+    /// Creates the answer of a command that ran, and found a fault unless `ok`.
+    pub fn judged(ok: bool, text: String, json: Value) -> Answer {
+        Answer { text, json, code: u8::from(!ok) }
     }
 
     /// Creates the answer of a command that failed. Its text is empty, because the error is printed to standard error.
-    pub fn failed(failure: &dyn Error) -> Answer {
-        Answer { text: String::new(), json: json!({ "error": failure.to_string() }), ok: false }
+    pub fn failed(failure: &Failure) -> Answer {
+        let json = json!({ "error": failure.to_string(), "kind": failure.kind() });
+        Answer { text: String::new(), json, code: failure.code() }
     }
 
     /// Prints the answer and returns the exit code.
@@ -47,7 +51,7 @@ impl Answer {
                 return ExitCode::FAILURE;
             }
         }
-        if self.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        ExitCode::from(self.code)
     }
 }
 

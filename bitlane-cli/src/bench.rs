@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use bitlane::{DType, Device, Error, Shift, Tensor};
 use clap::Args;
-use indicatif::ProgressBar;
 use serde_json::json;
 
 use crate::answer::{Answer, Outcome};
+use crate::failure::Failure;
 use crate::operands::device;
+use crate::progress::Progress;
 
 /// The length of the longest bar.
 const WIDTH: usize = 40;
@@ -43,20 +44,21 @@ struct Subject {
 
 /// Runs the command.
 pub fn run(options: &Options) -> Outcome {
-    let device = device(&options.device)?;
-    if device != Device::cpu() {
-        return Err("bench measures the CPU; `bitlane verdict` measures a CUDA device".into());
+    if options.device.starts_with("cuda") {
+        let words = "bench measures the CPU; `bitlane verdict` measures a CUDA device";
+        return Err(Failure::usage(words));
     }
+    let device = if options.device == "best" { Device::cpu() } else { device(&options.device)? };
     let subjects = subjects(&device, options.elements)?;
-    let bar = ProgressBar::new(subjects.len() as u64);
+    let progress = Progress::new("bench", subjects.len());
     let mut measured = Vec::new();
     for subject in &subjects {
-        bar.inc(1);
+        progress.step(subject.name);
         let time = median(Duration::from_millis(options.time), &subject.run)?;
         let gigabytes = (subject.bytes * options.elements) as f64 / time.as_secs_f64() / 1e9;
         measured.push((subject.name, time, gigabytes));
     }
-    bar.finish_and_clear();
+    progress.finish();
     let fastest = measured.iter().map(|&(_, _, speed)| speed).fold(f64::MIN_POSITIVE, f64::max);
     let widest = measured.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
     let mut text = format!("{device}, {} elements, memory moved per second\n", options.elements);

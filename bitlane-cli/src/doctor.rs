@@ -7,63 +7,78 @@ use bitlane::Device;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, columns};
+use crate::failure::in_own_words;
 
 /// The findings, as rows of text and as JSON.
-#[derive(Default)]
 struct Findings {
     rows: Vec<Vec<String>>,
     json: Value,
 }
 
 impl Findings {
-    fn add(&mut self, key: &str, value: impl Into<String>) {
-        let value = value.into();
-        self.json[key] = Value::String(value.clone());
-        self.rows.push(vec![key.to_owned(), value]);
+    /// Adds a finding: a title and its words, and a key and its value for programs.
+    fn add(&mut self, title: &str, words: impl Into<String>, key: &str, value: impl Into<Value>) {
+        self.json[key] = value.into();
+        self.rows.push(vec![title.to_owned(), words.into()]);
     }
 }
 
 /// Runs the command. The exit code is 1 if there is a GPU that cannot be used.
 pub fn run() -> Answer {
-    let mut found = Findings { json: json!({}), ..Findings::default() };
-    found.add("bitlane", env!("CARGO_PKG_VERSION"));
-    found.add("features", features());
-    found.add("system", format!("{} {}", env::consts::OS, env::consts::ARCH));
+    let mut found = Findings { rows: Vec::new(), json: json!({ "environment": {} }) };
+    found.add("bitlane", env!("CARGO_PKG_VERSION"), "bitlane", env!("CARGO_PKG_VERSION"));
+    let words = |words: &str| -> Vec<String> { words.split(' ').map(str::to_owned).collect() };
+    found.add("features", features(), "features", words(features()));
+    let (system, architecture) = (env::consts::OS, env::consts::ARCH);
+    found.json["architecture"] = architecture.into();
+    found.add("system", format!("{system} {architecture}"), "system", system);
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    found.add("threads", threads.to_string());
-    found.add("vector instructions", instructions().join(" "));
-    found.add("CPU settings", bitlane::cpu::settings());
+    found.add("threads", threads.to_string(), "threads", threads);
+    let instructions = instructions();
+    found.add("vector instructions", instructions.join(" "), "vector_instructions", instructions);
+    found.add("CPU settings", bitlane::cpu::settings(), "cpu_settings", bitlane::cpu::settings());
     for variable in ["BITLANE_CPU", "BITLANE_NVRTC", "BITLANE_CACHE", "BITLANE_POOL_LIMIT"] {
         if let Some(value) = env::var_os(variable) {
-            found.add(variable, value.to_string_lossy());
+            let value = value.to_string_lossy();
+            found.json["environment"][variable] = value.clone().into();
+            found.rows.push(vec![variable.to_owned(), value.into()]);
         }
     }
     let count = Device::cuda_count();
-    found.add("CUDA devices", count.to_string());
+    let mut devices = Vec::new();
+    found.rows.push(vec!["CUDA devices".into(), count.to_string()]);
     for ordinal in 0..count {
-        match Device::cuda(ordinal) {
-            Ok(device) => found.add(&device.to_string(), description(&device)),
-            Err(error) => found.add(&format!("cuda:{ordinal}"), format!("cannot be used: {error}")),
-        }
+        let name = format!("cuda:{ordinal}");
+        let (words, is_usable) = match Device::cuda(ordinal) {
+            Ok(device) => (description(&device), true),
+            Err(error) => (format!("cannot be used: {}", in_own_words(&error)), false),
+        };
+        devices.push(json!({ "name": name, "usable": is_usable, "description": words }));
+        found.rows.push(vec![name, words]);
     }
-    for (key, value) in compiler() {
-        found.add(key, value);
-    }
+    found.json["cuda_devices"] = devices.into();
+    compiler(&mut found);
     if let Some(path) = loaded("libcuda") {
-        found.add("driver", path);
+        found.add("driver", path.clone(), "driver", path);
     }
-    let (verdict, ok) = match (Device::best(), Device::cuda(0)) {
-        (Err(error), _) => (format!("there is a GPU that cannot be used: {error}"), false),
+    let best = Device::best();
+    found.json["default_device"] = best.as_ref().ok().map(ToString::to_string).into();
+    let (verdict, ok) = match (best, Device::cuda(0)) {
+        (Err(error), _) => {
+            (format!("there is a GPU that cannot be used: {}", in_own_words(&error)), false)
+        }
         (Ok(device), Ok(_)) => (format!("computes on {device} by default"), true),
-        (Ok(device), Err(error)) => (format!("computes on {device} by default; {error}"), true),
+        (Ok(device), Err(error)) => {
+            (format!("computes on {device} by default; {}", in_own_words(&error)), true)
+        }
     };
-    found.add("verdict", verdict);
-    Answer { text: columns(&found.rows), json: found.json, ok }
+    found.add("verdict", verdict.clone(), "verdict", verdict);
+    Answer::judged(ok, columns(&found.rows), found.json)
 }
 
 /// Returns the features of the library with which this program is built.
 fn features() -> &'static str {
-    if cfg!(feature = "cuda") { "cpu npy cuda" } else { "cpu npy" }
+    if cfg!(feature = "cuda") { "cpu npy safetensors cuda" } else { "cpu npy safetensors" }
 }
 
 /// Returns the vector instruction sets that loops are compiled for and that this machine has.
@@ -90,26 +105,31 @@ fn loaded(library: &str) -> Option<String> {
     })
 }
 
-/// Returns the findings about NVRTC and the kernel cache, which do not depend on a device.
+/// Adds the findings about NVRTC and the kernel cache, which do not depend on a device.
 #[cfg(feature = "cuda")]
-fn compiler() -> Vec<(&'static str, String)> {
-    let nvrtc = match bitlane::introspect::nvrtc() {
+fn compiler(found: &mut Findings) {
+    match bitlane::introspect::nvrtc() {
         Ok(chosen) => {
             let (major, minor) = chosen.version;
-            let path = chosen.path.map_or(String::new(), |path| format!(", {}", path.display()));
-            format!("{major}.{minor}{path}, {}", chosen.reason)
+            let path = chosen.path.map(|path| path.display().to_string());
+            let place = path.as_ref().map_or(String::new(), |path| format!(", {path}"));
+            let words = format!("{major}.{minor}{place}, {}", chosen.reason);
+            let version = format!("{major}.{minor}");
+            let json = json!({ "version": version, "path": path, "reason": chosen.reason });
+            found.add("NVRTC", words, "nvrtc", json);
         }
-        Err(error) => error.to_string(),
-    };
+        Err(error) => {
+            let words = in_own_words(&error);
+            found.add("NVRTC", words.clone(), "nvrtc", json!({ "error": words }));
+        }
+    }
     let cache = bitlane::introspect::cache_folder();
     let cache = cache.map_or_else(String::from, |folder| folder.display().to_string());
-    vec![("NVRTC", nvrtc), ("kernel cache", cache)]
+    found.add("kernel cache", cache.clone(), "kernel_cache", cache);
 }
 
 #[cfg(not(feature = "cuda"))]
-fn compiler() -> Vec<(&'static str, String)> {
-    Vec::new()
-}
+fn compiler(_: &mut Findings) {}
 
 #[cfg(feature = "cuda")]
 fn description(device: &Device) -> String {

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use bitlane::{Expr, Rules};
 use clap::Args;
 
-use crate::answer::{Failure, Outcome};
+use crate::answer::Outcome;
 use crate::expression::{Node, parse};
-use crate::operands::{Input, deliver, device};
+use crate::failure::Failure;
+use crate::names::{Command, listed};
+use crate::operands::{Input, Loader, deliver, device, rules};
 
 const SYNTAX: &str = "\
 Expressions, from what binds loosest to what binds tightest, as in Python:
@@ -25,24 +27,35 @@ Every operation can be called by its name, as copysign(a, b) or abs(a). There ar
   select(c, a, b)     a where c is true, else b
   clip(a, low, high)  a, limited to a range
   fma(a, b, c)        a * b + c, rounded once
-  sum(a), mean(a, -1) and every other reduction: over all axes, or over those named;
-                      sum_keepdims(a, -1) keeps them with size 1";
+  sum(a), mean(a, -1), max(a, [0, 1], keepdims=true) and every other reduction: over
+                      all axes, or over those named
+Views move no data:
+  a[0], a[1:, ::-1], a[..., None]          as in NumPy
+  reshape(a, 2, -1)  transpose(a, 0, 1)  permute(a, 2, 0, 1)  broadcast_to(a, 2, 3)
+  unsqueeze(a, 0)  squeeze(a, -1)  flip(a, 0)  narrow(a, AXIS, START, LENGTH)
+Values of 1 to 8 bits in words, from the lowest bits up, along the last axis or the one that is named:
+  unpack(words, 4)  pack(values, 4, u32)";
+
+const EXAMPLES: &str = "\
+Examples:
+  bitlane eval 'sum(x * x, -1)' x=x.npy
+  bitlane eval 'x - mean(x, -1, keepdims=true)' x=model.safetensors:layer.weight -o centred.npy";
 
 /// The arguments of `eval`.
 #[derive(Args)]
-#[command(after_help = SYNTAX)]
+#[command(after_help = format!("{SYNTAX}\n\n{}\n\n{EXAMPLES}", listed(Command::Eval)))]
 pub struct Options {
     /// The expression
     #[arg(value_name = "EXPRESSION", allow_hyphen_values = true)]
     expression: String,
-    /// What the names stand for: .npy files or numbers
+    /// What the names stand for: numbers, .npy files, or FILE.safetensors:TENSOR and FILE.npz:ARRAY
     #[arg(value_name = "NAME=OPERAND")]
     names: Vec<String>,
-    /// Save the result to this .npy file instead of printing it
+    /// Save the result to this .npy or .safetensors file instead of printing it
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Whose promotion rules to follow: paddle, torch, numpy or jax
-    #[arg(long, default_value = "paddle")]
+    /// Whose promotion rules to follow
+    #[arg(long, default_value = "paddle", value_parser = rules(), ignore_case = true)]
     rules: Rules,
     /// Where to compute: best, cpu, cuda or cuda:NUMBER
     #[arg(long, default_value = "best")]
@@ -54,21 +67,25 @@ pub fn run(options: &Options) -> Outcome {
     // Syntax errors are reported before any file is read.
     let node = parse(&options.expression)?;
     let device = device(&options.device)?;
+    let loader = Loader::new(&device);
     let mut inputs = BTreeMap::new();
     for definition in &options.names {
-        let (name, operand) = definition
-            .split_once('=')
-            .ok_or_else(|| format!("{definition:?} should be NAME=FILE or NAME=NUMBER"))?;
-        if inputs.insert(name, Input::parse(operand, &device)?).is_some() {
-            return Err(format!("{name} is defined twice").into());
+        let (name, operand) = definition.split_once('=').ok_or_else(|| {
+            Failure::usage(format!("{definition:?} should be NAME=FILE or NAME=NUMBER"))
+        })?;
+        if inputs.insert(name, loader.input(operand)?).is_some() {
+            return Err(Failure::usage(format!("{name} is defined twice")));
         }
     }
-    let mut used = Vec::new();
-    let result = lower(&node, &inputs, &mut used)?.rules(options.rules).run()?;
-    if let Some(name) = inputs.keys().find(|name| !used.contains(name)) {
-        return Err(format!("{name} is defined, but the expression does not use it").into());
-    }
-    deliver(&result, options.output.as_ref())
+    options.rules.scope(|| {
+        let mut used = Vec::new();
+        let expression = lower(&node, &inputs, &mut used)?;
+        if let Some(name) = inputs.keys().find(|name| !used.contains(name)) {
+            let words = format!("{name} is defined, but the expression does not use it");
+            return Err(Failure::usage(words));
+        }
+        deliver(&expression.run()?, options.output.as_ref())
+    })
 }
 
 /// Converts a node to an [`Expr`]. The recursion cannot overflow the stack, because the parser limits the depth of the
@@ -82,7 +99,9 @@ pub fn lower<'a>(
         Node::Number(scalar) => Expr::from(*scalar),
         Node::Name(name) => {
             let input = inputs.get(&**name).ok_or_else(|| {
-                format!("{name} is not defined; add {name}=FILE.npy or {name}=NUMBER")
+                Failure::usage(format!(
+                    "{name} is not defined; add {name}=FILE.npy or {name}=NUMBER"
+                ))
             })?;
             used.push(name);
             Expr::from(input.operand())
@@ -97,6 +116,7 @@ pub fn lower<'a>(
             let (x, y) = (lower(x, inputs, used)?, lower(y, inputs, used)?);
             op.apply([x, y, lower(z, inputs, used)?])
         }
+        Node::View(x, view) => view.of(&lower(x, inputs, used)?)?,
         Node::Cast(x, dtype) => lower(x, inputs, used)?.cast(*dtype),
         Node::Bitcast(x, dtype) => {
             let x_is_array = match &**x {

@@ -4,6 +4,7 @@ use bitlane::Rules;
 use clap::Args;
 
 use crate::answer::Outcome;
+use crate::operands::rules;
 
 /// The arguments of `kernels`.
 #[derive(Args)]
@@ -23,8 +24,8 @@ pub struct Options {
     /// What a name in the expression stands for, such as x=f32 or x=f32[64,1]
     #[arg(long = "dtype", value_name = "NAME=DTYPE", requires = "expr")]
     dtypes: Vec<String>,
-    /// Whose promotion rules the expression follows: paddle, torch, numpy or jax
-    #[arg(long, default_value = "paddle")]
+    /// Whose promotion rules the expression follows
+    #[arg(long, default_value = "paddle", value_parser = rules(), ignore_case = true)]
     rules: Rules,
 }
 
@@ -35,6 +36,7 @@ pub fn run(options: &Options) -> Outcome {
     use serde_json::json;
 
     use crate::answer::Answer;
+    use crate::failure::Failure;
 
     if let Some(expression) = &options.expr {
         return for_expression(expression, options);
@@ -54,18 +56,17 @@ pub fn run(options: &Options) -> Outcome {
     }
     if let Some(architecture) = options.ptx {
         if part.is_empty() {
-            return Err("--ptx needs a part of a kernel's name, or --expr".into());
+            return Err(Failure::usage("--ptx needs a part of a kernel's name, or --expr"));
         }
         let [(module, _)] = &modules[..] else {
             let count = modules.len();
             let found =
                 modules.iter().map(|(module, _)| format!("{}_{}", module.op(), module.dtype()));
             let found: Vec<_> = found.take(8).collect();
-            return Err(format!(
-                "{count} modules match, name one of them: {} ...",
-                found.join(" ")
-            )
-            .into());
+            let found = found.join(" ");
+            return Err(Failure::usage(format!(
+                "{count} modules match, name one of them: {found} ..."
+            )));
         };
         let ptx = module.ptx(architecture)?;
         return Ok(Answer::new(&*ptx, json!({ "ptx": ptx })));
@@ -92,19 +93,22 @@ fn for_expression(expression: &str, options: &Options) -> Outcome {
     use serde_json::json;
 
     use crate::answer::Answer;
+    use crate::failure::Failure;
     use crate::{evaluate, expression};
 
     let node = expression::parse(expression)?;
     let mut inputs = BTreeMap::new();
     for definition in &options.dtypes {
-        let (name, operand) = definition
-            .split_once('=')
-            .ok_or_else(|| format!("{definition:?} should be NAME=DTYPE or NAME=DTYPE[SHAPE]"))?;
+        let (name, operand) = definition.split_once('=').ok_or_else(|| {
+            let words = format!("{definition:?} should be NAME=DTYPE or NAME=DTYPE[SHAPE]");
+            Failure::usage(words)
+        })?;
         if inputs.insert(name, stand_in(operand)?).is_some() {
-            return Err(format!("{name} is defined twice").into());
+            return Err(Failure::usage(format!("{name} is defined twice")));
         }
     }
-    let lowered = evaluate::lower(&node, &inputs, &mut Vec::new())?.rules(options.rules);
+    let lower = || evaluate::lower(&node, &inputs, &mut Vec::new());
+    let lowered = options.rules.scope(lower)?;
     let architecture = options.ptx.unwrap_or(ARCHITECTURE);
     let (mut text, mut kernels) = (format!("// {lowered}\n"), Vec::new());
     for kernel in introspect::kernels(&lowered)? {
@@ -123,18 +127,23 @@ fn for_expression(expression: &str, options: &Options) -> Outcome {
 
 /// Creates an operand from a dtype and an optional shape, such as `f32` or `f32[64,1]`.
 #[cfg(feature = "cuda")]
-fn stand_in(text: &str) -> Result<crate::operands::Input, crate::answer::Failure> {
+fn stand_in(text: &str) -> Result<crate::operands::Input, crate::failure::Failure> {
     use bitlane::{Device, Tensor};
 
-    let (dtype, shape) = match text.split_once('[') {
+    use crate::failure::Failure;
+    use crate::operands::{Input, dtype};
+
+    let (name, shape) = match text.split_once('[') {
         None => (text, vec![ELEMENTS]),
-        Some((dtype, sizes)) => {
-            let sizes = sizes.strip_suffix(']').ok_or_else(|| format!("{text:?} has no end"))?;
+        Some((name, sizes)) => {
+            let sizes = sizes.strip_suffix(']');
+            let sizes = sizes.ok_or_else(|| Failure::usage(format!("{text:?} has no end")))?;
             let sizes = sizes.split(',').map(str::trim).filter(|size| !size.is_empty());
-            (dtype, sizes.map(str::parse).collect::<Result<Vec<usize>, _>>()?)
+            let shape = sizes.map(str::parse).collect::<Result<Vec<usize>, _>>();
+            (name, shape.map_err(|_| Failure::usage(format!("{text:?} has a size that is none")))?)
         }
     };
-    Ok(crate::operands::Input::Array(Tensor::zeros(shape, dtype.parse()?, &Device::cpu())?))
+    Ok(Input::Array(Tensor::zeros(shape, dtype(name)?, &Device::cpu())?))
 }
 
 /// Runs the command.

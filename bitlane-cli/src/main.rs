@@ -1,4 +1,5 @@
-//! The program `bitlane`: operations on `.npy` files, promotion tables, and diagnostics of a machine.
+//! The program `bitlane`: operations on `.npy` files, promotion tables, files of quantised weights, and diagnostics of a
+//! machine.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -8,9 +9,13 @@ mod bench;
 mod doctor;
 mod evaluate;
 mod expression;
+mod failure;
 mod kernels;
+mod names;
 mod operands;
+mod progress;
 mod promotion;
+mod quant;
 mod run;
 mod verdict;
 
@@ -18,7 +23,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use self::answer::{Answer, Failure};
+use self::answer::Answer;
+use self::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,10 +33,11 @@ Examples:
   bitlane eval '((w >> s) & 0xf) * scale' w=words.npy s=shifts.npy scale=0.5 -o weights.npy
   bitlane promote add i32 f32
   bitlane promote add --table --rules torch
+  bitlane quant convert model/ model-awq/ --to awq
 
 Exit codes: 0 on success, 1 if the command fails or finds a fault, 2 if the command line is wrong.";
 
-/// Bitwise shifts, copysign and type-promoting operations on tensors, on CUDA devices and on the CPU.
+/// Tensor operations on files, on CUDA devices and on the CPU, with the same bits on every device.
 #[derive(Parser)]
 #[command(name = "bitlane", version, after_help = EXAMPLES)]
 struct Cli {
@@ -45,12 +52,15 @@ struct Cli {
 enum Command {
     /// Show what this machine has, what is missing and what to do about it
     Doctor,
-    /// Run one operation on .npy files and numbers
+    /// Run one operation on files and numbers
     Run(run::Options),
-    /// Compute an expression over .npy files and numbers in one pass
+    /// Compute an expression over files and numbers in one pass
     Eval(evaluate::Options),
     /// Show which dtype an operation gives
     Promote(promotion::Options),
+    /// Show and convert files of quantised weights
+    #[command(subcommand)]
+    Quant(quant::Command),
     /// List the CUDA kernels of this build
     Kernels(kernels::Options),
     /// Judge a GPU: what it is, whether it computes the same bits as the CPU, and how fast it is
@@ -60,19 +70,34 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refused(&error),
+    };
     let outcome = match &cli.command {
         Command::Doctor => Ok(doctor::run()),
         Command::Run(options) => run::run(options),
         Command::Eval(options) => evaluate::run(options),
         Command::Promote(options) => promotion::run(options),
+        Command::Quant(command) => quant::run(command),
         Command::Kernels(options) => kernels::run(options),
         Command::Verdict(options) => verdict::run(options),
         Command::Bench(options) => bench::run(options),
     };
     let answer = outcome.unwrap_or_else(|failure: Failure| {
         eprintln!("bitlane: {failure}");
-        Answer::failed(&*failure)
+        Answer::failed(&failure)
     });
     answer.print(cli.json)
+}
+
+/// Prints why the command line is wrong, or the help that it asks for.
+fn refused(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() || !std::env::args().any(|argument| argument == "--json") {
+        error.exit();
+    }
+    eprint!("{error}");
+    let first = error.to_string();
+    let first = first.lines().next().unwrap_or("").trim_start_matches("error: ");
+    Answer::failed(&Failure::usage(first)).print(true)
 }

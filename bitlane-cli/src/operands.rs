@@ -1,11 +1,16 @@
 //! Operands and devices on the command line.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bitlane::{Device, Operand, Scalar, Tensor, npy};
+use bitlane::{Category, DType, Device, Operand, Rules, Scalar, Tensor, npy, safetensors};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Failure, Outcome};
+use crate::answer::{Answer, Outcome};
+use crate::failure::Failure;
+use crate::names::nearest;
 
 /// A loaded file, or a number.
 pub enum Input {
@@ -14,14 +19,6 @@ pub enum Input {
 }
 
 impl Input {
-    /// Parses a number. Anything else is the path of a `.npy` file, which is loaded.
-    pub fn parse(text: &str, device: &Device) -> Result<Input, Failure> {
-        match number(text) {
-            Some(scalar) => Ok(Input::Number(scalar)),
-            None => Ok(Input::Array(npy::load(Path::new(text), device)?)),
-        }
-    }
-
     /// Returns the array, unless it is a number.
     pub fn array(&self) -> Option<&Tensor> {
         match self {
@@ -37,6 +34,87 @@ impl Input {
             Input::Number(scalar) => (*scalar).into(),
         }
     }
+}
+
+/// Loads operands. A file of several arrays is read once.
+pub struct Loader<'a> {
+    device: &'a Device,
+    archives: RefCell<BTreeMap<PathBuf, BTreeMap<String, Tensor>>>,
+}
+
+impl<'a> Loader<'a> {
+    pub fn new(device: &'a Device) -> Loader<'a> {
+        Loader { device, archives: RefCell::default() }
+    }
+
+    /// Parses a number. Anything else is the path of a `.npy` file, or of a file of named arrays with a name after a
+    /// colon, `model.safetensors:layer.weight` or `arrays.npz:x`, which may be missing if there is one array.
+    pub fn input(&self, text: &str) -> Result<Input, Failure> {
+        if let Some(scalar) = number(text) {
+            return Ok(Input::Number(scalar));
+        }
+        for ending in [".safetensors", ".npz"] {
+            let named = text.split_once(&format!("{ending}:"));
+            let named = named.map(|(stem, name)| (format!("{stem}{ending}"), Some(name)));
+            let whole = || text.ends_with(ending).then(|| (text.to_owned(), None));
+            if let Some((path, name)) = named.or_else(whole) {
+                return self.member(Path::new(&path), name).map(Input::Array);
+            }
+        }
+        let path = Path::new(text);
+        if !path.exists() {
+            return Err(format!("{text:?} is neither a number nor a file").into());
+        }
+        Ok(Input::Array(npy::load(path, self.device)?))
+    }
+
+    /// Returns an array of a file of named arrays.
+    fn member(&self, path: &Path, name: Option<&str>) -> Result<Tensor, Failure> {
+        let mut archives = self.archives.borrow_mut();
+        if !archives.contains_key(path) {
+            let arrays = match path.extension() {
+                Some(ending) if ending == "npz" => {
+                    npy::load_npz(path, self.device)?.into_iter().collect()
+                }
+                _ => safetensors::load(path, self.device)?,
+            };
+            archives.insert(path.to_owned(), arrays);
+        }
+        let arrays = archives.get(path).into_iter().flatten();
+        let names: Vec<&str> = arrays.clone().map(|(name, _)| &**name).collect();
+        let wanted = name.or(if let [only] = names[..] { Some(only) } else { None });
+        let found = arrays.clone().find(|(name, _)| Some(&***name) == wanted);
+        let Some((_, tensor)) = found else {
+            let path = path.display();
+            return Err(match name.and_then(|name| nearest(name, names.iter().copied())) {
+                Some(near) => format!("{path} has no {}; did you mean {near}?", name.unwrap_or("")),
+                None => format!(
+                    "{path} has {} arrays; name one as {path}:NAME: {}",
+                    names.len(),
+                    names.join(" ")
+                ),
+            }
+            .into());
+        };
+        Ok(tensor.clone())
+    }
+}
+
+/// Parses the name of a dtype.
+pub fn dtype(text: &str) -> Result<DType, Failure> {
+    text.parse().map_err(|error: bitlane::Error| {
+        let names = DType::ALL.iter().map(|dtype| dtype.name());
+        Failure::usage(match nearest(text, names) {
+            Some(near) => format!("{text:?} is no dtype; did you mean {near}?"),
+            None => error.to_string(),
+        })
+    })
+}
+
+/// Returns the parser of `--rules`.
+pub fn rules() -> impl TypedValueParser<Value = Rules> {
+    PossibleValuesParser::new(["paddle", "torch", "numpy", "jax"])
+        .try_map(|name| name.parse::<Rules>())
 }
 
 /// Parses a number: decimal, or an integer in hexadecimal (`0x`) or binary (`0b`), all with an optional `-`; `true`,
@@ -78,29 +156,71 @@ pub fn device(name: &str) -> Result<Device, Failure> {
     match name.split_once(':').unwrap_or((name, "0")) {
         ("best", _) => Ok(Device::best()?),
         ("cpu", "0") => Ok(Device::cpu()),
-        ("cuda", number) if number.parse::<usize>().is_ok() => Ok(Device::cuda(number.parse()?)?),
-        _ => {
-            Err(format!("{name:?} is no device; devices are best, cpu, cuda and cuda:NUMBER")
-                .into())
-        }
+        ("cuda", number) => match number.parse() {
+            Ok(number) => Ok(Device::cuda(number)?),
+            Err(_) => Err(no_device(name)),
+        },
+        _ => Err(no_device(name)),
     }
+}
+
+fn no_device(name: &str) -> Failure {
+    Failure::usage(format!("{name:?} is no device; devices are best, cpu, cuda and cuda:NUMBER"))
 }
 
 /// Saves a result to a file, or prints it.
 pub fn deliver(result: &Tensor, output: Option<&PathBuf>) -> Outcome {
-    let mut json = json!({
-        "dtype": result.dtype().name(),
-        "shape": result.shape(),
-        "device": result.device().to_string(),
-    });
+    let (dtype, shape) = (result.dtype(), result.shape());
+    let device = result.device().to_string();
+    let mut json = json!({ "dtype": dtype.name(), "shape": shape, "device": device });
     let Some(path) = output else {
-        json["text"] = Value::String(format!("{result:#}"));
+        json["values"] = values(result)?;
         return Ok(Answer::new(result.to_string(), json));
     };
-    npy::save(path, result)?;
+    match path.extension() {
+        Some(ending) if ending == "safetensors" => safetensors::save(path, [("result", result)])?,
+        _ => npy::save(path, result)?,
+    }
     json["output"] = Value::String(path.display().to_string());
-    let (dtype, shape) = (result.dtype(), result.shape());
     Ok(Answer::new(format!("{}: {dtype}, shape {shape:?}", path.display()), json))
+}
+
+/// Returns all elements as nested arrays. Infinities and NaNs, which JSON lacks, are the words that the command line
+/// takes, and a complex number is an array of two.
+fn values(tensor: &Tensor) -> Result<Value, Failure> {
+    let flat: Vec<Value> = match tensor.dtype().category() {
+        Category::Bool => tensor.to_vec::<bool>()?.into_iter().map(Value::from).collect(),
+        Category::Int if tensor.dtype() == DType::U64 => {
+            tensor.to_vec::<u64>()?.into_iter().map(Value::from).collect()
+        }
+        Category::Int => {
+            tensor.cast(DType::I64)?.to_vec::<i64>()?.into_iter().map(Value::from).collect()
+        }
+        Category::Float => {
+            tensor.cast(DType::F64)?.to_vec::<f64>()?.into_iter().map(float).collect()
+        }
+        Category::Complex => {
+            let elements = tensor.cast(DType::C128)?.to_vec::<bitlane::Complex<f64>>()?;
+            elements.into_iter().map(|z| Value::from(vec![float(z.re), float(z.im)])).collect()
+        }
+    };
+    Ok(nested(&mut flat.into_iter(), tensor.shape()))
+}
+
+fn float(value: f64) -> Value {
+    match value {
+        _ if value.is_nan() => "nan".into(),
+        f64::INFINITY => "inf".into(),
+        f64::NEG_INFINITY => "-inf".into(),
+        _ => value.into(),
+    }
+}
+
+fn nested(flat: &mut impl Iterator<Item = Value>, shape: &[usize]) -> Value {
+    match shape {
+        [] => flat.next().unwrap_or(Value::Null),
+        [size, inner @ ..] => (0..*size).map(|_| nested(flat, inner)).collect(),
+    }
 }
 
 #[cfg(test)]

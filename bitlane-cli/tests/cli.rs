@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use bitlane::{DType, Device, Tensor, npy};
+use bitlane::{DType, Device, Tensor, npy, safetensors};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -89,28 +89,121 @@ fn what_fails_leaves_nothing_behind() {
     let files = || folder.path().read_dir().unwrap().count();
     let said = failure(&folder, 1, &on_cpu(&["run", "add", "x.npy", "y.npy", "-o", "out.npy"]));
     assert!(said.contains("Paddle rules give i32 tensor and f32 tensor no common dtype"), "{said}");
+    assert!(said.contains("--rules torch|numpy|jax") && !said.contains("Rules::"), "{said}");
     let said = failure(&folder, 1, &on_cpu(&["run", "abs", "x.npy", "-o", "missing/out.npy"]));
     assert!(said.starts_with("bitlane: npy: missing/out.npy: "), "{said}");
-    let said = failure(&folder, 1, &on_cpu(&["run", "frobnicate", "x.npy", "1"]));
-    assert!(said.contains("\"frobnicate\" is no operation; operations are abs"), "{said}");
-    let said = failure(&folder, 1, &on_cpu(&["run", "add", "x.npy"]));
+    assert!(!said.contains(".bitlane-"), "the name of a temporary file: {said}");
+    let said = failure(&folder, 2, &on_cpu(&["run", "frobnicate", "x.npy", "1"]));
+    assert!(said.contains("\"frobnicate\" is no operation; `bitlane run --help`"), "{said}");
+    let said = failure(&folder, 2, &on_cpu(&["run", "add", "x.npy"]));
     assert!(said.contains("takes two operands"), "{said}");
-    let said = failure(&folder, 1, &on_cpu(&["run", "clip", "x.npy", "1"]));
+    let said = failure(&folder, 2, &on_cpu(&["run", "clip", "x.npy", "1"]));
     assert!(said.contains("clip takes three operands, two were given"), "{said}");
-    let said = failure(&folder, 1, &on_cpu(&["run", "abs", "x.npy", "1"]));
+    let said = failure(&folder, 2, &on_cpu(&["run", "abs", "x.npy", "1"]));
     assert!(said.contains("abs takes one operand, two were given"), "{said}");
+    let said = failure(&folder, 2, &on_cpu(&["run", "sum", "x.npy"]));
+    assert!(said.contains("bitlane eval 'sum(x)' x=FILE.npy"), "{said}");
+    let said = failure(&folder, 2, &on_cpu(&["run", "cast", "x.npy", "f33"]));
+    assert!(said.contains("did you mean f32?"), "{said}");
     let said = failure(&folder, 1, &on_cpu(&["run", "bitcast", "x.npy", "bool"]));
     assert!(said.contains("bitcast: bool is not supported"), "{said}");
     let said = failure(&folder, 1, &on_cpu(&["run", "add", "x.npy", "no.npy"]));
-    assert!(said.contains("no.npy"), "{said}");
+    assert!(said.contains("\"no.npy\" is neither a number nor a file"), "{said}");
     failure(&folder, 2, &["run"]);
     failure(&folder, 2, &["run", "add", "x.npy", "1", "--rules", "nobody"]);
-    let said = failure(&folder, 1, &["run", "add", "x.npy", "1", "--device", "tpu"]);
+    let said = failure(&folder, 2, &["run", "add", "x.npy", "1", "--rules", "torhc"]);
+    assert!(said.contains("a similar value exists: 'torch'"), "{said}");
+    let said = failure(&folder, 2, &["run", "add", "x.npy", "1", "--device", "tpu"]);
     assert!(said.contains("devices are best, cpu, cuda and cuda:NUMBER"), "{said}");
     assert_eq!(files(), 2);
-    let output = bitlane(folder.path(), &["run", "add", "x.npy", "--json"]);
-    let error: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(error["error"].as_str().unwrap().contains("takes two operands"));
+    #[cfg(not(feature = "cuda"))]
+    assert!(
+        failure(&folder, 1, &["run", "abs", "x.npy", "--device", "cuda"])
+            .contains("cargo install bitlane-cli --features cuda")
+    );
+}
+
+#[test]
+fn errors_in_json() {
+    let folder = folder();
+    for (code, kind, words, arguments) in [
+        (2, "Usage", "takes two operands", &["run", "add", "x.npy"][..]),
+        (2, "Usage", "invalid value 'nobody'", &["run", "abs", "x.npy", "--rules", "nobody"]),
+        (1, "Promotion", "no common dtype", &["run", "add", "x.npy", "y.npy"]),
+        (1, "Failure", "neither a number nor a file", &["run", "abs", "no.npy"]),
+    ] {
+        let output = bitlane(folder.path(), &on_cpu(&[arguments, &["--json"]].concat()));
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        let error: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(error["kind"], kind);
+        assert!(error["error"].as_str().unwrap().contains(words), "{error}");
+    }
+}
+
+#[test]
+fn results_in_json() {
+    let folder = folder();
+    let values = |arguments: &[&str]| json(&folder, &on_cpu(arguments))["values"].to_string();
+    assert_eq!(values(&["run", "abs", "x.npy"]), "[[1,2,3],[4,5,6]]");
+    assert_eq!(values(&["eval", "sum(x) > 4", "x=x.npy"]), "true");
+    let quotient = values(&["eval", "x[0] / z", "x=y.npy", "z=0"]);
+    assert_eq!(quotient, r#"["inf","-inf","inf"]"#, "JSON has no infinities");
+    assert_eq!(values(&["eval", "x[:, 0] / 4", "x=y.npy"]), "[0.25,1.0]");
+    assert_eq!(values(&["eval", "cast(x[1, 2], u64)", "x=x.npy"]), "18446744073709551610");
+    assert_eq!(values(&["eval", "cast(x[0, :1], c64)", "x=y.npy"]), "[[1.0,0.0]]");
+    assert_eq!(values(&["run", "cumulative_sum", "x.npy", "-1"]), "[[1,-1,2],[4,9,3]]");
+}
+
+#[test]
+fn views_and_axes() {
+    let folder = folder();
+    let values =
+        |text: &str| json(&folder, &on_cpu(&["eval", text, "x=x.npy"]))["values"].to_string();
+    assert_eq!(values("max(x, -1, keepdims=true)"), "[[3],[5]]");
+    assert_eq!(values("sum(x, axis=[0, 1])"), "5");
+    assert_eq!(values("x[..., -1]"), "[3,-6]");
+    assert_eq!(values("x[1, ::-1]"), "[-6,5,4]");
+    assert_eq!(values("x[..., None, 1]"), "[[-2],[5]]");
+    assert_eq!(values("x[None, 0]"), "[[1,-2,3]]");
+    assert_eq!(values("reshape(x, 3, -1) - flip(reshape(x, 3, 2), 0)"), "[[-4,4],[0,0],[4,-4]]");
+    assert_eq!(values("permute(x, 1, 0)[1:] + broadcast_to(x[0, 0], 2, 2)"), "[[-1,6],[4,-5]]");
+    assert_eq!(values("narrow(transpose(x, 0, -1), 0, 2, 1)"), "[[3,-6]]");
+    assert_eq!(values("squeeze(unsqueeze(x, 0), 0)[0, 0]"), "1");
+    assert_eq!(values("unpack(pack(x, 4, u8), 4)[:, :3]"), "[[1,14,3],[4,5,10]]");
+    assert_eq!(values("pack(x, 8, u32, 0)"), "[[1025,1534,64003]]");
+    for (text, code, words) in [
+        ("x[2]", 1, "index 2 is outside a dimension of size 2"),
+        ("x[0, 0, 0]", 1, "more parts"),
+        ("x[0, 0", 2, "expected ]"),
+        ("sum(x, 5)", 1, "sum"),
+        ("pack(x, 9, u32)", 1, "9"),
+        ("pack(x, 4, f33)", 2, "did you mean f32?"),
+        ("summ(x)", 2, "did you mean sum?"),
+        ("cumulative_sum(x)", 2, "bitlane run cumulative_sum"),
+    ] {
+        let said = failure(&folder, code, &on_cpu(&["eval", text, "x=x.npy"]));
+        assert!(said.contains(words), "{text}: {said}");
+    }
+}
+
+#[test]
+fn files_of_named_arrays() {
+    let folder = folder();
+    let run = |arguments: &[&str]| answer(&folder, &on_cpu(arguments));
+    run(&["run", "abs", "x.npy", "-o", "one.safetensors"]);
+    assert!(run(&["eval", "t[1]", "t=one.safetensors"]).starts_with("[4 5 6]"));
+    let x = npy::load(folder.path().join("x.npy"), &Device::cpu()).unwrap();
+    let named = [("weight", &x), ("bias", &x)];
+    npy::save_npz(folder.path().join("two.npz"), named).unwrap();
+    safetensors::save(folder.path().join("two.safetensors"), named).unwrap();
+    for file in ["two.npz", "two.safetensors"] {
+        let [w, b] = ["weight", "bias"].map(|name| format!("{}={file}:{name}", &name[..1]));
+        assert!(run(&["eval", "w + b", &w, &b]).starts_with("[[  2  -4   6]"));
+        let said = failure(&folder, 1, &on_cpu(&["run", "abs", file]));
+        assert!(said.contains("has 2 arrays; name one as"), "{said}");
+        let said = failure(&folder, 1, &on_cpu(&["run", "abs", &format!("{file}:wieght")]));
+        assert!(said.contains("has no wieght; did you mean weight?"), "{said}");
+    }
 }
 
 #[test]
@@ -128,11 +221,11 @@ fn expressions() {
     assert!(eval("sum(bitcast(a, u8))", &["a=x.npy"]).contains("u64"));
     let saved = json(&folder, &on_cpu(&["eval", "-a", "a=x.npy", "-o", "out.npy"]));
     assert_eq!(saved["output"], "out.npy");
-    let said = failure(&folder, 1, &on_cpu(&["eval", "a + b", "a=x.npy"]));
+    let said = failure(&folder, 2, &on_cpu(&["eval", "a + b", "a=x.npy"]));
     assert!(said.contains("b is not defined; add b=FILE.npy"), "{said}");
-    let said = failure(&folder, 1, &on_cpu(&["eval", "a +", "a=no.npy"]));
+    let said = failure(&folder, 2, &on_cpu(&["eval", "a +", "a=no.npy"]));
     assert!(said.contains("expected a number, a name"), "{said}");
-    let said = failure(&folder, 1, &on_cpu(&["eval", "a + 1", "a=x.npy", "b=y.npy"]));
+    let said = failure(&folder, 2, &on_cpu(&["eval", "a + 1", "a=x.npy", "b=y.npy"]));
     assert!(said.contains("b is defined, but the expression does not use it"), "{said}");
 }
 
@@ -142,14 +235,45 @@ fn promotion() {
     assert_eq!(answer(&folder, &["promote", "add", "i32", "f32", "--rules", "numpy"]), "f64\n");
     assert_eq!(answer(&folder, &["promote", "add", "u8", "-1.5", "--rules", "torch"]), "f32\n");
     let all = json(&folder, &["promote", "add", "i32", "f32"]);
-    assert_eq!((&all["Paddle"], &all["Torch"]), (&Value::Null, &"f32".into()));
-    assert!(
-        failure(&folder, 1, &["promote", "add", "i32", "f32", "--rules", "paddle"])
-            .contains("cast")
-    );
+    let of = |rules: &str| &all["results"][rules]["dtype"];
+    assert_eq!((of("paddle"), of("torch")), (&Value::Null, &"f32".into()));
+    assert_eq!(all["results"]["paddle"]["kind"], "Promotion");
+    let refused = failure(&folder, 1, &["promote", "add", "i32", "f32", "--rules", "paddle"]);
+    assert!(refused.contains("convert one with cast"), "{refused}");
     let table = answer(&folder, &["promote", "divide", "--table", "--rules", "torch"]);
     assert_eq!(table.lines().count(), 2 + 1 + DType::ALL.len());
+    let table = answer(&folder, &["promote", "sqrt", "--table"]);
+    assert!(table.contains("Paddle  Torch  NumPy  JAX"), "{table}");
+    assert_eq!(answer(&folder, &["promote", "sqrt", "u8", "--rules", "NumPy"]), "f16\n");
+    assert_eq!(answer(&folder, &["promote", "sum", "u8", "--rules", "jax"]), "u64\n");
+    assert_eq!(answer(&folder, &["promote", "cumulative_sum", "i8", "--rules", "jax"]), "i64\n");
+    let said = failure(&folder, 2, &["promote", "addd", "i32", "1"]);
+    assert!(said.contains("did you mean add?"), "{said}");
     failure(&folder, 2, &["promote", "add", "i32"]);
+    failure(&folder, 2, &["promote", "sqrt", "i32", "i32"]);
+}
+
+/// What an operation refuses, `promote` refuses in the same words.
+#[test]
+fn promotion_agrees_with_the_operation() {
+    let folder = folder();
+    let bytes = Tensor::ones([3], DType::U8, &Device::cpu()).unwrap();
+    npy::save(folder.path().join("b.npy"), &bytes).unwrap();
+    for number in ["255", "300", "-1", "1.5", "true"] {
+        for rules in ["paddle", "torch", "numpy", "jax"] {
+            let run = ["run", "add", "b.npy", number, "--rules", rules, "--json"];
+            let ran = bitlane(folder.path(), &on_cpu(&run));
+            let promoted = ["promote", "add", "u8", number, "--rules", rules, "--json"];
+            let promoted = bitlane(folder.path(), &promoted);
+            assert_eq!(ran.status.code(), promoted.status.code(), "{number} under {rules}");
+            let [ran, promoted] =
+                [ran, promoted].map(|it| serde_json::from_slice::<Value>(&it.stdout).unwrap());
+            assert_eq!(ran["error"], promoted["error"]);
+            assert_eq!(ran["dtype"], promoted["results"][rules]["dtype"], "{number} under {rules}");
+        }
+    }
+    let all = bitlane(folder.path(), &["promote", "add", "u8", "300"]);
+    assert_eq!(all.status.code(), Some(1), "every rulebook refuses");
 }
 
 #[test]
@@ -159,14 +283,24 @@ fn the_machine() {
     let output = bitlane(folder.path(), &["doctor", "--json"]);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["bitlane"], env!("CARGO_PKG_VERSION"));
-    let features = found["features"].as_str().unwrap();
-    assert_eq!(features.contains("cuda"), cfg!(feature = "cuda"), "{features}");
-    assert!(found["verdict"].is_string());
+    let features = found["features"].as_array().unwrap();
+    assert_eq!(features.contains(&"cuda".into()), cfg!(feature = "cuda"), "{features:?}");
+    assert!(found["verdict"].is_string() && found["threads"].as_u64() > Some(0));
+    assert!(found["cuda_devices"].is_array() && found["vector_instructions"].is_array());
     let measured = json(&folder, &on_cpu(&["bench", "--time", "1", "--elements", "1000"]));
     assert!(measured["results"].as_array().unwrap().len() > 3);
     let chart = answer(&folder, &on_cpu(&["bench", "--time", "1", "--elements", "1000"]));
     assert!(chart.contains("GB/s") && chart.contains('█'));
     failure(&folder, 2, &["bench", "--time", "0"]);
+}
+
+/// Without a terminal there is no bar, but a command that takes long still says how far it is.
+#[test]
+fn progress_in_a_pipe() {
+    let folder = folder();
+    let output = bitlane(folder.path(), &["bench", "--time", "1", "--elements", "1000"]);
+    let lines: Vec<_> = text(&output.stderr).lines().collect();
+    assert!(lines[0].starts_with("bench: 1 of 7, ") && lines.len() > 3, "{lines:?}");
 }
 
 /// The virtual driver and NVRTC, as the workspace's other tests build and fetch them.
@@ -209,21 +343,23 @@ fn the_verdict_of_a_virtual_device() {
 #[test]
 fn a_verdict_needs_a_cuda_device() {
     let folder = folder();
-    let refused = failure(&folder, 1, &on_cpu(&["verdict"]));
-    let words = if cfg!(feature = "cuda") { "a CUDA device" } else { "this build has no CUDA" };
+    let (code, words) =
+        if cfg!(feature = "cuda") { (2, "a CUDA device") } else { (1, "this build has no CUDA") };
+    let refused = failure(&folder, code, &on_cpu(&["verdict"]));
     assert!(refused.contains(words), "{refused}");
     assert!(!folder.path().join("bitlane-verdict.json").exists());
-    assert!(failure(&folder, 1, &["bench", "--device", "cuda"]).contains("cuda"));
+    assert!(failure(&folder, 2, &["bench", "--device", "cuda"]).contains("bitlane verdict"));
 }
 
 #[test]
 fn help_for_everyone() {
     let folder = folder();
-    for command in ["doctor", "run", "eval", "promote", "kernels", "verdict", "bench"] {
+    for command in ["doctor", "run", "eval", "promote", "quant", "kernels", "verdict", "bench"] {
         assert!(answer(&folder, &["--help"]).contains(command));
         assert!(answer(&folder, &[command, "--help"]).contains("Usage: bitlane "));
     }
     assert!(answer(&folder, &["eval", "--help"]).contains("as in Python"));
+    assert!(answer(&folder, &["run", "--help"]).contains("cumulative_sum"));
     assert!(failure(&folder, 2, &[]).contains("Usage"));
 }
 
@@ -241,16 +377,16 @@ fn the_kernels_of_an_expression() {
     assert!(printed.contains("contig_add_f32 is written by hand"), "{printed}");
     let shown = json(&folder, &kernels("x << 3", &["x=u16"]));
     assert_eq!(shown["kernels"][0]["kernel"], "scalar_bitwise_left_shift_u16");
-    for (expression, dtypes, said) in [
-        ("x + y", &["x=f32"][..], "y is not defined"),
-        ("x + 1", &["x"], "should be NAME=DTYPE"),
-        ("x + 1", &["x=f32", "x=f16"], "x is defined twice"),
-        ("x + 1", &["x=f31"], "f31"),
-        ("x + 1", &["x=f32[2"], "has no end"),
-        ("x & 1", &["x=f32"], "bitwise_and"),
+    for (expression, dtypes, code, said) in [
+        ("x + y", &["x=f32"][..], 2, "y is not defined"),
+        ("x + 1", &["x"], 2, "should be NAME=DTYPE"),
+        ("x + 1", &["x=f32", "x=f16"], 2, "x is defined twice"),
+        ("x + 1", &["x=f31"], 2, "f31"),
+        ("x + 1", &["x=f32[2"], 2, "has no end"),
+        ("x & 1", &["x=f32"], 1, "bitwise_and"),
     ] {
         let output = bitlane(folder.path(), &kernels(expression, dtypes));
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(code), "{expression}");
         assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
     }
 }

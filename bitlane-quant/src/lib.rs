@@ -14,12 +14,31 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 //!
-//! What does not fit is an [`Error`](bitlane::Error) that says what was given and what is allowed.
+//! What does not fit is an [`Error`] that says what was given and what is allowed.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod config;
 pub mod gguf;
+pub mod grouped;
+
+use bitlane::{DType, Error, Result};
+
+pub use config::Config;
+
+/// Creates the error of an argument.
+fn refused(op: &'static str, reason: String) -> Error {
+    Error::InvalidArgument { op, reason }
+}
+
+/// Checks that values can be rounded to this dtype.
+fn rounded_dtype(op: &'static str, dtype: DType) -> Result<()> {
+    if matches!(dtype, DType::F16 | DType::BF16 | DType::F32) {
+        return Ok(());
+    }
+    Err(refused(op, format!("dtype: values are f16, bf16 or f32, not {dtype}")))
+}
 
 /// The example of the README is a documentation test.
 #[cfg(all(doctest, feature = "cpu"))]

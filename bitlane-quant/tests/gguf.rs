@@ -1,25 +1,19 @@
 //! Blocks of GGUF files against what the reference computed (`goldens.py`), and what is refused.
 
+mod common;
+
 use std::fs;
-use std::path::Path;
 
 use bitlane::{DType, Device, ErrorKind, Tensor, bf16, f16};
 use bitlane_quant::gguf::{Kind, dequantize, quantize};
+use common::{devices, golden_path};
 
 fn golden(kind: Kind, ending: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
-    fs::read(folder.join(format!("{kind}.{ending}"))).unwrap()
+    fs::read(golden_path(&format!("{kind}.{ending}"))).unwrap()
 }
 
 fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect()
-}
-
-/// The CPU and, where there is one, a CUDA device.
-fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::cpu()];
-    devices.extend(Device::cuda(0));
-    devices
 }
 
 #[track_caller]
@@ -105,7 +99,7 @@ fn what_does_not_fit_says_why() {
         assert!(error.to_string().contains(words), "{error}");
     };
     refused(dequantize(Kind::Q4_0, &bytes(19), DType::F32), "18 bytes to a block");
-    refused(dequantize(Kind::Q4_0, &bytes(18), DType::F64), "not f16, bf16 or f32");
+    refused(dequantize(Kind::Q4_0, &bytes(18), DType::F64), "f16, bf16 or f32, not f64");
     let words = Tensor::zeros(18, DType::I8, &device).unwrap();
     refused(dequantize(Kind::Q4_0, &words, DType::F32), "not i8");
     refused(quantize(Kind::Q4_0, &bytes(32)), "takes floats");

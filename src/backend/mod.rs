@@ -1,4 +1,4 @@
-//! What the backends are asked to do, and the memory they do it on.
+//! The backends' common interface, and the memory they work on.
 //!
 //! A backend is given a [`Request`] and locked memory. It never broadcasts, promotes, converts of its own accord
 //! or chooses a destination: that has been done.
@@ -71,7 +71,7 @@ pub(crate) fn gather(
     }
 }
 
-/// Whether [`places`] needs no running sums.
+/// Returns whether [`places`] needs no running sums.
 pub(crate) fn counts_on_the_way(device: &Device) -> bool {
     match device.kind() {
         #[cfg(feature = "cpu")]
@@ -185,7 +185,7 @@ impl Executable {
     }
 }
 
-/// Compiles what a request will need, and runs nothing.
+/// Compiles the kernels that a request will need, and runs nothing.
 pub(crate) fn prepare(device: &Device, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
     match device.kind() {
         // The loops of the CPU are compiled with the crate.
@@ -269,7 +269,7 @@ impl Memory {
     }
 }
 
-/// Downloaded bits as elements, without a copy, if every one of them is valid.
+/// Returns downloaded bits as elements, without a copy, or `None` if one of them is invalid.
 pub(crate) fn elements<T: Element>(bits: Vec<T::Bits>) -> Option<Vec<T>> {
     if !bits.iter().all(T::is_valid_bit_pattern) {
         return None;

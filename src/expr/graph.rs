@@ -84,7 +84,7 @@ impl Operation {
         }
     }
 
-    /// The name, as errors and the printed expression have it.
+    /// Returns the name, as errors and the printed expression have it.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Operation::Unary(op) => op.name(),
@@ -191,7 +191,7 @@ pub(super) enum Argument<'b, 'a> {
 }
 
 impl<'a> Root<'a> {
-    /// An operation on one expression.
+    /// Returns an operation on one expression.
     pub(super) fn unary(operation: Operation, x: Root<'a>) -> Root<'a> {
         x.then(move |graph, x, _| graph.push(operation, [x; 3]))
     }
@@ -209,7 +209,7 @@ impl<'a> Root<'a> {
         })
     }
 
-    /// An operation on three expressions.
+    /// Returns an operation on three expressions.
     pub(super) fn ternary(operation: Operation, [x, y, z]: [Root<'a>; 3]) -> Root<'a> {
         x.then(move |graph, x, can_copy| {
             let (y, can_copy) = graph.operand(y, can_copy);
@@ -218,7 +218,7 @@ impl<'a> Root<'a> {
         })
     }
 
-    /// A reduction of an expression.
+    /// Returns a reduction of an expression.
     pub(super) fn reduction(op: ReduceOp, arguments: ReduceArguments, terms: Root<'a>) -> Root<'a> {
         terms.then(|graph, terms, _| {
             let own = &mut graph.spill().reductions;
@@ -228,7 +228,7 @@ impl<'a> Root<'a> {
         })
     }
 
-    /// A view of an expression.
+    /// Returns a view of an expression.
     pub(super) fn view(view: View, x: Root<'a>) -> Root<'a> {
         x.then(|graph, x, _| {
             let own = &mut graph.spill().views;
@@ -358,7 +358,7 @@ impl<'a> Graph<'a> {
         self.result()
     }
 
-    /// The operands of an operation.
+    /// Returns the operands of an operation.
     pub(super) fn arguments<'b>(
         &'b self,
         node: &'b Node,
@@ -408,12 +408,12 @@ impl<'a> Graph<'a> {
         view.map_or(node.operation.name(), |view| view.name)
     }
 
-    /// A view, which the graph has.
+    /// Returns a view by its place in the graph.
     pub(super) fn view(&self, place: u16) -> Option<&View> {
         self.spill.as_ref()?.views.get(usize::from(place))
     }
 
-    /// The axes and options of a reduction, which the graph has.
+    /// Returns the axes and options of a reduction by its place in the graph.
     pub(super) fn reduce_arguments(&self, place: u16) -> Option<&ReduceArguments> {
         self.spill.as_ref()?.reductions.get(usize::from(place))
     }

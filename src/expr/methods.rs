@@ -154,7 +154,7 @@ macro_rules! define_reduction {
 
 for_each_op!(reductions: define_reductions);
 
-/// Operations with parameters.
+/// # Operations with parameters, or named by a value
 impl<'a> Expr<'a> {
     /// Applies a unary operation.
     ///

@@ -22,7 +22,10 @@ use crate::{DType, Operand, Result, Tensor};
 /// once, and nothing in between is stored, except results of reductions.
 ///
 /// It starts with [`Tensor::expr`] and has every operation as a method of the same name without `?`, and as an operator
-/// where Rust has one. Building computes nothing and cannot fail; [`run`](Expr::run) does both.
+/// where Rust has one. Building computes nothing and cannot fail; [`run`](Expr::run) does both. Operators and methods
+/// borrow the expression, so it can be used again; used twice, it is computed once.
+///
+/// # Examples
 ///
 /// ```
 /// use bitlane::{DType, Device, Tensor};
@@ -38,12 +41,14 @@ use crate::{DType, Operand, Result, Tensor};
 /// # Ok::<(), bitlane::Error>(())
 /// ```
 ///
-/// The result is bit-identical to calling the operations one by one under the same rulebook, on every device: each step has the dtype that [`promote::result_type`](crate::promote::result_type) says and is
-/// rounded to it, and nothing is contracted, reordered or left out. So expressions are also how operators are used
-/// with another rulebook ([`rules`](Expr::rules)), and how [`select`](Expr::select) gets a destination and a mask
-/// ([`out`](Expr::out)).
+/// # Results
 ///
-/// Operators and methods borrow the expression, so it can be used again; used twice, it is computed once.
+/// The result is bit-identical to calling the operations one by one under the same rulebook, on every device: each step
+/// has the dtype that [`promote::result_type`](crate::promote::result_type) says and is rounded to it, and nothing is
+/// contracted, reordered or left out. So expressions are also how operators are used with another rulebook
+/// ([`rules`](Expr::rules)), and how [`select`](Expr::select) gets a destination and a mask ([`out`](Expr::out)).
+///
+/// # Reductions
 ///
 /// A reduction may stand anywhere. It ends a pass: what comes before it is computed in one pass, and the rest reads its
 /// result. A value that both passes need is computed in each, so that nothing but results of reductions is stored:
@@ -57,11 +62,26 @@ use crate::{DType, Operand, Result, Tensor};
 /// # Ok::<(), bitlane::Error>(())
 /// ```
 ///
-/// Views are steps that move no data ([`reshape`](Expr::reshape), [`transpose`](Expr::transpose) and so on), and so is
-/// [`unpack`](Expr::unpack) of values of a few bits. An
-/// expression has up to 256 operations, and one pass reads up to 16 different tensors and 128 numbers.
+/// # Views
 ///
-/// On CUDA the first run of an expression compiles a kernel, for 0.1 to 0.3 s. Kernels are kept in memory and on disk,
+/// Views are steps that move no data ([`reshape`](Expr::reshape), [`transpose`](Expr::transpose) and so on), and so is
+/// [`unpack`](Expr::unpack) of values of a few bits:
+///
+/// ```
+/// # use bitlane::{DType, Device, Tensor};
+/// let x = Tensor::arange(6, DType::I32, &Device::cpu())?;
+/// let y = x.expr().reshape((2, 3)).transpose(0, 1) * 10;
+/// assert_eq!(y.run()?.to_vec::<i32>()?, [0, 30, 10, 40, 20, 50]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+///
+/// # Limits
+///
+/// An expression has up to 256 operations, and one pass reads up to 16 different tensors and 128 numbers.
+///
+/// # Compilation
+///
+/// On the CPU nothing is compiled at run time. On CUDA the first run of an expression compiles a kernel, for 0.1 to 0.3 s. Kernels are kept in memory and on disk,
 /// and serve every expression that differs only in its numbers, sizes and strides; [`prepare`](Expr::prepare)
 /// compiles ahead of time.
 #[derive(Clone)]
@@ -71,6 +91,7 @@ pub struct Expr<'a> {
     rules: Rules,
 }
 
+/// # Running, and what a result will be
 impl<'a> Expr<'a> {
     /// Returns an expression with the rulebook of the thread, whatever those of its operands were.
     #[inline]
@@ -97,7 +118,17 @@ impl<'a> Expr<'a> {
         Expr { rules, ..self }
     }
 
-    /// The dtype of the result, without computing it.
+    /// Returns the dtype of the result, without computing it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::from_nested([1u8, 2], &Device::cpu())?;
+    /// assert_eq!((x.expr() * 2).dtype()?, DType::U8);
+    /// assert_eq!(x.expr().sum(..).dtype()?, DType::U64);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -107,7 +138,7 @@ impl<'a> Expr<'a> {
         self.lower(&temporaries, &mut Stages::Describe).map(|lowered| lowered.dtype())
     }
 
-    /// The shape of the result, without computing it.
+    /// Returns the shape of the result, without computing it.
     ///
     /// # Examples
     ///
@@ -177,6 +208,16 @@ impl<'a> Expr<'a> {
 
     /// Compiles the kernel that [`run`](Expr::run) will need, and runs nothing. On the CPU there is nothing to compile.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// // At start-up, with tensors of the dtypes and the rank that will come.
+    /// let x = Tensor::zeros([2, 2], DType::F32, &Device::cpu())?;
+    /// (x.expr() * 2 + 1).sum(-1).prepare()?;
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// The same operand errors as [`run`](Expr::run), [`Error::Compile`](crate::Error::Compile) and
@@ -185,7 +226,7 @@ impl<'a> Expr<'a> {
         self.lower(&Temporaries::default(), &mut Stages::Prepare)?.prepare()
     }
 
-    /// The kernels that [`run`](Expr::run) would launch on CUDA.
+    /// Returns the kernels that [`run`](Expr::run) would launch on CUDA.
     #[cfg(feature = "cuda")]
     pub(crate) fn kernels(&self) -> Result<Vec<crate::introspect::Kernel>> {
         let (temporaries, mut stages) = (Temporaries::default(), Stages::List(Vec::new()));
@@ -199,6 +240,19 @@ impl<'a> Expr<'a> {
 /// An expression with a destination.
 ///
 /// Made by [`Expr::out`].
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{Device, Rules, Tensor};
+/// let device = Device::cpu();
+/// let x = Tensor::from_nested([1, 2, 3], &device)?;
+/// let mut out = Tensor::from_nested([0.0f32, 0.0, 0.0], &device)?;
+/// let mask = Tensor::from_nested([true, true, false], &device)?;
+/// (x.expr() * 0.5).out(&mut out).mask(&mask).rules(Rules::Torch).run()?;
+/// assert_eq!(out.to_vec::<f32>()?, [0.5, 1.0, 0.0]);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "nothing is computed until it is run"]
 pub struct Evaluation<'a> {
@@ -217,7 +271,7 @@ impl<'a> Evaluation<'a> {
         Evaluation { expr: self.expr.rules(rules), ..self }
     }
 
-    /// Computes the expression and gives the destination.
+    /// Computes the expression and returns the destination.
     ///
     /// # Errors
     ///

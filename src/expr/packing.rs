@@ -144,7 +144,7 @@ impl Line {
     }
 }
 
-/// Splits a length into groups; what is shorter than a group is a smaller one. `None` if a part would be left.
+/// Splits a length into groups; what is shorter than a group is a smaller one. Returns `None` if a part would be left.
 fn grouped(len: usize, of_group: usize) -> Option<usize> {
     if len < of_group { Some(1) } else { len.is_multiple_of(of_group).then(|| len / of_group) }
 }
@@ -309,7 +309,7 @@ impl<'b> Lowering<'b, '_> {
         self.call.binary(op, x.into(), tensor.into(), Rules::Paddle)
     }
 
-    /// Drops the bits that are not those of a value.
+    /// Clears the bits beyond those of a value.
     fn masked(&mut self, x: Elements<'b>, packing: &Packing) -> Result<Elements<'b>> {
         let mask = Term::Number(packing.mask().into());
         self.call.binary(BinaryOp::BitwiseAnd, x.into(), mask, Rules::Paddle)

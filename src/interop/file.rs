@@ -65,7 +65,7 @@ pub(super) fn replace(
     let failed = |error: io::Error| refused(op, error);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    let mut file = temporary(folder, path).map_err(failed)?;
+    let mut file = temporary(folder, path).map_err(|error| refused(op, cause(&error)))?;
     let mut writer = BufWriter::new(file.as_file_mut());
     write(&mut writer)?;
     writer.flush().map_err(failed)?;
@@ -76,6 +76,14 @@ pub(super) fn replace(
     #[cfg(unix)]
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
+}
+
+/// Returns the words of an error without the name of the temporary file, which `tempfile` appends and nobody has asked
+/// for.
+fn cause(error: &io::Error) -> String {
+    let words = error.to_string();
+    let end = words.find(" at path ").unwrap_or(words.len());
+    format!("a file cannot be created there: {}", &words[..end])
 }
 
 /// Creates the file that is going to replace the one at `path`.

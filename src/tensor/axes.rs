@@ -29,7 +29,7 @@ use crate::{Error, Result};
 /// # Ok::<(), bitlane::Error>(())
 /// ```
 ///
-/// The elements of an empty list have no type that could be inferred. `x.sum(..)` does not compile; all axes are
+/// The elements of an empty list have no type that could be inferred. `x.sum([])` does not compile; all axes are
 /// `x.sum(..)`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name axes",

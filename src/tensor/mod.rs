@@ -50,12 +50,13 @@ use crate::{DType, Device, Result};
 ///
 /// # When it does not compile
 ///
-/// - `x.sum()` lacks an argument. A reduction takes its axes, and `..` means all of them: `x.sum(..)?`. `x.sum(..)`
+/// - `x.sum()` lacks an argument. A reduction takes its axes, and `..` means all of them: `x.sum(..)?`. `x.sum([])`
 ///   has "type annotations needed": an empty list names no axes, and its elements no type.
-/// - `&x + &y` is a `Result`, since shapes and dtypes may be incompatible: write `(&x + &y)?`. Longer formulas read
-///   better as [expressions](Tensor::expr), which need a single `?` at the end.
+/// - `&x + &y` is a `Result`, since shapes and dtypes may be incompatible: write `(&x + &y)?`. (For
+///   `let z: Tensor = &x + &y` the compiler suggests `&x + &y?`, which is not it.) Longer formulas read better as
+///   [expressions](Tensor::expr), which need no `?` before `run()?`.
 /// - `(2.0 * &x)?` has "incompatible types", since the type of the literal cannot be inferred: write `2.0f64 * &x` or
-///   `&x * 2.0`. Either way the number adopts the dtype of the tensor.
+///   `&x * 2.0`. Either way the number adopts the dtype of the tensor. Before an expression, `2.0 * x.expr()` compiles.
 /// - `x.reshape((2, -1))` fails with "`usize: Neg` is not satisfied". The size to infer is written `..`, as in
 ///   `x.reshape((2, ..))?`.
 /// - `x.to_vec()?` needs the element type: `x.to_vec::<f32>()?`.

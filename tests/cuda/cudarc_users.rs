@@ -165,8 +165,56 @@ pub fn a_context_of_theirs_is_a_device() {
             (&x + &y).unwrap().cast(DType::F32).unwrap().to_vec::<f32>().unwrap(),
             [2.0; 10]
         );
-        let per_thread = cuda::device_on(&context.per_thread_stream()).unwrap_err();
-        assert_eq!(per_thread.kind(), ErrorKind::InvalidArgument);
+    });
+}
+
+pub fn a_per_thread_stream_is_that_of_its_thread() {
+    let name = "a_per_thread_stream_is_that_of_its_thread";
+    for order in ["lazy", "seed:1", "seed:2"] {
+        let variables = &[("VCUDA_ASYNC", order), ("VCUDA_ORDER", "1")];
+        isolated(module_path!(), name, variables, |driver| {
+            let context = CudaContext::new(0).unwrap();
+            let elsewhere = Device::cuda(0).unwrap();
+            let device = || cuda::device_on(&context.per_thread_stream()).unwrap();
+            let x = (&Tensor::from_slice(&[1i32; 1000], [1000], &device()).unwrap() + 1).unwrap();
+            let kept = Tensor::ones([1000], DType::I32, &elsewhere).unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    // What would be queued on the other thread's stream is refused.
+                    for error in [(&x + 1).unwrap_err(), x.to_vec::<i32>().unwrap_err()] {
+                        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+                        assert!(error.to_string().contains("another thread"), "{error}");
+                    }
+                    // Other streams can read what was computed there, this thread's own included.
+                    assert_eq!((&kept + &x).unwrap().to_vec::<i32>().unwrap(), [3; 1000]);
+                    let own = Tensor::ones([1000], DType::I32, &device()).unwrap();
+                    assert_eq!((&own - &x).unwrap().to_vec::<i32>().unwrap(), [-1; 1000]);
+                });
+            });
+            assert_eq!((&x * &x).unwrap().to_vec::<i32>().unwrap(), [4; 1000]);
+            // Memory is freed only after the work on it, whichever thread drops it.
+            let y = (&x + 5).unwrap();
+            let z = (&y + &kept).unwrap();
+            std::thread::scope(|scope| scope.spawn(move || drop((x, y))).join()).unwrap();
+            assert_eq!(z.to_vec::<i32>().unwrap(), [8; 1000]);
+            drop((z, kept));
+            context.synchronize().unwrap();
+            assert_eq!(driver.allocations(), 0);
+        });
+    }
+}
+
+pub fn slices_of_a_per_thread_stream_are_lent() {
+    isolated(module_path!(), "slices_of_a_per_thread_stream_are_lent", &[], |_| {
+        let stream = CudaContext::new(0).unwrap().per_thread_stream();
+        let mut slice = stream.clone_htod(&[1i64, 2, 3]).unwrap();
+        cuda::with_view_mut(&mut slice, [3], |x| x.add_assign(10)).unwrap();
+        let sum = cuda::with_view(&slice, [3], |x| x.sum(..)).unwrap();
+        let sum = cuda::slice_from_tensor::<i64>(sum).unwrap();
+        assert_eq!(sum.stream(), &stream);
+        let values = stream.clone_dtoh(&sum).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(values, [36]);
     });
 }
 
@@ -187,9 +235,11 @@ pub fn a_raw_stream_is_a_device() {
             // The same stream under either name.
             assert_eq!(cuda::device_on(&stream).unwrap(), device);
         }
-        // SAFETY: the handle denotes the per-thread stream, which is refused.
-        let refused = unsafe { cuda::device_on_raw(std::ptr::without_provenance_mut(2)) };
-        assert!(refused.is_err());
+        let context = CudaContext::new(0).unwrap();
+        context.bind_to_thread().unwrap();
+        // SAFETY: the handle denotes the thread's default stream in the current context.
+        let device = unsafe { cuda::device_on_raw(std::ptr::without_provenance_mut(2)) }.unwrap();
+        assert_eq!(cuda::stream(&device).unwrap(), &context.per_thread_stream());
     });
 }
 

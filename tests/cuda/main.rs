@@ -67,6 +67,8 @@ fn main() {
             a_warm_call_can_be_captured
             a_cold_call_leaves_a_capture_alone
             a_context_of_theirs_is_a_device
+            a_per_thread_stream_is_that_of_its_thread
+            slices_of_a_per_thread_stream_are_lent
             a_raw_stream_is_a_device
             what_is_lent_goes_back_whatever_was_put_in_its_place
             cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor

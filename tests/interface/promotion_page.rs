@@ -9,19 +9,30 @@ use std::path::Path;
 use std::{env, fs};
 
 use bitlane::promote::{Kind, Op, result_type};
-use bitlane::{Category, DType, ErrorKind, Rules};
+use bitlane::{BinaryOp, Category, DType, ErrorKind, Rules};
 
 const HEAD: &str = "# Type promotion
 
-The dtype of a result under each of the four rulebooks, as `promote::result_type` gives it. This page is made from the code by
-`BITLANE_WRITE_DOCS=1 cargo test --test interface promotion_page`, and a test fails if it drifts.
+The dtype of a result under each of the four rulebooks, as `promote::result_type` gives it. First what most code needs, `x + y`; then every operation, folded.
+`bitlane promote add i32 f32` answers on the command line.
 
-Rows are the left operand, columns the right one. `–` is a pair that the rules refuse (`Error::Promotion`); `×` is a pair
-that they allow but whose dtype the operation does not take (`Error::UnsupportedDType`). Rows and columns of nothing else are left
-out. Operations with the same tables share them. Predicates give `bool`; their tables show which pairs are allowed.
+- [Paddle](#paddle), the default: integers of different dtypes do not mix, nor do integers with floats.
+- [Torch](#torch): the category decides first, then the rank, then the width.
+- [NumPy](#numpy): the smallest dtype that holds both.
+- [JAX](#jax): a lattice in which every float is above every integer.
 
-Columns after the dtypes are numbers, by category. Tables for 0-d tensors follow where they differ from the tables for other
-tensors.
+In a matrix, rows are the left operand, columns the right one; the last columns are numbers, by category, which adopt the dtype of the tensor unless their category is higher. `–` is a pair that the
+rules refuse (`Error::Promotion`); `×` is a pair that they allow but whose dtype the operation does not take (`Error::UnsupportedDType`). In a drawing, an arrow leads to the dtype of the sum of both
+ends, and arrows that follow from others are left out.
+
+This page is made from the code by `BITLANE_WRITE_DOCS=1 cargo test --test interface promotion_page`, and a test fails if it drifts.
+";
+
+const ALL_OPERATIONS: &str = "
+# All operations
+
+Rows and columns without any result are left out. Operations with the same tables share them. Predicates give `bool`; their tables show which pairs are allowed. Tables for 0-d tensors follow where
+they differ from the tables for other tensors.
 ";
 
 const CATEGORIES: [Category; 4] =
@@ -95,10 +106,36 @@ fn tables(op: Op, rules: Rules) -> String {
     text
 }
 
+/// Returns a drawing of which dtypes a sum leads to: an arrow from `a` to `b` if `a + b` is `b`, unless it follows from
+/// others.
+fn drawing(op: Op, rules: Rules) -> String {
+    let is_below = |a: DType, b: DType| {
+        a != b && result_type(op, Kind::tensor(a), Kind::tensor(b), rules).is_ok_and(|it| it == b)
+    };
+    let mut text = String::from("```mermaid\ngraph LR\n");
+    for &a in DType::ALL {
+        for &b in DType::ALL.iter().filter(|&&b| is_below(a, b)) {
+            if !DType::ALL.iter().any(|&c| is_below(a, c) && is_below(c, b)) {
+                writeln!(text, "  {a} --> {b}").unwrap();
+            }
+        }
+        if !DType::ALL.iter().any(|&b| is_below(a, b) || is_below(b, a)) {
+            writeln!(text, "  {a}").unwrap();
+        }
+    }
+    text + "```\n"
+}
+
 fn page() -> String {
     let mut page = HEAD.to_string();
+    let add = Op::from(BinaryOp::Add);
     for &rules in Rules::ALL {
-        write!(page, "\n## {rules}\n").unwrap();
+        let matrix = table(add, rules, Kind::tensor, Kind::tensor, true);
+        write!(page, "\n## {rules}\n\n{matrix}\n{}", drawing(add, rules)).unwrap();
+    }
+    page += ALL_OPERATIONS;
+    for &rules in Rules::ALL {
+        write!(page, "\n## {rules}, all operations\n").unwrap();
         let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
         for &op in Op::ALL {
             let text = tables(op, rules);
@@ -108,8 +145,9 @@ fn page() -> String {
             }
         }
         for (text, names) in groups {
-            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-            write!(page, "\n### {}\n\n{text}", names.join(", ")).unwrap();
+            let names: Vec<_> = names.iter().map(|name| format!("<code>{name}</code>")).collect();
+            let names = names.join(", ");
+            write!(page, "\n<details><summary>{names}</summary>\n\n{text}\n</details>\n").unwrap();
         }
     }
     page

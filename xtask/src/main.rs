@@ -10,6 +10,7 @@ mod kernels;
 mod modules;
 mod mutants;
 mod overhead;
+mod package;
 mod parallel;
 mod parity;
 mod python;
@@ -20,6 +21,7 @@ mod sass;
 mod steps;
 mod suite;
 mod test;
+mod toolkit;
 mod virtual_cuda;
 mod wheels;
 
@@ -51,6 +53,7 @@ enum Task {
     SmallCall,
     Parity(parity::Options),
     CudaEnv(virtual_cuda::Options),
+    Python(package::Options),
     Mutants(mutants::Options),
 }
 
@@ -70,6 +73,7 @@ impl Task {
             Task::SmallCall => bench::small_call::run(),
             Task::Parity(options) => parity::run(options),
             Task::CudaEnv(options) => virtual_cuda::run(options),
+            Task::Python(options) => package::run(options),
             Task::Mutants(options) => mutants::run(options),
         }
     }

@@ -11,7 +11,7 @@ use crate::{Failure, Outcome};
 const NUMPY: [&str; 3] = ["numpy==2.4.6", "ml_dtypes==0.6.0", "safetensors==0.8.0"];
 
 /// What only `--full` tests with. PyTorch comes with its CUDA libraries, some 5 GB.
-const TORCH: [&str; 1] = ["torch==2.15.0"];
+pub const TORCH: [&str; 1] = ["torch==2.15.0"];
 
 /// Installs NumPy and, if wanted, PyTorch, unless they are there.
 pub fn prepare(torch: bool) -> Outcome {
@@ -23,8 +23,9 @@ pub fn prepare(torch: bool) -> Outcome {
 }
 
 /// Installs packages into a folder, unless they are there, and returns the folder.
-pub fn install(name: &str, packages: &[&str]) -> Result<PathBuf, Failure> {
+pub fn install(name: &str, packages: &[impl AsRef<str>]) -> Result<PathBuf, Failure> {
     let home = root().join("target/python").join(name);
+    let packages: Vec<&str> = packages.iter().map(AsRef::as_ref).collect();
     let (complete, wanted) = (home.join("complete"), packages.join(" "));
     if fs::read_to_string(&complete).is_ok_and(|found| found == wanted) {
         return Ok(home);

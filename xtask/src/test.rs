@@ -10,7 +10,7 @@ use crate::steps::Steps;
 use crate::suite::{
     CHECKED, CHECKED_LIBRARIES, FEATURES, OPTIMISED, PROGRAMS, SEEDS, cpu_settings,
 };
-use crate::{Failure, Outcome, python, sanitize, virtual_cuda, wheels};
+use crate::{Failure, Outcome, python, sanitize, toolkit, virtual_cuda, wheels};
 
 /// Runs everything that has to pass, and says how long each step took.
 ///
@@ -74,6 +74,7 @@ pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
     steps.run("examples in the documentation, all features", || {
         finish(&mut cuda.on_device(cargo(&documented), Nvrtc::Twelve, (80, true))?)
     })?;
+    steps.task(if full { "python --full" } else { "python" })?;
     steps.task("bindings --check")?;
     steps.task("overhead --count")?;
     steps.task("small-call")?;
@@ -251,6 +252,7 @@ fn everything(steps: &mut Steps, cuda: &VirtualCuda) -> Outcome {
         let mut suite = cuda.on_device(tests, Nvrtc::Twelve, (80, true))?;
         finish(suite.env("BITLANE_FUZZ_SECONDS", "600"))
     })?;
+    steps.run("bitlane-candle on CUDA", || toolkit::test_candle(&cuda.driver, &cuda.cache))?;
     // The suite has compiled every kernel for its capabilities; this one is common and not among them.
     for nvrtc in ["12", "13"] {
         steps.task(&format!("kernels --nvrtc {nvrtc} --arch sm_86 --out target/kernels"))?;

@@ -33,6 +33,29 @@ pub const PTXAS_12: Wheel = Wheel {
 };
 pub const PTXAS_13: Wheel =
     Wheel { package: "nvidia-cuda-nvcc", version: "13.4.92", file: "nvidia/cu13/bin/ptxas" };
+/// The headers of CUDA, which programs that compile their own kernels may include.
+pub const HEADERS_13: [Wheel; 3] = [
+    Wheel {
+        package: "nvidia-cuda-runtime",
+        version: "13.4.92",
+        file: "nvidia/cu13/include/cuda_runtime.h",
+    },
+    Wheel {
+        package: "nvidia-cuda-crt",
+        version: "13.4.92",
+        file: "nvidia/cu13/include/crt/host_defines.h",
+    },
+    Wheel {
+        package: "nvidia-cuda-cccl",
+        version: "13.3.5.0.6",
+        file: "nvidia/cu13/include/nv/target",
+    },
+];
+/// nvcc, in the wheel of [`PTXAS_13`], and the compiler that it starts.
+pub const NVCC_13: [Wheel; 2] = [
+    Wheel { package: "nvidia-cuda-nvcc", version: "13.4.92", file: "nvidia/cu13/bin/nvcc" },
+    Wheel { package: "nvidia-nvvm", version: "13.4.92", file: "nvidia/cu13/nvvm/bin/cicc" },
+];
 pub const CUOBJDUMP: Wheel = Wheel {
     package: "nvidia-cuda-cuobjdump",
     version: "13.4.92",
@@ -50,6 +73,12 @@ pub const LIBCLANG: Wheel =
 impl Wheel {
     pub fn version(&self) -> &'static str {
         self.version
+    }
+
+    /// Returns the folder into which the wheel is unpacked, fetching it if necessary.
+    pub fn home(&self) -> Result<PathBuf, Failure> {
+        self.path()?;
+        Ok(root().join("target/cuda-wheels").join(format!("{}-{}", self.package, self.version)))
     }
 
     /// Returns the path of the file, fetching the wheel if necessary.

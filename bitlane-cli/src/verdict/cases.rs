@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use bitlane::{BinaryOp, DType, Device, Error, Expr, ReduceOp, Tensor, UnaryOp, introspect};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::answer::Failure;
+use crate::failure::Failure;
+use crate::progress::Progress;
 
 /// The elements of a full block of the kernel with the largest blocks: 256 threads with four vectors of 16 bytes each.
 const BLOCK: usize = 16_384;
@@ -90,11 +90,7 @@ pub fn compare(device: &Device, quick: bool) -> Result<Compared, Failure> {
             let names = module.kernels();
             names.iter().filter_map(|name| name.strip_suffix(&own)).map(str::to_owned).collect()
         });
-    // The bar is hidden automatically if standard error is not a terminal.
-    let bar = ProgressBar::new(cases.len() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}") {
-        bar.set_style(style);
-    }
+    let progress = Progress::new("verdict", cases.len());
     let mut found = Compared {
         cases: cases.len(),
         same: 0,
@@ -105,7 +101,7 @@ pub fn compare(device: &Device, quick: bool) -> Result<Compared, Failure> {
     };
     let mut launched = BTreeSet::new();
     for case in &cases {
-        bar.set_message(case.name.clone());
+        progress.step(&case.name);
         introspect::record();
         let computed = (case.run)(device);
         launched.extend(introspect::recorded());
@@ -124,9 +120,8 @@ pub fn compare(device: &Device, quick: bool) -> Result<Compared, Failure> {
                 found.differences.push(format!("{name}: cpu: {expected}; {device}: {computed}"));
             }
         }
-        bar.inc(1);
     }
-    bar.finish_and_clear();
+    progress.finish();
     found.kernels = launched.len();
     let shape = |kernel: &String| kernel.split('_').next().map(str::to_owned);
     found.shapes = launched.iter().filter_map(shape).filter(|name| shapes.contains(name)).collect();

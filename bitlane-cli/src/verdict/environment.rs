@@ -4,7 +4,7 @@ use bitlane::cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
 use bitlane::{Device, cuda, introspect};
 use serde_json::{Map, Value};
 
-use crate::answer::Failure;
+use crate::failure::Failure;
 
 /// The facts, as rows of text and as JSON.
 pub struct Environment {
@@ -77,8 +77,13 @@ pub fn read(device: &Device) -> Result<Environment, Failure> {
         ("kernels are", introspect::code(device)?.to_owned()),
         ("kernel cache", cache),
     ];
-    let json: Map<String, Value> =
-        facts.iter().map(|(key, value)| ((*key).to_owned(), Value::from(&**value))).collect();
+    let json: Map<String, Value> = facts
+        .iter()
+        .map(|(key, value)| {
+            let number = value.parse::<u64>().map(Value::from);
+            ((*key).to_owned(), number.unwrap_or_else(|_| value.as_str().into()))
+        })
+        .collect();
     let rows = facts.into_iter().map(|(key, value)| vec![key.to_owned(), value]).collect();
     Ok(Environment { rows, json: json.into() })
 }

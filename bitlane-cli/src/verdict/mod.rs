@@ -47,16 +47,18 @@ pub fn run(options: &Options) -> Outcome {
     use serde_json::json;
 
     use crate::answer::{Answer, columns};
+    use crate::failure::Failure;
     use crate::operands::device;
 
     let device = device(&options.device)?;
     if cuda::context(&device).is_none() {
-        return Err("a verdict compares a CUDA device with the CPU; name one with --device".into());
+        let words = "a verdict compares a CUDA device with the CPU; name one with --device";
+        return Err(Failure::usage(words));
     }
     let compared = cases::compare(&device, options.quick)?;
     if options.only_compare {
         let ok = compared.differences.is_empty();
-        return Ok(Answer { text: String::new(), json: compared.json(), ok });
+        return Ok(Answer::judged(ok, String::new(), compared.json()));
     }
     let environment = environment::read(&device)?;
     let is_virtual = introspect::is_virtual();
@@ -132,7 +134,7 @@ pub fn run(options: &Options) -> Outcome {
     std::fs::write(&options.report, format!("{json:#}\n"))
         .map_err(|error| format!("{} cannot be written: {error}", options.report.display()))?;
     text += &format!("The whole report is in {}.\n", options.report.display());
-    Ok(Answer { text, json, ok })
+    Ok(Answer::judged(ok, text, json))
 }
 
 /// The maximum number of differences that are printed.

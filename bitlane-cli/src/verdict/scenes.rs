@@ -5,7 +5,7 @@ use std::thread;
 use bitlane::cuda::{self, Graph};
 use bitlane::{DType, Device, ErrorKind, Tensor, introspect};
 
-use crate::answer::Failure;
+use crate::failure::Failure;
 
 /// The number of elements of the tensors: several full blocks and a rest.
 const LEN: usize = 100_003;

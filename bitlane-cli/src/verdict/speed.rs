@@ -4,10 +4,11 @@ use std::time::Instant;
 
 use bitlane::cuda::cudarc::driver::sys::{CUdevice_attribute, CUevent_flags};
 use bitlane::{DType, Device, Shift, Tensor, cuda};
-use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use crate::answer::{Failure, columns};
+use crate::answer::columns;
+use crate::failure::Failure;
+use crate::progress::Progress;
 
 /// One measurement.
 pub struct Measured {
@@ -31,9 +32,9 @@ pub fn measure(device: &Device) -> Result<Vec<Measured>, Failure> {
     // Three tensors of the largest size, and the one that flushes the cache.
     let sizes: Vec<usize> =
         (0..6).map(|k| 1024usize << (4 * k)).filter(|bytes| bytes * 4 < free).collect();
-    let bar = ProgressBar::new(sizes.len() as u64);
+    let progress = Progress::new("speed", sizes.len());
     for &bytes in &sizes {
-        bar.inc(1);
+        progress.step(&size(bytes));
         let elements = bytes / 4;
         let rows = 1 << (elements.ilog2() / 2);
         let x = Tensor::arange(elements, DType::I32, device)?.cast(DType::F32)?;
@@ -73,7 +74,7 @@ pub fn measure(device: &Device) -> Result<Vec<Measured>, Failure> {
             share: 1.0,
         });
     }
-    bar.finish_and_clear();
+    progress.finish();
     all.extend(of_the_host(device)?);
     Ok(all)
 }

@@ -4,6 +4,7 @@
 //! of the reference, the Python package `gguf`, and results equal its results bit for bit: values are computed in `f32`
 //! and then rounded once to the dtype that is asked for.
 
+mod file;
 mod read;
 mod write;
 
@@ -11,6 +12,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use bitlane::{DType, Device, Error, Result, Tensor};
+
+use crate::{refused, rounded_dtype};
+
+pub use file::{Info, Reader, Type, Value};
 
 /// A kind of block.
 ///
@@ -147,7 +152,7 @@ impl FromStr for Kind {
         Kind::ALL.iter().copied().find(|kind| kind.name() == text).ok_or_else(|| {
             let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
             let names = names.join(" ");
-            invalid("gguf", format!("{text:?} names no kind of block; the names are {names}"))
+            refused("gguf", format!("{text:?} names no kind of block; the names are {names}"))
         })
     }
 }
@@ -176,13 +181,11 @@ impl FromStr for Kind {
 /// another one.
 pub fn dequantize(kind: Kind, blocks: &Tensor, dtype: DType) -> Result<Tensor> {
     let op = "gguf::dequantize";
-    if !matches!(dtype, DType::F16 | DType::BF16 | DType::F32) {
-        return Err(invalid(op, format!("values of {dtype} were asked for, not f16, bf16 or f32")));
-    }
+    rounded_dtype(op, dtype)?;
     let bytes = kind.block_bytes();
     if blocks.dtype() != DType::U8 || blocks.rank() != 1 || !blocks.len().is_multiple_of(bytes) {
         let (given, shape) = (blocks.dtype(), blocks.shape());
-        return Err(invalid(
+        return Err(refused(
             op,
             format!(
                 "{kind} takes u8 in one dimension, {bytes} bytes to a block, not {given} of shape {shape:?}"
@@ -215,22 +218,18 @@ pub fn quantize(kind: Kind, values: &Tensor) -> Result<Tensor> {
     let op = "gguf::quantize";
     if !kind.can_quantize() {
         let kinds: Vec<_> = Kind::ALL.iter().filter(|kind| kind.can_quantize()).collect();
-        return Err(invalid(op, format!("{kind} can only be read; the others are {kinds:?}")));
+        return Err(refused(op, format!("{kind} can only be read; the others are {kinds:?}")));
     }
     let (len, block) = (values.len(), kind.block_len());
     if !values.dtype().is_float() || !len.is_multiple_of(block) {
         let given = values.dtype();
-        return Err(invalid(
+        return Err(refused(
             op,
             format!("{kind} takes floats, {block} to a block, not {len} elements of {given}"),
         ));
     }
     let values = values.cast(DType::F32)?.contiguous()?.reshape([len / block, block])?;
     write::blocks(kind, &values)?.reshape([len / block * kind.block_bytes()])
-}
-
-fn invalid(op: &'static str, reason: String) -> Error {
-    Error::InvalidArgument { op, reason }
 }
 
 /// Returns a small table of bytes on a device.

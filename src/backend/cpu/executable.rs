@@ -58,7 +58,7 @@ impl Executable {
             _ => size,
         };
         let steps: Box<[usize]> = sizes.iter().zip(&patterns).map(step).collect();
-        let memory = script::Memory {
+        let memory = script::SlotUse {
             patterns: &patterns,
             is_written: &[false; MAX_SLOTS],
             mask: None,

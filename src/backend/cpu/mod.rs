@@ -49,10 +49,10 @@ pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         return Err(Error::InvalidArgument { op: request.op, reason });
     }
     let settings = Settings::get();
-    let call = Call::new(request, access);
+    let located = Located::new(request, access);
     let ready = match &request.reduction {
-        None => walk::run(&call, settings),
-        Some(reduction) => reduce::run(&call, reduction, settings),
+        None => walk::run(&located, settings),
+        Some(reduction) => reduce::run(&located, reduction, settings),
     };
     ready.ok_or_else(|| missing_loop(request))
 }
@@ -77,7 +77,7 @@ pub(crate) fn places(len: usize, access: &Access<'_>) {
 }
 
 /// A request with the memory it works on.
-struct Call<'a> {
+struct Located<'a> {
     request: &'a Request<'a>,
     /// The first element of each slot.
     bases: Slots,
@@ -89,10 +89,10 @@ struct Call<'a> {
 
 // SAFETY: the pointers are into memory whose locks the caller of `run` holds until it returns, and
 // the threads that share a call write disjoint parts of the destination.
-unsafe impl Sync for Call<'_> {}
+unsafe impl Sync for Located<'_> {}
 
-impl<'a> Call<'a> {
-    fn new(request: &'a Request<'a>, access: &Access<'_>) -> Call<'a> {
+impl<'a> Located<'a> {
+    fn new(request: &'a Request<'a>, access: &Access<'_>) -> Located<'a> {
         let sizes: SmallVec<[usize; 4]> = std::iter::once(request.out.size())
             .chain(request.program.input_sizes())
             .chain(request.masked.then_some(1))
@@ -102,7 +102,7 @@ impl<'a> Call<'a> {
         };
         let bases = sizes.iter().enumerate().map(base).collect();
         let is_written = (0..sizes.len()).map(|slot| access.is_written(slot)).collect();
-        Call { request, bases, sizes, is_written }
+        Located { request, bases, sizes, is_written }
     }
 
     fn mask(&self) -> Option<usize> {

@@ -76,7 +76,11 @@ pub(super) fn open(ordinal: usize) -> Result<Arc<Stream>> {
     if ordinal >= count {
         return Err(unavailable(
             format!("there is no device {ordinal}, the driver has {count}"),
-            if count == 0 { "use Device::cpu()".into() } else { format!("use 0 to {}", count - 1) },
+            match count {
+                0 => "use Device::cpu()".into(),
+                1 => "use 0".into(),
+                _ => format!("use 0 to {}", count - 1),
+            },
         ));
     }
     // Reports an unusable NVRTC or device before a context is created.
@@ -314,17 +318,10 @@ impl Context {
         raw: sys::CUstream,
         cudarc: Option<&Arc<CudaStream>>,
     ) -> Result<Arc<Stream>> {
-        // CU_STREAM_PER_THREAD: one handle that denotes a different stream on every thread.
-        if raw.addr() == 2 {
-            let op = "stream";
-            let reason = "the per-thread default stream is another stream on every thread; \
-                          make one with CudaContext::new_stream";
-            return Err(Error::InvalidArgument { op, reason: reason.into() });
-        }
         let mut streams = lock(&self.streams);
         streams.retain(|known| known.strong_count() > 0);
         let known = streams.iter().filter_map(Weak::upgrade);
-        if let Some(known) = known.into_iter().find(|known| known.raw() == raw) {
+        if let Some(known) = known.into_iter().find(|known| known.is_denoted_by(raw)) {
             return Ok(known);
         }
         let made = Arc::new(Stream::of(Arc::clone(self), raw, cudarc));
@@ -411,13 +408,24 @@ impl Context {
         // Upgraded first: the last reference to a stream may be dropped here, and must not be under the lock.
         let streams: Vec<_> = lock(&self.streams).iter().filter_map(Weak::upgrade).collect();
         let is_done = |stream: &&Arc<Stream>| stream.synchronize().is_ok();
-        let done: Vec<_> = streams.iter().filter(is_done).map(|one| one.raw().addr()).collect();
+        let done: Vec<_> = streams.iter().filter(is_done).map(|one| one.key()).collect();
         // To wait for a context ends the captures of its streams, so it is left for the rare case that needs it.
         let all = done.len() == streams.len() && self.pool.has_stuck() && {
             // SAFETY: takes no pointers; the context is made current before.
             self.bind().and_then(|_bound| unsafe { driver!(cuCtxSynchronize()) }).is_ok()
         };
         (done, all)
+    }
+
+    /// Waits for all work in the context, for the sake of a stream that cannot be waited for alone. Fails if a stream of it
+    /// is being captured, which such a wait would end.
+    pub(super) fn wait_for_everything(&self) -> Result<()> {
+        let streams: Vec<_> = lock(&self.streams).iter().filter_map(Weak::upgrade).collect();
+        let _bound = self.bind()?;
+        let within_reach = streams.iter().filter(|stream| !stream.is_out_of_reach());
+        within_reach.into_iter().try_for_each(|stream| stream.check_not_captured())?;
+        // SAFETY: takes no pointers; the context is current.
+        unsafe { driver!(cuCtxSynchronize()) }
     }
 
     /// Makes this the calling thread's current context, as most driver calls require, until the returned value is dropped.

@@ -48,6 +48,7 @@ impl CudaMemory {
     /// Fails with `OutOfMemory` if the device is out of memory.
     pub(super) fn allocate(stream: &Arc<Stream>, bytes: usize) -> Result<CudaMemory> {
         reclaim::retry();
+        stream.check_reach()?;
         if let Some((side, captured)) = graph::streams_for_allocation(stream) {
             return CudaMemory::allocate_for_graph(&side, &captured, bytes);
         }
@@ -122,6 +123,7 @@ impl CudaMemory {
         if self.ownership != Ownership::Owned {
             return Err(not_ours("the memory is somebody else's"));
         }
+        self.home().check_reach()?;
         let Block { home, usage, .. } = &mut self.block;
         Usage::before_write(Exclusive::new(usage), home)
     }
@@ -167,6 +169,7 @@ impl CudaMemory {
         this: Exclusive<'_, CudaMemory>,
         stream: &Arc<Stream>,
     ) -> Result<()> {
+        stream.check_reach()?;
         match this.get().ownership {
             Ownership::Owned | Ownership::LentForWriting => {
                 Usage::before_write(this.part(|memory| &memory.block.usage), stream)
@@ -254,6 +257,7 @@ impl CudaMemory {
         }
         graph::forbid("a copy to the host")?;
         let stream = self.block.usage.writer();
+        stream.check_reach()?;
         self.before_read(&stream)?;
         let _bound = stream.context().bind()?;
         stream.check_not_captured()?;

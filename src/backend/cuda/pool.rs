@@ -156,7 +156,7 @@ impl Pool {
             let mut blocks = lock(blocks);
             let kept = blocks.statistics.kept_bytes.saturating_add(piece.size);
             piece.size != 0 && kept <= blocks.statistics.limit && {
-                blocks.keep(Some(stream.raw().addr()), piece);
+                blocks.keep(Some(stream.key()), piece);
                 true
             }
         };
@@ -180,7 +180,7 @@ impl Pool {
     /// Makes the blocks of a stream that is about to be destroyed available to others.
     pub(super) fn retire(&self, stream: &Stream) {
         let Pool::Blocks(blocks) = self else { return };
-        let own = Some(stream.raw().addr());
+        let own = Some(stream.key());
         if !lock(blocks).free.keys().any(|(stream, _)| *stream == own) {
             return;
         }
@@ -338,7 +338,7 @@ fn allocate_block(blocks: &Mutex<Blocks>, stream: &Stream, bytes: usize) -> Resu
     let size = rounded(bytes);
     // What a captured stream is given belongs to the graph, which may use it whenever it is launched.
     stream.check_not_captured()?;
-    let kept = lock(blocks).take(stream.raw().addr(), size);
+    let kept = lock(blocks).take(stream.key(), size);
     if let Some(address) = kept {
         return Ok(Piece::idle(address, size));
     }

@@ -111,7 +111,11 @@ impl Block {
 
     /// Frees the block after all work on it. On an error the block is still allocated.
     fn try_to_free(&mut self) -> Result<()> {
-        Usage::settle(Exclusive::new(&mut self.usage), &self.home)?;
+        if self.home.is_out_of_reach() {
+            self.usage.wait()?;
+        } else {
+            Usage::settle(Exclusive::new(&mut self.usage), &self.home)?;
+        }
         let context = self.home.context();
         let _bound = context.bind()?;
         // All work on the block is finished, or ordered before later work on the home stream.

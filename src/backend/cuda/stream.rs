@@ -2,6 +2,7 @@
 
 use std::ptr;
 use std::sync::Arc;
+use std::thread::{self, ThreadId};
 
 use cudarc::driver::CudaStream;
 use cudarc::driver::sys::{self, CUevent_flags, CUevent_wait_flags, CUstream_flags};
@@ -17,6 +18,8 @@ use crate::{Error, Result};
 pub(crate) struct Stream {
     context: Arc<Context>,
     raw: sys::CUstream,
+    /// The thread whose default stream this is, if the handle denotes another stream on every thread.
+    thread: Option<ThreadId>,
     /// Whether this value created the driver's stream and destroys it on drop.
     owned: bool,
     /// cudarc's wrapper of the stream: the one that its user passed in, or one created on request.
@@ -37,7 +40,7 @@ impl Stream {
         // SAFETY: the driver writes one handle.
         unsafe { driver!(cuStreamCreate(&mut raw, flags)) }?;
         drop(bound);
-        Ok(Stream { context, raw, owned: true, cudarc: OnceCell::new() })
+        Ok(Stream { context, raw, thread: None, owned: true, cudarc: OnceCell::new() })
     }
 
     /// Wraps a stream that somebody else created, with cudarc's wrapper of it if there is one.
@@ -47,7 +50,40 @@ impl Stream {
         cudarc: Option<&Arc<CudaStream>>,
     ) -> Stream {
         let cudarc = cudarc.cloned().map_or_else(OnceCell::new, OnceCell::with_value);
-        Stream { context, raw, owned: false, cudarc }
+        Stream { context, raw, thread: Stream::thread_of(raw), owned: false, cudarc }
+    }
+
+    /// Returns the calling thread if a handle denotes another stream on every thread.
+    fn thread_of(raw: sys::CUstream) -> Option<ThreadId> {
+        // CU_STREAM_PER_THREAD
+        (raw.addr() == 2).then(|| thread::current().id())
+    }
+
+    /// Whether this is what a handle denotes on the calling thread.
+    pub(super) fn is_denoted_by(&self, raw: sys::CUstream) -> bool {
+        self.raw == raw && self.thread == Stream::thread_of(raw)
+    }
+
+    /// Whether the handle denotes this stream on another thread only. Nothing can then be queued on it, and it can be waited
+    /// for only with all others.
+    pub(super) fn is_out_of_reach(&self) -> bool {
+        self.thread.is_some_and(|thread| thread != thread::current().id())
+    }
+
+    /// Fails if nothing can be queued on this stream.
+    #[inline]
+    pub(super) fn check_reach(&self) -> Result<()> {
+        if self.thread.is_none() || !self.is_out_of_reach() {
+            return Ok(());
+        }
+        let reason = "the tensor is on the per-thread default stream of another thread; \
+                      use it on that thread, or make a stream with CudaContext::new_stream";
+        Err(Error::InvalidArgument { op: "stream", reason: reason.into() })
+    }
+
+    /// Returns a number that no other stream has at the same time.
+    pub(super) fn key(&self) -> usize {
+        if self.thread.is_some() { ptr::from_ref(self).addr() } else { self.raw.addr() }
     }
 
     /// Returns cudarc's wrapper of this stream, creating it on the first call.
@@ -70,6 +106,7 @@ impl Stream {
 
     /// Returns whether work on this stream is being captured into a graph instead of being run.
     pub(super) fn is_captured(&self) -> Result<bool> {
+        self.check_reach()?;
         let _bound = self.context.bind()?;
         self.is_captured_here()
     }
@@ -118,6 +155,9 @@ impl Stream {
     ///
     /// An error does not mean that the work is done: other work may have failed, or the driver may have refused to wait.
     pub(super) fn synchronize(&self) -> Result<()> {
+        if self.is_out_of_reach() {
+            return self.context.wait_for_everything();
+        }
         let _bound = self.context.bind()?;
         self.check_not_captured()?;
         let _relaxed = Relaxed::enter()?;
@@ -131,6 +171,10 @@ impl Stream {
     /// for a captured one becomes part of the capture, which then ends with an error unless somebody waits for that
     /// stream, too.
     pub(super) fn wait_for(&self, other: &Stream) -> Result<()> {
+        self.check_reach()?;
+        if other.is_out_of_reach() {
+            return other.synchronize();
+        }
         if self.is_captured()? != other.is_captured()? {
             let reason = format!(
                 "one of two streams of {} that use the same tensor is being captured into a graph; move the tensor to \

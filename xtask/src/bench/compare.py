@@ -15,6 +15,9 @@ import statistics
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True  # next to the sources
+import plots
+
 # From this ratio on two libraries count as equally fast: runs are noisy.
 EQUAL = 0.95
 # Cases that come out slower are measured again, in as many times the rounds: among hundreds of cases in which two
@@ -244,59 +247,79 @@ def share_of(times, triad):
     return triad / ours * (3 * int(dtype[1:]) / 8) / 12
 
 
-def heat_map(grid, cases, figure):
-    """Draws the ratios: a row per operation and dtype, a column per shape, for new and given destinations."""
-    from matplotlib.colors import LinearSegmentedColormap, LogNorm
-
-    names = list(dict.fromkeys(times.case.row for times in cases))
-    columns = list(dict.fromkeys(times.case.column for times in cases))
-    colours = LinearSegmentedColormap.from_list("speed", ["#b3480a", "#f7f7f7", "#14528c"])
-    figure.set_size_inches(2 + 0.7 * len(columns) * len(grid.modes), 1.8 + 0.3 * len(names))
-    for axes, mode in zip(figure.subplots(1, len(grid.modes), sharey=True, squeeze=False)[0], grid.modes):
-        ratios = {(t.case.row, t.case.column): t.ratio() for t in cases if t.case.mode == mode}
-        values = [[ratios.get((name, column)) or math.nan for column in columns] for name in names]
-        image = axes.imshow(values, aspect="auto", cmap=colours, norm=LogNorm(1 / 8, 8, clip=True))
-        for y, line in enumerate(values):
-            for x, ratio in enumerate(line):
-                ink = "white" if abs(math.log2(ratio or 1)) > 2.2 else "black"
-                axes.text(x, y, f"{ratio:.3g}", ha="center", va="center", fontsize=7, color=ink)
-        axes.set_xticks(range(len(columns)), columns, fontsize=8)
-        axes.set_yticks(range(len(names)), [name.replace("_", " ").replace(">", " → ") for name in names], fontsize=8)
-        axes.set_title({"fresh": "new result", "out": "result into a given tensor"}[mode], fontsize=9)
-    figure.colorbar(image, ax=figure.axes, ticks=[1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8], format="%g")
-    figure.suptitle(f"{grid.title}: how many times as fast as the fastest other library", fontsize=11)
+FORMULAS = {
+    "nibbles chain": "(w >> a) & 15",
+    "dequant chain": "f32(((w >> a) & 15) - 8) * s",
+    "mix chain": "SplitMix64: 3 shifts, 3 xors, 2 products",
+    "axpy chain": "x * y + z",
+    "poly chain": "((x * 0.5 + 1.25) * x - 0.75) * x + 2",
+    "sign chain": "copysign(max(abs(x) - 0.5, 0), x)",
+    "halfmix chain": "q * x + y, in f16",
+    "softmax job": "of 512 rows of 1000 f32",
+    "layernorm job": "of 4096 rows of 1024 f32",
+    "quantise job": "4096 × 1024 f32 to i8, a scale for each row",
+    "hamming job": "differing bits of 256 K × 256 bits with a query",
+}
+MODES = {"fresh": "new result", "out": "result into a given tensor"}
 
 
-def line_plot(grid, cases, figure):
-    """Draws the times of every library over sizes, into new and given destinations, and over ranks."""
-    figure.set_size_inches(13, 4.2)
+def notes(grid, options):
+    """Returns the lines below a plot's title: what its numbers are, and what they were measured with."""
+    what = "Times of one call." if grid.name == "growth" else "How many times as fast as the fastest of "
+    others = "" if grid.name == "growth" else ", ".join(grid.libraries[1:]) + "."
+    return [what + others, f"{options.versions}; {options.threads} threads; {machine()}; medians, taking turns."]
+
+
+def machine():
+    """Returns the name of the processor, where the system tells it."""
+    try:
+        info = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return "an unnamed processor"
+    return next((line.partition(": ")[2] for line in info if line.startswith("model name")), "an unnamed processor")
+
+
+def plot(grid, all_times, options):
+    """Returns the plot of a table: bars if it has few columns, else a heat map; lines for times over sizes."""
+    cases = [times for times in all_times if times.case != TRIAD]
+    below = notes(grid, options)
+    if grid.name == "growth":
+        return plots.lines("Cost of a right shift of 32-bit integers", below, growth(grid, cases))
+    ratios = {(t.case.row, t.case.column, t.case.mode): ratio for t in cases if (ratio := t.ratio())}
+    return drawn(grid, below, ratios)
+
+
+def drawn(grid, below, ratios):
+    """Returns the plot of these ratios by row, column and mode."""
+    named = lambda index: list(dict.fromkeys(key[index] for key in ratios))
+    if len(named(1)) <= 2:
+        groups = [
+            (row.split()[0], FORMULAS.get(row, ""), [(column, ratio) for (r, column, _), ratio in ratios.items() if r == row])
+            for row in named(0)
+        ]
+        return plots.bars(grid.title, below, groups)
+    panels = [
+        (MODES[mode], named(0), named(1), {(r, c): ratio for (r, c, m), ratio in ratios.items() if m == mode})
+        for mode in named(2)
+    ]
+    return plots.heat_maps(grid.title, below, panels)
+
+
+def growth(grid, cases):
     sizes = {power_of_two(exponent): 1 << exponent for exponent in range(27)}
     ranks = {f"rank{rank}": rank for rank in range(1, 9)}
-    panels = [("new result", "fresh", sizes), ("given result", "out", sizes), ("64 K elements", "fresh", ranks)]
-    for axes, (title, mode, places) in zip(figure.subplots(1, 3), panels):
+    panels = []
+    for title, mode, places in [("new result", "fresh", sizes), ("given result", "out", sizes), ("64 K elements", "fresh", ranks)]:
+        series = {}
         for library in grid.libraries:
             these = [t for t in cases if t.case.mode == mode and t.case.column in places and t.median(library)]
-            points = [(places[times.case.column], times.median(library)) for times in these]
-            if points:
-                axes.plot(*zip(*points), label=library, linewidth=2.5 if library == "bitlane" else 1.2)
-        if places is sizes:
-            axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xlabel("elements" if places is sizes else "dimensions")
-        axes.set_ylabel("µs")
-        axes.set_title(title, fontsize=9)
-        axes.grid(alpha=0.3)
-    figure.axes[0].legend(fontsize=8)
-    figure.suptitle(grid.title, fontsize=11)
+            if these:
+                series[library] = [(places[times.case.column], times.median(library)) for times in these]
+        panels.append((title, "elements" if places is sizes else "dimensions", places is sizes, series))
+    return panels
 
 
 def write(grid, all_times, others, options):
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = grid.name
-    from matplotlib.figure import Figure
-
     path = options.out / grid.name
     lines = [
         [*times.case, *(shown(times.median(library), 4) for library in grid.libraries), shown(times.ratio())]
@@ -306,10 +329,7 @@ def write(grid, all_times, others, options):
     path.with_suffix(".csv").write_text("".join(",".join(line).replace("–", "") + "\n" for line in [head, *lines]))
     text = summary(grid, all_times, others, options)
     path.with_suffix(".md").write_text(f"{text}\nMicroseconds:\n\n{table(head, lines)}")
-    figure = Figure(layout="constrained")
-    plot = line_plot if grid.name == "growth" else heat_map
-    plot(grid, [times for times in all_times if times.case != TRIAD], figure)
-    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    path.with_suffix(".svg").write_text(plot(grid, all_times, options))
     print(f"{text}\nmore in {path}.md, .csv and .svg\n")
 
 

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: compares the CPU backend with NumPy, PyTorch, Paddle and JAX, and expressions with numexpr and
-//! `torch.compile`. `compare.py` measures and reports, with a Python of its own; `worker.py` is the side of the others, and
-//! `benches/peers` ours.
+//! `torch.compile`. `compare.py` measures and reports, with a Python of its own, and `plots.py` draws; `worker.py` is the side of the
+//! others, and `benches/peers` ours.
 
 pub mod small_call;
 
@@ -29,8 +29,8 @@ pub struct Options {
     only: Option<String>,
 }
 
-/// The packages on PyPI, with the versions that are measured, and matplotlib for the plots.
-const PACKAGES: [&str; 8] = [
+/// The packages on PyPI, with the versions that are measured.
+const PACKAGES: [&str; 7] = [
     "numpy==2.4.6",
     "torch==2.15.0",
     "paddlepaddle==3.3.1",
@@ -38,7 +38,6 @@ const PACKAGES: [&str; 8] = [
     "jaxlib==0.10.2",
     "numexpr==2.14.2",
     "setuptools==84.2.1", // torch.compile imports it
-    "matplotlib==3.11.2",
 ];
 
 pub fn run(Options { grid, quick, rounds, threads, only }: Options) -> Outcome {
@@ -55,4 +54,25 @@ pub fn run(Options { grid, quick, rounds, threads, only }: Options) -> Outcome {
     comparison.args(rounds.map(|rounds| format!("--rounds={rounds}")));
     comparison.args(only.map(|only| format!("--only={only}")));
     finish(&mut comparison)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a measurement, which takes the other libraries: every table can be drawn, and every chain is written out.
+    #[test]
+    fn every_table_has_a_plot() {
+        let drawing = "
+import sys; sys.path.insert(0, sys.argv[1]); import compare, xml.dom.minidom
+for grid in compare.GRIDS.values():
+    ratios = {tuple(case): 0.5 + index % 9 for index, case in enumerate(grid.cases(False))}
+    svg = compare.drawn(grid, ['of < others'], ratios)
+    assert xml.dom.minidom.parseString(svg).getElementsByTagName('title')[0].firstChild.data == grid.title
+    assert all(row in compare.FORMULAS for row in grid.rows if row.split()[1] in ('chain', 'job'))
+times = {library: [(1, 0.2), (32, 3.0)] for library in compare.LIBRARIES}
+xml.dom.minidom.parseString(compare.plots.lines('growth', [], [('new', 'elements', True, times)]))";
+        let mut python = command("python3");
+        finish(python.args(["-c", drawing]).arg(root().join("xtask/src/bench"))).unwrap();
+    }
 }

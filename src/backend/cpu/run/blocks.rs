@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::script::{Instruction, Phase, Script, Source, Target, Work};
+use super::script::{Instruction, Location, Output, Phase, Script, Work};
 use super::transfer::{Extent, Steps, gather, scatter, splat};
 use crate::backend::cpu::settings::MAX_BLOCK_BYTES;
 use crate::program::Input;
@@ -84,18 +84,18 @@ impl<'a> Frame<'a> {
 
     /// Returns the address of the elements, or of the one element, of a source.
     #[inline(always)]
-    pub(crate) fn resolve(&self, source: Source, slots: &[*mut u8]) -> *const u8 {
+    pub(crate) fn resolve(&self, source: Location, slots: &[*mut u8]) -> *const u8 {
         match source {
-            Source::Slot(slot) => slots[usize::from(slot)],
-            Source::Register(register) => self.register(register),
+            Location::Slot(slot) => slots[usize::from(slot)],
+            Location::Register(register) => self.register(register),
             _ => self.number(source),
         }
     }
 
     /// Returns the address of a number.
     #[inline(never)] // so that the code for slots and registers, which most sources are, stays small
-    fn number(&self, source: Source) -> *const u8 {
-        let Source::Number(index) = source else { return ZERO.0.as_ptr() };
+    fn number(&self, source: Location) -> *const u8 {
+        let Location::Number(index) = source else { return ZERO.0.as_ptr() };
         match &self.inputs[usize::from(index)] {
             Input::Number(_, number) => number.0.as_ptr(),
             Input::Memory(..) => ZERO.0.as_ptr(),
@@ -182,7 +182,7 @@ impl<'a> Frame<'a> {
         destination: *mut u8,
         size: usize,
     ) -> *const u8 {
-        if let Some(Source::Slot(slot)) = self.script.result {
+        if let Some(Location::Slot(slot)) = self.script.result {
             return place.slots[usize::from(slot)];
         }
         // SAFETY: the caller's promise.
@@ -196,7 +196,7 @@ impl<'a> Frame<'a> {
     ///
     /// As for [`Frame::block_to`]; the elements must be at the source.
     #[inline(never)]
-    unsafe fn copy(&self, source: Source, place: &Place<'_>, destination: *mut u8, size: usize) {
+    unsafe fn copy(&self, source: Location, place: &Place<'_>, destination: *mut u8, size: usize) {
         let from = self.resolve(source, place.slots);
         let steps = Steps { inner: size as isize, outer: 0 };
         // SAFETY: the caller's promise.
@@ -208,28 +208,28 @@ impl<'a> Frame<'a> {
     /// As for [`Frame::block`] or [`Frame::begin`], by the instruction's phase.
     #[inline(always)]
     unsafe fn execute(&self, instruction: &Instruction, place: &Place<'_>, destination: *mut u8) {
-        let target = match instruction.target {
-            Target::Register(register) => self.register(register),
-            Target::Destination => destination,
+        let output = match instruction.output {
+            Output::Register(register) => self.register(register),
+            Output::Destination => destination,
         };
         match instruction.work {
             Work::Apply(kernel, sources) => {
                 let [x, y, z] = sources;
-                let resolve = |source: Source| self.resolve(source, place.slots);
+                let resolve = |source: Location| self.resolve(source, place.slots);
                 let args = [resolve(x), resolve(y), resolve(z)];
                 // SAFETY: the script's level is one that the machine has, and the loop was chosen for the dtypes of the
                 // arguments and for which of them are one element; before the blocks, all are, and so is the extent.
                 // Arguments in slots are contiguous or one element, and the caller vouches for them. Arguments in
                 // registers were written by an earlier instruction, in this phase or in one that the caller has run,
                 // for as many elements or for as many as a block may have. A register is aligned to 16 bytes and has
-                // room for `block_len` elements, which the extent does not exceed. The target is not an argument:
-                // `share_registers` frees registers only after the target has its own, and a loop that reads a slot
+                // room for `block_len` elements, which the extent does not exceed. The output is not an argument:
+                // `share_registers` frees registers only after the output has its own, and a loop that reads a slot
                 // of the destination's memory is not given the destination (`Builder::finish`). For what the other
                 // slots have in common with the destination, the caller vouches.
-                unsafe { kernel(&args, target, place.extent.count()) };
+                unsafe { kernel(&args, output, place.extent.count()) };
             }
             // SAFETY: the caller's promise.
-            _ => unsafe { self.fill(instruction, place, target) },
+            _ => unsafe { self.fill(instruction, place, output) },
         }
     }
 
@@ -238,9 +238,9 @@ impl<'a> Frame<'a> {
     ///
     /// # Safety
     ///
-    /// As for [`Frame::execute`]; the target must be the instruction's.
+    /// As for [`Frame::execute`]; the output must be the instruction's.
     #[inline(never)]
-    unsafe fn fill(&self, instruction: &Instruction, place: &Place<'_>, target: *mut u8) {
+    unsafe fn fill(&self, instruction: &Instruction, place: &Place<'_>, output: *mut u8) {
         match instruction.work {
             Work::Apply(..) => {}
             Work::Gather(slot) => {
@@ -255,7 +255,7 @@ impl<'a> Frame<'a> {
                         place.slots[slot],
                         place.steps[slot],
                         place.extent,
-                        target,
+                        output,
                     );
                 }
             }
@@ -263,7 +263,7 @@ impl<'a> Frame<'a> {
                 let from = self.resolve(source, place.slots);
                 // SAFETY: there is one element, in a slot that the caller vouches for, in the program, or in another
                 // register that has been written; a register holds `block_len` elements and is aligned to 16 bytes.
-                unsafe { splat(instruction.size, from, self.block_len, target) };
+                unsafe { splat(instruction.size, from, self.block_len, output) };
             }
         }
     }

@@ -18,13 +18,13 @@ pub(crate) struct Nest<'a> {
     sizes: &'a [usize],
     /// The loop across the rows of a unit, if units have several.
     across: Option<usize>,
-    legs: SmallVec<[Leg; 4]>,
+    loops: SmallVec<[Loop; 4]>,
     pub(crate) units: usize,
 }
 
 /// A loop over units.
 #[derive(Clone, Copy)]
-struct Leg {
+struct Loop {
     level: usize,
     /// How many iterations of the plan's loop one iteration of this one covers.
     length: usize,
@@ -39,24 +39,24 @@ impl<'a> Nest<'a> {
         inner: usize,
         across: Option<(usize, usize)>,
     ) -> Nest<'a> {
-        let leg = |level: usize, length: usize| Leg {
+        let piece = |level: usize, length: usize| Loop {
             level,
             length,
             turns: plan.sizes[level].div_ceil(length),
         };
-        let mut legs = SmallVec::<[Leg; 4]>::new();
-        legs.push(leg(0, inner.clamp(1, plan.sizes[0])));
+        let mut loops = SmallVec::<[Loop; 4]>::new();
+        loops.push(piece(0, inner.clamp(1, plan.sizes[0])));
         if let Some((level, outer)) = across {
-            legs.push(leg(level, outer));
+            loops.push(piece(level, outer));
         }
         let across = across.map(|(level, _)| level);
         for level in 1..plan.rank {
             if across != Some(level) {
-                legs.push(leg(level, 1));
+                loops.push(piece(level, 1));
             }
         }
-        let units = legs.iter().map(|leg| leg.turns).product();
-        Nest { plan, sizes, across, legs, units }
+        let units = loops.iter().map(|piece| piece.turns).product();
+        Nest { plan, sizes, across, loops, units }
     }
 
     /// The step of a loop in bytes.
@@ -83,41 +83,41 @@ impl<'a> Nest<'a> {
         let mut turns = [0; MAX_RANK + 1];
         let mut slots = Slots::from_slice(bases);
         let mut index = range.start;
-        for (leg, turn) in self.legs.iter().zip(&mut turns) {
-            *turn = index % leg.turns;
-            index /= leg.turns;
-            self.shift(&mut slots, leg, *turn as isize);
+        for (piece, turn) in self.loops.iter().zip(&mut turns) {
+            *turn = index % piece.turns;
+            index /= piece.turns;
+            self.shift(&mut slots, piece, *turn as isize);
         }
         let extent = |turns: &[usize]| {
-            let side = |leg: &Leg, turn: usize| {
-                leg.length.min(self.plan.sizes[leg.level] - turn * leg.length)
+            let side = |piece: &Loop, turn: usize| {
+                piece.length.min(self.plan.sizes[piece.level] - turn * piece.length)
             };
             Extent {
-                inner: side(&self.legs[0], turns[0]),
-                outer: self.across.map_or(1, |_| side(&self.legs[1], turns[1])),
+                inner: side(&self.loops[0], turns[0]),
+                outer: self.across.map_or(1, |_| side(&self.loops[1], turns[1])),
             }
         };
         for _ in range {
             unit(&slots, extent(&turns));
-            for (leg, turn) in self.legs.iter().zip(&mut turns) {
-                if leg.turns == 1 {
+            for (piece, turn) in self.loops.iter().zip(&mut turns) {
+                if piece.turns == 1 {
                     continue;
                 }
                 *turn += 1;
-                if *turn < leg.turns {
-                    self.shift(&mut slots, leg, 1);
+                if *turn < piece.turns {
+                    self.shift(&mut slots, piece, 1);
                     break;
                 }
                 // From the last iteration back to the first.
-                self.shift(&mut slots, leg, 1 - *turn as isize);
+                self.shift(&mut slots, piece, 1 - *turn as isize);
                 *turn = 0;
             }
         }
     }
 
-    fn shift(&self, slots: &mut Slots, leg: &Leg, turns: isize) {
+    fn shift(&self, slots: &mut Slots, piece: &Loop, turns: isize) {
         for (slot, place) in slots.iter_mut().enumerate() {
-            let step = self.step(slot, leg.level) * leg.length as isize;
+            let step = self.step(slot, piece.level) * piece.length as isize;
             *place = place.wrapping_offset(step * turns);
         }
     }

@@ -22,10 +22,10 @@ use self::totals::Totals;
 use self::tree::{RUN_BYTES, Room, Tree};
 use super::blocks::{Frame, Scratch};
 use super::nest::{Nest, Slots};
-use super::script::{Memory, Pattern, Phase, Script};
+use super::script::{Pattern, Phase, Script, SlotUse};
 use super::transfer::{Extent, Steps, scatter};
 use crate::DType;
-use crate::backend::cpu::Call;
+use crate::backend::cpu::Located;
 use crate::backend::cpu::loops::convert::route;
 use crate::backend::cpu::loops::vector::Kernel;
 use crate::backend::cpu::settings::Settings;
@@ -34,54 +34,58 @@ use crate::op::Finish;
 use crate::plan::{OUT, Plan};
 use crate::request::Reduction;
 
-/// The smallest part of a sum that is given to a thread: an aligned run of this many terms, or of a power of two times
+/// The smallest part of a reduction that is given to a thread: an aligned run of this many terms, or of a power of two times
 /// that.
 const SHARE: usize = 64 * 1024;
 
 /// The most results that are written together.
 const RESULTS: usize = 64;
 
-/// Fewer terms than this are added across sums.
+/// Fewer terms than this are combined across results.
 const FEW_TERMS: usize = 64;
 
 /// Runs a request with a reduction; returns `None` if a step is not defined for its dtype.
-pub(crate) fn run(call: &Call<'_>, reduction: &Reduction<'_>, settings: &Settings) -> Option<()> {
-    let terms = call.request.program.dtype(call.request.program.result());
+pub(crate) fn run(
+    located: &Located<'_>,
+    reduction: &Reduction<'_>,
+    settings: &Settings,
+) -> Option<()> {
+    let terms = located.request.program.dtype(located.request.program.result());
     let combine = reduction.op.combine();
     let totals = Totals::new(combine, terms, settings.level)?;
     match totals.dtype.size() {
-        1 => Sums::<u8>::new(call, reduction, totals, settings)?.run_or_find(),
-        2 => Sums::<u16>::new(call, reduction, totals, settings)?.run_or_find(),
-        4 => Sums::<u32>::new(call, reduction, totals, settings)?.run_or_find(),
-        8 => Sums::<u64>::new(call, reduction, totals, settings)?.run_or_find(),
+        1 => Reducer::<u8>::new(located, reduction, totals, settings)?.run_or_find(),
+        2 => Reducer::<u16>::new(located, reduction, totals, settings)?.run_or_find(),
+        4 => Reducer::<u32>::new(located, reduction, totals, settings)?.run_or_find(),
+        8 => Reducer::<u64>::new(located, reduction, totals, settings)?.run_or_find(),
         // Complex numbers of 128 bits are aligned to 64. They have no order, and so no places.
-        _ => Sums::<[u64; 2]>::new(call, reduction, totals, settings)?.run(),
+        _ => Reducer::<[u64; 2]>::new(located, reduction, totals, settings)?.run(),
     }
     Some(())
 }
 
 /// A loop nest along which the program is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// Along the terms of one sum.
+enum Order {
+    /// Along the terms of one result.
     Along,
-    /// Across sums.
+    /// Across results.
     Across,
 }
 
 /// Reductions with totals of the size of `A`.
-struct Sums<'a, A> {
-    call: &'a Call<'a>,
+struct Reducer<'a, A> {
+    located: &'a Located<'a>,
     settings: &'a Settings,
     /// What becomes of a total.
     finish: Finish,
     /// What a mean, a variance or a deviation is divided by.
     divisor: f64,
-    /// The loops over the sums.
+    /// The loops over the results.
     kept: &'a Plan,
-    /// The loops over the terms of one sum.
+    /// The loops over the terms of one result.
     terms: &'a Plan,
-    way: Way,
+    order: Order,
     /// Whether blocks may span rows of terms.
     has_short_rows: bool,
     script: Script,
@@ -95,17 +99,17 @@ struct Sums<'a, A> {
     total: PhantomData<A>,
 }
 
-impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
+impl<'a, A: Copy + Send + Sync> Reducer<'a, A> {
     fn new(
-        call: &'a Call<'a>,
+        located: &'a Located<'a>,
         reduction: &Reduction<'a>,
         totals: Totals,
         settings: &'a Settings,
     ) -> Option<Self> {
-        let (kept, terms) = (call.request.plan, reduction.terms);
-        let way = way(kept, terms);
-        let inner = if way == Way::Along { terms } else { kept };
-        let has_short_rows = way == Way::Along && terms.rank > 1 && terms.sizes[0] < FEW_TERMS;
+        let (kept, terms) = (located.request.plan, reduction.terms);
+        let order = order(kept, terms);
+        let inner = if order == Order::Along { terms } else { kept };
+        let has_short_rows = order == Order::Along && terms.rank > 1 && terms.sizes[0] < FEW_TERMS;
         let pattern = |slot: usize| {
             let strides = &inner.slots[slot].strides;
             if strides[0] == 0 && !(has_short_rows && strides[1] != 0) {
@@ -116,9 +120,9 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
                 Pattern::Strided
             }
         };
-        let never_written: SmallVec<[bool; 4]> = SmallVec::from_elem(false, call.sizes.len());
-        let patterns: SmallVec<[Pattern; 4]> = (0..call.sizes.len()).map(pattern).collect();
-        let memory = Memory {
+        let never_written: SmallVec<[bool; 4]> = SmallVec::from_elem(false, located.sizes.len());
+        let patterns: SmallVec<[Pattern; 4]> = (0..located.sizes.len()).map(pattern).collect();
+        let memory = SlotUse {
             patterns: &patterns,
             // The destination is written when all terms have been read.
             is_written: &never_written,
@@ -131,33 +135,33 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
             route(from, to).iter().map(|(loops, _)| loops.all[level as usize]).collect()
         };
         let stored = if finish == Finish::Place { DType::I64 } else { totals.dtype };
-        let script = Script::new(call.request.program, Some(totals.terms), &memory, level)?;
-        Some(Sums {
-            call,
+        let script = Script::new(located.request.program, Some(totals.terms), &memory, level)?;
+        Some(Reducer {
+            located,
             settings,
             finish,
             divisor: reduction.divisor,
             kept,
             terms,
-            way,
+            order,
             has_short_rows,
             in_memory: script.slot().filter(|_| terms.rank <= 1),
             script,
             totals,
             widening: loops(totals.terms, totals.dtype),
-            rounding: loops(stored, call.request.out),
+            rounding: loops(stored, located.request.out),
             total: PhantomData,
         })
     }
 
     fn run(&self) {
         let team = self.team();
-        if self.way == Way::Across {
+        if self.order == Order::Across {
             return self.across(team);
         }
         let total = |frame: &Frame<'_>, slots: &[*mut u8], start, len| {
             // SAFETY: `along` promises that the terms are there.
-            unsafe { self.sum_of(frame, slots, start, len) }
+            unsafe { self.total_of(frame, slots, start, len) }
         };
         let total_of_parts = |parts: &[A], share: usize| {
             let mut tree = Tree::new();
@@ -177,14 +181,14 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
 
     /// Lays out the registers of a thread.
     fn frame<'f>(&'f self, scratch: &'f mut Scratch) -> Frame<'f> {
-        let inputs = self.call.request.program.inputs();
+        let inputs = self.located.request.program.inputs();
         Frame::new(&self.script, inputs, scratch, self.settings.block_bytes, usize::MAX)
     }
 
     /// Chooses the threads.
     fn team(&self) -> Team {
         let terms = self.terms.len.saturating_mul(self.kept.len);
-        Team::new(terms.saturating_mul(self.call.sizes.iter().sum()), self.settings)
+        Team::new(terms.saturating_mul(self.located.sizes.iter().sum()), self.settings)
     }
 
     /// Computes one result after another, each along its terms: `of_run` that of a run of terms, `of_parts` that of
@@ -200,15 +204,15 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         // Few results of many terms are shared by their terms.
         if self.kept.len >= team.parts || self.terms.len <= SHARE {
             let count = self.kept.sizes[0].div_ceil(team.parts).min(RESULTS);
-            let nest = Nest::new(self.kept, &self.call.sizes, count, None);
+            let nest = Nest::new(self.kept, &self.located.sizes, count, None);
             let steps = nest.steps();
             return share_units(nest.units, team, &|range| {
                 let mut scratch: Scratch = Scratch::new();
                 let frame = self.frame(&mut scratch);
                 let mut results = SmallVec::<[B; RESULTS]>::new();
                 // SAFETY: this phase reads numbers only.
-                unsafe { frame.begin(Phase::Once, &self.call.bases) };
-                nest.walk(&self.call.bases, range, |first, extent| {
+                unsafe { frame.begin(Phase::Once, &self.located.bases) };
+                nest.walk(&self.located.bases, range, |first, extent| {
                     let mut slots = Slots::from_slice(first);
                     results.clear();
                     for _ in 0..extent.inner {
@@ -221,10 +225,10 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
                 });
             });
         }
-        let nest = Nest::new(self.kept, &self.call.sizes, 1, None);
+        let nest = Nest::new(self.kept, &self.located.sizes, 1, None);
         let share = self.terms.len.div_ceil(team.parts).next_power_of_two().max(SHARE);
         let count = self.terms.len.div_ceil(share);
-        nest.walk(&self.call.bases, 0..nest.units, |slots, _| {
+        nest.walk(&self.located.bases, 0..nest.units, |slots, _| {
             let slots = Shared(slots);
             let parts = Mutex::new(SmallVec::<[Option<B>; 16]>::from_elem(None, count));
             team.share(count, &|part| {
@@ -243,12 +247,12 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
         });
     }
 
-    /// The sum of an aligned run of the terms of one sum, whose first term is at `slots`.
+    /// The total of an aligned run of the terms of one result, whose first term is at `slots`.
     ///
     /// # Safety
     ///
     /// From the slots the terms must reach only valid memory, aligned and of the program's dtypes.
-    unsafe fn sum_of(&self, frame: &Frame<'_>, slots: &[*mut u8], start: usize, len: usize) -> A {
+    unsafe fn total_of(&self, frame: &Frame<'_>, slots: &[*mut u8], start: usize, len: usize) -> A {
         let mut rooms = [const { Room::new() }; 2];
         let mut tree = Tree::new();
         let run = self.totals.run(self.in_memory.is_some());
@@ -275,7 +279,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
     ///
     /// # Safety
     ///
-    /// As for [`Sums::sum_of`]; a run must not be longer than [`Totals::run`].
+    /// As for [`Reducer::total_of`]; a run must not be longer than [`Totals::run`].
     unsafe fn each_run(
         &self,
         frame: &Frame<'_>,
@@ -309,7 +313,7 @@ impl<'a, A: Copy + Send + Sync> Sums<'a, A> {
     /// There must be as many elements of the destination, `step` bytes apart, which no other thread accesses. `B` must
     /// be `A`, or `u64` for places.
     unsafe fn store<B: Copy>(&self, totals: &[B], to: *mut u8, step: isize) {
-        let size = self.call.request.out.size();
+        let size = self.located.request.out.size();
         let mut rooms = [Room::new(), Room::new()];
         // Elements of the destination may be larger than totals.
         let piece_len = RUN_BYTES / size_of::<[u64; 2]>();
@@ -383,10 +387,10 @@ impl<'a> Shared<'a> {
 }
 
 /// Chooses the order of iteration in which inputs are read with smaller strides.
-fn way(kept: &Plan, terms: &Plan) -> Way {
-    let sums = kept.sizes[0];
-    if sums == 1 {
-        return Way::Along;
+fn order(kept: &Plan, terms: &Plan) -> Order {
+    let results = kept.sizes[0];
+    if results == 1 {
+        return Order::Along;
     }
     let stride = |plan: &Plan| -> usize {
         plan.slots
@@ -395,6 +399,6 @@ fn way(kept: &Plan, terms: &Plan) -> Way {
             .map(|slot| slot.strides[0].unsigned_abs())
             .fold(0, usize::saturating_add)
     };
-    let closer = stride(kept) < stride(terms) && sums >= 32;
-    if closer || (terms.len < FEW_TERMS && sums >= 8) { Way::Across } else { Way::Along }
+    let closer = stride(kept) < stride(terms) && results >= 32;
+    if closer || (terms.len < FEW_TERMS && results >= 8) { Order::Across } else { Order::Along }
 }

@@ -30,7 +30,7 @@ pub(crate) enum Pattern {
 
 /// Where an instruction finds elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum Location {
     /// In the memory of a slot.
     Slot(u16),
     /// In a register.
@@ -65,16 +65,16 @@ impl Phase {
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
     /// Runs a loop.
-    Apply(Kernel, [Source; 3]),
+    Apply(Kernel, [Location; 3]),
     /// Copies elements of a slot.
     Gather(u16),
     /// Repeats one element.
-    Splat(Source),
+    Splat(Location),
 }
 
 /// Where an instruction writes its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum Output {
     Register(u32),
     Destination,
 }
@@ -82,7 +82,7 @@ pub(crate) enum Target {
 #[derive(Clone, Copy)]
 pub(crate) struct Instruction {
     pub(crate) work: Work,
-    pub(crate) target: Target,
+    pub(crate) output: Output,
     /// The size of an element of the result in bytes.
     pub(crate) size: usize,
     pub(crate) phase: Phase,
@@ -94,8 +94,8 @@ pub(crate) struct Script {
     /// Where the instructions of the later phases start.
     starts: [usize; 3],
     /// Where the results are, unless the last instruction writes them to the destination.
-    pub(crate) result: Option<Source>,
-    pub(crate) mask: Option<Source>,
+    pub(crate) result: Option<Location>,
+    pub(crate) mask: Option<Location>,
     pub(crate) registers: usize,
     /// The size of the largest element in a register.
     pub(crate) widest: usize,
@@ -104,7 +104,7 @@ pub(crate) struct Script {
 }
 
 /// What a script needs to know of the memory.
-pub(crate) struct Memory<'a> {
+pub(crate) struct SlotUse<'a> {
     /// The access pattern of each slot.
     pub(crate) patterns: &'a [Pattern],
     /// Whether a slot is the destination itself.
@@ -121,7 +121,7 @@ impl Script {
     pub(crate) fn new(
         program: &Program,
         convert_to: Option<DType>,
-        memory: &Memory<'_>,
+        memory: &SlotUse<'_>,
         level: Level,
     ) -> Option<Script> {
         let mut builder = Builder::new(memory, level);
@@ -158,7 +158,7 @@ impl Script {
     /// Returns the slot that the result is in, if it is contiguous there and there is nothing to compute.
     pub(crate) fn slot(&self) -> Option<usize> {
         match self.result {
-            Some(Source::Slot(slot)) if self.instructions.is_empty() => Some(usize::from(slot)),
+            Some(Location::Slot(slot)) if self.instructions.is_empty() => Some(usize::from(slot)),
             _ => None,
         }
     }
@@ -204,7 +204,7 @@ impl Script {
 /// A value while the script is built.
 #[derive(Clone, Copy)]
 struct Known {
-    source: Source,
+    source: Location,
     size: usize,
     phase: Phase,
     /// Whether it must be copied to a register before use.
@@ -214,7 +214,7 @@ struct Known {
 }
 
 struct Builder<'a> {
-    memory: &'a Memory<'a>,
+    memory: &'a SlotUse<'a>,
     level: Level,
     values: SmallVec<[Known; 8]>,
     instructions: SmallVec<[Instruction; 4]>,
@@ -224,7 +224,7 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(memory: &'a Memory<'a>, level: Level) -> Builder<'a> {
+    fn new(memory: &'a SlotUse<'a>, level: Level) -> Builder<'a> {
         Builder {
             memory,
             level,
@@ -234,7 +234,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn push(&mut self, source: Source, size: usize, phase: Phase) -> usize {
+    fn push(&mut self, source: Location, size: usize, phase: Phase) -> usize {
         self.values.push(Known { source, size, phase, is_strided: false, spread: None });
         self.values.len() - 1
     }
@@ -242,7 +242,9 @@ impl<'a> Builder<'a> {
     fn input(&mut self, index: u16, input: &Input) -> usize {
         match input {
             Input::Memory(dtype, slot) => self.memory(*slot, dtype.size()),
-            Input::Number(dtype, _) => self.push(Source::Number(index), dtype.size(), Phase::Once),
+            Input::Number(dtype, _) => {
+                self.push(Location::Number(index), dtype.size(), Phase::Once)
+            }
         }
     }
 
@@ -253,7 +255,7 @@ impl<'a> Builder<'a> {
             Pattern::Row => Phase::Rows,
             Pattern::Dense | Pattern::Strided => Phase::Block,
         };
-        let value = self.push(Source::Slot(slot as u16), size, phase);
+        let value = self.push(Location::Slot(slot as u16), size, phase);
         self.values[value].is_strided = matches!(pattern, Pattern::Row | Pattern::Strided);
         value
     }
@@ -281,7 +283,7 @@ impl<'a> Builder<'a> {
                 self.cast(result, dtype, step.result)
             }
             Recipe::First => arguments[0],
-            Recipe::False => self.push(Source::Zero, size, Phase::Once),
+            Recipe::False => self.push(Location::Zero, size, Phase::Once),
         })
     }
 
@@ -297,7 +299,7 @@ impl<'a> Builder<'a> {
         self.registers += 1;
         self.instructions.push(Instruction {
             work,
-            target: Target::Register(register),
+            output: Output::Register(register),
             size,
             phase,
         });
@@ -318,7 +320,7 @@ impl<'a> Builder<'a> {
         let argument = |index: usize| sources.get(index).unwrap_or(&sources[0]);
         let sources = [0, 1, 2].map(|index| *argument(index));
         let register = self.emit(Work::Apply(versions[self.level as usize], sources), size, phase);
-        self.push(Source::Register(register), size, phase)
+        self.push(Location::Register(register), size, phase)
     }
 
     /// Chooses the version of a loop by which arguments are one element, and makes the others contiguous.
@@ -326,7 +328,7 @@ impl<'a> Builder<'a> {
         &mut self,
         kernels: &'k Kernels,
         arguments: &[usize],
-    ) -> (&'k Versions, SmallVec<[Source; 3]>) {
+    ) -> (&'k Versions, SmallVec<[Location; 3]>) {
         let still = |value: usize| !self.values[value].phase.has_blocks();
         if let &[x, y] = arguments {
             let (x_is_still, y_is_still) = (still(x), still(y));
@@ -349,18 +351,18 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns where a value's elements are contiguous.
-    fn side_by_side(&mut self, value: usize) -> Source {
+    fn side_by_side(&mut self, value: usize) -> Location {
         let known = self.values[value];
         if !known.phase.has_blocks() {
             let register = known
                 .spread
                 .unwrap_or_else(|| self.emit(Work::Splat(known.source), known.size, known.phase));
             self.values[value].spread = Some(register);
-            return Source::Register(register);
+            return Location::Register(register);
         }
-        if let (true, Source::Slot(slot)) = (known.is_strided, known.source) {
+        if let (true, Location::Slot(slot)) = (known.is_strided, known.source) {
             let register = self.emit(Work::Gather(slot), known.size, known.phase);
-            self.values[value].source = Source::Register(register);
+            self.values[value].source = Location::Register(register);
             self.values[value].is_strided = false;
         }
         self.values[value].source
@@ -374,19 +376,19 @@ impl<'a> Builder<'a> {
             |phase| self.instructions.partition_point(|instruction| instruction.phase < phase);
         let starts = [start(Phase::Span), start(Phase::Rows), start(Phase::Block)];
         let is_written = self.memory.is_written;
-        let written = |source: &Source| matches!(source, Source::Slot(slot) if is_written[usize::from(*slot)]);
+        let written = |source: &Location| matches!(source, Location::Slot(slot) if is_written[usize::from(*slot)]);
         if self.memory.writes_directly
             && let Some(last) = self.instructions.last_mut()
-            && let (Work::Apply(_, sources), Target::Register(register), Phase::Block) =
-                (last.work, last.target, last.phase)
-            && result == Some(Source::Register(register))
+            && let (Work::Apply(_, sources), Output::Register(register), Phase::Block) =
+                (last.work, last.output, last.phase)
+            && result == Some(Location::Register(register))
             && !sources.iter().any(written)
         {
-            last.target = Target::Destination;
+            last.output = Output::Destination;
             result = None;
         }
         let registers = self.share_registers(&mut result, &mut mask);
-        let in_register = |instruction: &&Instruction| instruction.target != Target::Destination;
+        let in_register = |instruction: &&Instruction| instruction.output != Output::Destination;
         let sizes =
             self.instructions.iter().filter(in_register).map(|instruction| instruction.size);
         let widest = sizes.max().unwrap_or(0);

@@ -4,11 +4,11 @@ use smallvec::SmallVec;
 
 use super::blocks::{Frame, Place, Scratch};
 use super::nest::{Nest, Slots};
-use super::script::{Memory, Pattern, Phase, Script};
+use super::script::{Pattern, Phase, Script, SlotUse};
 use super::transfer::{
     Extent, LINE, Steps, finish_streams, prefetch, scatter, scatter_masked, stream,
 };
-use crate::backend::cpu::Call;
+use crate::backend::cpu::Located;
 use crate::backend::cpu::executable::Row;
 use crate::backend::cpu::settings::{MAX_BLOCK_BYTES, MAX_SQUARE_BYTES, Settings};
 use crate::backend::cpu::threads::sharing::Team;
@@ -24,7 +24,7 @@ const SQUARE: usize = 8;
 const STREAMED_ROW: usize = 4096;
 
 /// How many bytes of each register are computed at a time where operands come from memory, and all registers together
-/// at least. Memory is idle while a block is computed, so blocks are as small as the calls of loops allow.
+/// at least. SlotUse is idle while a block is computed, so blocks are as small as the calls of loops allow.
 const FAR_REGISTER: usize = 1024;
 const FAR_BLOCK: usize = 4 * FAR_REGISTER;
 
@@ -32,32 +32,33 @@ const FAR_BLOCK: usize = 4 * FAR_REGISTER;
 const STREAMED_PIECE: usize = 512;
 
 /// Runs a request without a reduction; returns `None` if a step is not defined for its dtype.
-pub(crate) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
-    let plan = call.request.plan;
+pub(crate) fn run(located: &Located<'_>, settings: &Settings) -> Option<()> {
+    let plan = located.request.plan;
     let across = across(plan);
     let is_square = across.is_some_and(|(_, is_square)| is_square);
     let mut block_bytes = if is_square { settings.square_bytes } else { settings.block_bytes };
     // Short rows are taken whole, several at a time, if there is room for one.
-    let mut shape = Shape::new(call, settings, across, across.is_some() && !is_square);
-    let mut script = shape.script(settings)?;
-    if shape.has_whole_rows && script.block_len(block_bytes) < plan.sizes[0] {
-        shape = Shape::new(call, settings, across, false);
-        script = shape.script(settings)?;
+    let mut access = UnitAccess::new(located, settings, across, across.is_some() && !is_square);
+    let mut script = access.script(settings)?;
+    if access.has_whole_rows && script.block_len(block_bytes) < plan.sizes[0] {
+        access = UnitAccess::new(located, settings, across, false);
+        script = access.script(settings)?;
     }
     // With few steps, most of the time is spent on reading and writing.
     let waits_for_memory = across.is_none()
-        && shape.traffic >= settings.stream_bytes / 2
-        && script.phase(Phase::Block).len() <= call.sizes.len();
+        && access.traffic >= settings.stream_bytes / 2
+        && script.phase(Phase::Block).len() <= located.sizes.len();
     if waits_for_memory {
         block_bytes = block_bytes.min(FAR_BLOCK.max(script.registers * FAR_REGISTER));
     }
 
-    let bytes = plan.len.saturating_mul(call.sizes.iter().sum());
+    let bytes = plan.len.saturating_mul(located.sizes.iter().sum());
     let team = Team::new(bytes, settings);
-    if shape.is_row() && !waits_for_memory {
-        let steps = shape.steps();
-        let inputs = call.request.program.inputs();
-        let row = Row { script: &script, inputs, slots: &call.bases, steps: &steps, block_bytes };
+    if access.is_row() && !waits_for_memory {
+        let steps = access.steps();
+        let inputs = located.request.program.inputs();
+        let row =
+            Row { script: &script, inputs, slots: &located.bases, steps: &steps, block_bytes };
         // SAFETY: as for `units` below; the elements of every slot are contiguous, or one.
         unsafe { row.share(plan.len, team) };
         return Some(());
@@ -68,7 +69,7 @@ pub(crate) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
         None => {
             let unit = block_len.min(1024);
             let share = plan.len.div_ceil(team.parts).next_multiple_of(unit);
-            Nest::new(plan, &call.sizes, share, None)
+            Nest::new(plan, &located.sizes, share, None)
         }
         Some((level, is_square)) => {
             let side = if is_square { square_side(block_len) } else { plan.sizes[0] };
@@ -76,14 +77,14 @@ pub(crate) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
             // A power of two, so that the pieces of a row in memory begin and end with a cache line.
             let outer = previous_power_of_two(block_len / inner).min(plan.sizes[level]);
             unit = Extent { inner, outer };
-            Nest::new(plan, &call.sizes, inner, Some((level, outer)))
+            Nest::new(plan, &located.sizes, inner, Some((level, outer)))
         }
     };
-    let followed = (0..call.sizes.len()).map(|slot| shape.is_followed(slot)).collect();
-    let Shape { is_fixed, out_is_dense, streams, .. } = shape;
+    let followed = (0..located.sizes.len()).map(|slot| access.is_followed(slot)).collect();
+    let UnitAccess { is_fixed, out_is_dense, streams, .. } = access;
     let steps = nest.steps();
     let walk = Walk {
-        call,
+        located,
         block_bytes,
         script,
         steps,
@@ -111,8 +112,8 @@ pub(crate) fn run(call: &Call<'_>, settings: &Settings) -> Option<()> {
 }
 
 /// The access patterns of the slots in a unit, and what follows for the destination.
-struct Shape<'a> {
-    call: &'a Call<'a>,
+struct UnitAccess<'a> {
+    located: &'a Located<'a>,
     /// Whether a unit has whole rows.
     has_whole_rows: bool,
     patterns: SmallVec<[Pattern; 4]>,
@@ -125,14 +126,14 @@ struct Shape<'a> {
     traffic: usize,
 }
 
-impl<'a> Shape<'a> {
+impl<'a> UnitAccess<'a> {
     fn new(
-        call: &'a Call<'a>,
+        located: &'a Located<'a>,
         settings: &Settings,
         across: Option<(usize, bool)>,
         has_whole_rows: bool,
-    ) -> Shape<'a> {
-        let plan = call.request.plan;
+    ) -> UnitAccess<'a> {
+        let plan = located.request.plan;
         let pattern = |slot: usize| {
             let inner = plan.slots[slot].strides[0];
             let outer = across.map(|(level, _)| plan.slots[slot].strides[level]);
@@ -143,7 +144,7 @@ impl<'a> Shape<'a> {
                 Pattern::Still
             } else if is_one_row
                 && inner == 1
-                && !(call.mask() == Some(slot) && call.is_written[slot])
+                && !(located.mask() == Some(slot) && located.is_written[slot])
             {
                 Pattern::Dense
             } else if has_whole_rows && outer == Some(0) {
@@ -152,7 +153,7 @@ impl<'a> Shape<'a> {
                 Pattern::Strided
             }
         };
-        let patterns: SmallVec<[Pattern; 4]> = (0..call.sizes.len()).map(pattern).collect();
+        let patterns: SmallVec<[Pattern; 4]> = (0..located.sizes.len()).map(pattern).collect();
         let is_fixed = patterns
             .iter()
             .map(|pattern| matches!(pattern, Pattern::Still | Pattern::Row))
@@ -161,28 +162,28 @@ impl<'a> Shape<'a> {
         let is_square = across.is_some_and(|(_, is_square)| is_square);
         let has_rows = out_is_dense || (is_square && plan.slots[OUT].strides[0] == 1);
         let row = if out_is_dense && across.is_some() { plan.len } else { plan.sizes[0] };
-        let bytes = plan.len.saturating_mul(call.sizes.iter().sum());
+        let bytes = plan.len.saturating_mul(located.sizes.iter().sum());
         // An element takes at most a cache line: if that bound is small, the exact number is not needed.
         let traffic = match bytes.saturating_mul(LINE) < settings.stream_bytes / 2 {
             true => 0,
-            false => traffic(plan, &call.sizes),
+            false => traffic(plan, &located.sizes),
         };
         // If the destination is read too, it is in the caches already.
         let streams = has_rows
-            && !call.request.masked
+            && !located.request.masked
             && traffic >= settings.stream_bytes
-            && row.saturating_mul(call.sizes[OUT]) >= STREAMED_ROW
-            && !call.is_written[1..].contains(&true);
-        Shape { call, has_whole_rows, patterns, is_fixed, out_is_dense, streams, traffic }
+            && row.saturating_mul(located.sizes[OUT]) >= STREAMED_ROW
+            && !located.is_written[1..].contains(&true);
+        UnitAccess { located, has_whole_rows, patterns, is_fixed, out_is_dense, streams, traffic }
     }
 
     /// Whether every slot is contiguous or one element, and results need not be written in another way.
     fn is_row(&self) -> bool {
         let is_simple = |pattern: &Pattern| matches!(pattern, Pattern::Dense | Pattern::Still);
         self.out_is_dense
-            && self.call.request.plan.rank <= 1
+            && self.located.request.plan.rank <= 1
             && !self.streams
-            && !self.call.request.masked
+            && !self.located.request.masked
             && self.patterns.iter().all(is_simple)
     }
 
@@ -193,27 +194,27 @@ impl<'a> Shape<'a> {
             _ => size,
         };
         let mut steps: SmallVec<[usize; 4]> =
-            self.patterns.iter().zip(&self.call.sizes).map(step).collect();
-        steps[OUT] = self.call.sizes[OUT];
+            self.patterns.iter().zip(&self.located.sizes).map(step).collect();
+        steps[OUT] = self.located.sizes[OUT];
         steps
     }
 
     /// Whether a slot is contiguous, rows included, and that matters.
     fn is_followed(&self, slot: usize) -> bool {
-        let plan = self.call.request.plan;
+        let plan = self.located.request.plan;
         let strides = &plan.slots[slot].strides;
         let joins = plan.rank < 2 || strides[1] == strides[0] * plan.sizes[0] as isize;
         self.streams && self.patterns[slot] == Pattern::Dense && joins
     }
 
     fn script(&self, settings: &Settings) -> Option<Script> {
-        let memory = Memory {
+        let memory = SlotUse {
             patterns: &self.patterns,
-            is_written: &self.call.is_written,
-            mask: self.call.mask(),
-            writes_directly: self.out_is_dense && !self.call.request.masked && !self.streams,
+            is_written: &self.located.is_written,
+            mask: self.located.mask(),
+            writes_directly: self.out_is_dense && !self.located.request.masked && !self.streams,
         };
-        Script::new(self.call.request.program, None, &memory, settings.level)
+        Script::new(self.located.request.program, None, &memory, settings.level)
     }
 }
 
@@ -261,7 +262,7 @@ fn previous_power_of_two(count: usize) -> usize {
 }
 
 struct Walk<'a> {
-    call: &'a Call<'a>,
+    located: &'a Located<'a>,
     /// The bytes of a thread's registers.
     block_bytes: usize,
     script: Script,
@@ -303,18 +304,18 @@ impl Walk<'_> {
     #[inline(never)] // so that the room is taken from the stack only where it is needed
     unsafe fn units_in<const BYTES: usize>(&self, start: usize, end: usize) {
         let mut scratch = Scratch::<BYTES>::new();
-        let inputs = self.call.request.program.inputs();
+        let inputs = self.located.request.program.inputs();
         let frame = Frame::new(
             &self.script,
             inputs,
             &mut scratch,
             self.block_bytes,
-            self.call.request.plan.len,
+            self.located.request.plan.len,
         );
         // SAFETY: the bases are first elements; this phase reads numbers only.
-        unsafe { frame.begin(Phase::Once, &self.call.bases) };
+        unsafe { frame.begin(Phase::Once, &self.located.bases) };
         let mut before = Slots::new();
-        self.nest.walk(&self.call.bases, start..end, |slots, extent| {
+        self.nest.walk(&self.located.bases, start..end, |slots, extent| {
             // SAFETY: the caller's promise, for the elements of this unit.
             unsafe {
                 self.begin(&frame, slots, &mut before);
@@ -372,7 +373,7 @@ impl Walk<'_> {
     ///
     /// As for [`Walk::units`], for the elements of the block, which must be at most as many as a register holds.
     unsafe fn block(&self, frame: &Frame<'_>, place: &Place<'_>) {
-        let (to, size) = (place.slots[OUT], self.call.sizes[OUT]);
+        let (to, size) = (place.slots[OUT], self.located.sizes[OUT]);
         let (mut steps, mut extent) = (self.steps[OUT], place.extent);
         if self.out_is_dense {
             (steps.inner, extent) = (size as isize, Extent::row(extent.count()));
@@ -412,7 +413,7 @@ impl Walk<'_> {
     ///
     /// As for [`stream`], from contiguous results to the destination of the place.
     unsafe fn stream_row(&self, from: *const u8, place: &Place<'_>) {
-        let (to, size) = (place.slots[OUT], self.call.sizes[OUT]);
+        let (to, size) = (place.slots[OUT], self.located.sizes[OUT]);
         let bytes = place.extent.inner * size;
         let mut start = 0;
         while start < bytes {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::*;
 use crate::backend::cpu::loops::table::recipe;
-use crate::backend::cpu::run::script::{Memory, Pattern, Script};
+use crate::backend::cpu::run::script::{Pattern, Script, SlotUse};
 use crate::backend::cpu::settings::MAX_BLOCK_BYTES;
 
 /// The most operations of an expression.
@@ -76,7 +76,7 @@ fn structure(chain: &Chain) -> Vec<(usize, usize, usize)> {
     for first in patterns {
         for others in patterns {
             let patterns = [Pattern::Dense, first, others, others];
-            let memory = Memory {
+            let memory = SlotUse {
                 patterns: &patterns,
                 is_written: &[false; 4],
                 mask: None,
@@ -147,7 +147,7 @@ fn long_chains_take_no_more_registers_than_short_ones() {
     for chain in chains() {
         for pattern in [Pattern::Still, Pattern::Row, Pattern::Dense, Pattern::Strided] {
             let patterns = [pattern; 4];
-            let memory = Memory {
+            let memory = SlotUse {
                 patterns: &patterns,
                 is_written: &[false; 4],
                 mask: None,

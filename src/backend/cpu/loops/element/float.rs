@@ -129,7 +129,7 @@ pub(crate) trait Rounding: Copy {
     fn floor(self) -> Self;
     fn ceil(self) -> Self;
     fn trunc(self) -> Self;
-    /// To the nearest integer, and to the even one halfway between two.
+    /// Rounds to the nearest integer, and to the even one halfway between two.
     fn round(self) -> Self;
     fn sqrt(self) -> Self;
 }

@@ -5,26 +5,26 @@ use super::{Comparable, Modular, Number, Sign};
 /// Operations of all integers.
 pub(crate) trait Integer: Copy {
     fn shift_left(self, amount: Self) -> Self;
-    /// Copies of the sign enter, which unsigned integers do not have.
+    /// Shifts to the right; copies of the sign enter, or zeros if the integers are unsigned.
     fn shift_right(self, amount: Self) -> Self;
-    /// The amount counts modulo the width; a negative one rotates to the right.
+    /// Rotates to the left by an amount modulo the width; a negative one rotates to the right.
     fn rotate_left(self, amount: Self) -> Self;
     fn negate(self) -> Self;
     fn is_not_zero(self) -> bool;
     fn count_ones(self) -> Self;
-    /// The number of zeros above the highest one; the width for 0.
+    /// Returns the number of zeros above the highest one; the width for 0.
     fn leading_zeros(self) -> Self;
-    /// The number of zeros below the lowest one; the width for 0.
+    /// Returns the number of zeros below the lowest one; the width for 0.
     fn trailing_zeros(self) -> Self;
     fn reverse_bits(self) -> Self;
     fn swap_bytes(self) -> Self;
 }
 
-/// What only signed integers have.
+/// Operations of signed integers.
 pub(crate) trait Signed: Copy {
-    /// The magnitude; the lowest integer is its own.
+    /// Returns the magnitude; the lowest integer is its own.
     fn magnitude(self) -> Self;
-    /// The magnitude with the sign of another integer, wrapping.
+    /// Returns the magnitude with the sign of another integer, wrapping.
     fn copysign(self, sign: Self) -> Self;
 }
 

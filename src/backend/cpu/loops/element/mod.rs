@@ -29,9 +29,9 @@ pub(crate) trait Map<T> {
 
 /// A binary function that has a fast path without branches for most elements.
 pub(crate) trait ApplyNear<T>: Apply<T> {
-    /// Whether the elements need the general path.
+    /// Returns whether the elements need the general path.
     fn is_far(x: T, y: T) -> bool;
-    /// The fast path.
+    /// Computes the result on the fast path.
     fn apply_near(x: T, y: T) -> Self::Output;
 }
 

@@ -8,10 +8,10 @@ use super::Comparable;
 pub(crate) trait Ordered: Copy {
     fn is_below(self, other: Self) -> bool;
     fn is_at_most(self, other: Self) -> bool;
-    /// NaN if either is NaN; −0 is below +0.
+    /// Returns the larger number, or NaN if either is NaN; −0 is below +0.
     fn larger(self, other: Self) -> Self;
     fn smaller(self, other: Self) -> Self;
-    /// The other one if one is NaN; −0 is below +0.
+    /// Returns the larger number, or the other one if one is NaN; −0 is below +0.
     fn fmax(self, other: Self) -> Self;
     fn fmin(self, other: Self) -> Self;
 }
@@ -111,10 +111,8 @@ ordered_floats! { f32 u32; f64 u64; }
 
 /// 16-bit floats are compared as integers, which a vector has twice as many of as of `f32`.
 macro_rules! ordered_halves {
-    ($($half:ident, $infinity:literal;)*) => {$(
+    ($($half:ident)*) => {$(
         impl Half for $half {
-            const INFINITY: u16 = $infinity;
-
             #[inline(always)]
             fn bits(self) -> u16 {
                 self.to_bits()
@@ -125,7 +123,7 @@ macro_rules! ordered_halves {
             #[inline(always)]
             fn equals(self, other: Self) -> bool {
                 let both_zero = (self.bits() | other.bits()) & MAGNITUDE == 0;
-                (self.bits() == other.bits()) & !self.is_none() | both_zero
+                (self.bits() == other.bits()) & !self.is_nan() | both_zero
             }
         }
 
@@ -133,56 +131,49 @@ macro_rules! ordered_halves {
             #[inline(always)]
             fn is_below(self, other: Self) -> bool {
                 let both_zero = (self.bits() | other.bits()) & MAGNITUDE == 0;
-                (self.key() < other.key()) & !self.is_none() & !other.is_none() & !both_zero
+                (self.key() < other.key()) & !self.is_nan() & !other.is_nan() & !both_zero
             }
 
             #[inline(always)]
             fn is_at_most(self, other: Self) -> bool {
                 let both_zero = (self.bits() | other.bits()) & MAGNITUDE == 0;
-                (self.key() <= other.key()) & !self.is_none() & !other.is_none() | both_zero
+                (self.key() <= other.key()) & !self.is_nan() & !other.is_nan() | both_zero
             }
 
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
-                let greater = (self.key() >= other.key()) & !other.is_none();
-                if greater | self.is_none() { self } else { other }
+                let greater = (self.key() >= other.key()) & !other.is_nan();
+                if greater | self.is_nan() { self } else { other }
             }
 
             #[inline(always)]
             fn smaller(self, other: Self) -> Self {
-                let less = (self.key() <= other.key()) & !other.is_none();
-                if less | self.is_none() { self } else { other }
+                let less = (self.key() <= other.key()) & !other.is_nan();
+                if less | self.is_nan() { self } else { other }
             }
 
             #[inline(always)]
             fn fmax(self, other: Self) -> Self {
-                let greater = (self.key() >= other.key()) & !self.is_none();
-                if greater | other.is_none() { self } else { other }
+                let greater = (self.key() >= other.key()) & !self.is_nan();
+                if greater | other.is_nan() { self } else { other }
             }
 
             #[inline(always)]
             fn fmin(self, other: Self) -> Self {
-                let less = (self.key() <= other.key()) & !self.is_none();
-                if less | other.is_none() { self } else { other }
+                let less = (self.key() <= other.key()) & !self.is_nan();
+                if less | other.is_nan() { self } else { other }
             }
         }
     )*};
 }
 
-ordered_halves! { f16, 0x7c00; bf16, 0x7f80; }
+ordered_halves! { f16 bf16 }
 
 /// All bits of a 16-bit float but the sign.
 const MAGNITUDE: u16 = 0x7fff;
 
 trait Half: Copy {
-    /// The bits of infinity; the magnitudes of NaN are above them.
-    const INFINITY: u16;
     fn bits(self) -> u16;
-
-    #[inline(always)]
-    fn is_none(self) -> bool {
-        self.bits() & MAGNITUDE > Self::INFINITY
-    }
 
     /// An integer in the order of the floats: −0 is just below +0.
     #[inline(always)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::tree::{Forest, RUN_BYTES, Room, width};
-use super::{Shared, Sums, share_units};
+use super::{Reducer, Shared, share_units};
 use crate::backend::cpu::loops::fold::ROWS;
 use crate::backend::cpu::run::blocks::{Frame, Place, Scratch};
 use crate::backend::cpu::run::nest::Nest;
@@ -27,7 +27,7 @@ struct Rows {
     count: usize,
 }
 
-impl<A: Copy + Send + Sync> Sums<'_, A> {
+impl<A: Copy + Send + Sync> Reducer<'_, A> {
     pub(super) fn across(&self, team: Team) {
         let width = width::<A>(self.terms.len)
             .min(ROW_BYTES / self.totals.terms.size())
@@ -40,14 +40,14 @@ impl<A: Copy + Send + Sync> Sums<'_, A> {
             true => width,
             false => width.min(self.kept.sizes[0].div_ceil(team.parts)),
         };
-        let nest = Nest::new(self.kept, &self.call.sizes, width, None);
+        let nest = Nest::new(self.kept, &self.located.sizes, width, None);
         let steps = nest.steps();
         if !shares_terms {
             return share_units(nest.units, team, &|range| {
                 let mut scratch: Scratch = Scratch::new();
                 let frame = self.frame(&mut scratch);
                 let mut forest = Forest::<A>::new(self.totals.rows, self.terms.len, width);
-                nest.walk(&self.call.bases, range, |first, extent| {
+                nest.walk(&self.located.bases, range, |first, extent| {
                     // SAFETY: every result has a term; the destination's elements are those of this unit.
                     unsafe {
                         let place = Place { slots: first, steps: &steps, extent };
@@ -58,7 +58,7 @@ impl<A: Copy + Send + Sync> Sums<'_, A> {
             });
         }
         let count = self.terms.len.div_ceil(share);
-        nest.walk(&self.call.bases, 0..nest.units, |first, extent| {
+        nest.walk(&self.located.bases, 0..nest.units, |first, extent| {
             let (first, parts) = (Shared(first), Mutex::new(vec![Vec::new(); count]));
             team.share(count, &|part| {
                 let mut scratch: Scratch = Scratch::new();
@@ -102,7 +102,7 @@ impl<A: Copy + Send + Sync> Sums<'_, A> {
         terms: Range<usize>,
     ) {
         let Place { slots: first, steps, extent } = *place;
-        let each_term = Nest::new(self.terms, &self.call.sizes, 1, None);
+        let each_term = Nest::new(self.terms, &self.located.sizes, 1, None);
         let mut rooms = [const { Room::new() }; ROWS * ROW_BYTES / RUN_BYTES];
         let (room, size) = (rooms.as_mut_ptr().cast::<u8>(), self.totals.terms.size());
         let mut rows = Rows { rows: [std::ptr::null(); ROWS], count: 0 };

@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::tree::{RUN_BYTES, Room};
-use super::{RESULTS, Sums, Way, share_units};
+use super::{Order, RESULTS, Reducer, share_units};
 use crate::DType;
 use crate::backend::cpu::run::blocks::{Frame, Place, Scratch};
 use crate::backend::cpu::run::nest::Nest;
@@ -39,13 +39,13 @@ struct Best<A> {
     place: u64,
 }
 
-impl<A: Word> Sums<'_, A> {
+impl<A: Word> Reducer<'_, A> {
     pub(super) fn run_or_find(&self) {
         if self.finish != Finish::Place {
             return self.run();
         }
         let team = self.team();
-        if self.way == Way::Across {
+        if self.order == Order::Across {
             return self.find_across(team);
         }
         let best_of_run = |frame: &Frame<'_>, slots: &[*mut u8], start, len| {
@@ -75,7 +75,7 @@ impl<A: Word> Sums<'_, A> {
     ///
     /// # Safety
     ///
-    /// As for [`Sums::sum_of`].
+    /// As for [`Reducer::total_of`].
     unsafe fn best_of(
         &self,
         frame: &Frame<'_>,
@@ -125,8 +125,8 @@ impl<A: Word> Sums<'_, A> {
             .min(self.kept.sizes[0].div_ceil(team.parts))
             .min(self.script.block_len(self.settings.block_bytes))
             .max(1);
-        let nest = Nest::new(self.kept, &self.call.sizes, width, None);
-        let each_term = Nest::new(self.terms, &self.call.sizes, 1, None);
+        let nest = Nest::new(self.kept, &self.located.sizes, width, None);
+        let each_term = Nest::new(self.terms, &self.located.sizes, 1, None);
         let steps = nest.steps();
         share_units(nest.units, team, &|range| {
             let mut scratch: Scratch = Scratch::new();
@@ -136,8 +136,8 @@ impl<A: Word> Sums<'_, A> {
                 (next.as_ptr::<A>(), best.as_ptr::<A>(), better.as_ptr::<A>());
             let mut places = [0u64; RUN_BYTES / size_of::<u64>()];
             // SAFETY: this phase looks at numbers alone.
-            unsafe { frame.begin(Phase::Once, &self.call.bases) };
-            nest.walk(&self.call.bases, range, |first, extent| {
+            unsafe { frame.begin(Phase::Once, &self.located.bases) };
+            nest.walk(&self.located.bases, range, |first, extent| {
                 let count = extent.inner;
                 let places = &mut places[..count];
                 places.fill(0);

@@ -1,17 +1,17 @@
-//! The terms of one sum, in their order.
+//! The terms of one result, in their order.
 
 use smallvec::SmallVec;
 
-use super::Sums;
+use super::Reducer;
 use crate::backend::cpu::run::blocks::{Frame, Place};
 use crate::backend::cpu::run::nest::Slots;
 use crate::backend::cpu::run::script::Phase;
 use crate::backend::cpu::run::transfer::{Extent, Steps};
 use crate::layout::MAX_RANK;
 
-/// A position among the terms of a sum.
+/// A position among the terms of a result.
 pub(super) struct Terms<'s, 'a, A> {
-    sums: &'s Sums<'a, A>,
+    reducer: &'s Reducer<'a, A>,
     /// The first term of the row.
     row: Slots,
     /// Which turn the outer loops are at.
@@ -22,15 +22,15 @@ pub(super) struct Terms<'s, 'a, A> {
 }
 
 impl<'s, 'a, A: Copy + Send + Sync> Terms<'s, 'a, A> {
-    pub(super) fn new(sums: &'s Sums<'a, A>, slots: &[*mut u8], start: usize) -> Self {
-        let plan = sums.terms;
-        let steps = |slot| Steps { inner: step(sums, slot, 0), outer: step(sums, slot, 1) };
+    pub(super) fn new(reducer: &'s Reducer<'a, A>, slots: &[*mut u8], start: usize) -> Self {
+        let plan = reducer.terms;
+        let steps = |slot| Steps { inner: step(reducer, slot, 0), outer: step(reducer, slot, 1) };
         let mut terms = Terms {
-            sums,
+            reducer,
             row: Slots::from_slice(slots),
             turns: [0; MAX_RANK],
             column: start % plan.sizes[0],
-            steps: (0..sums.call.sizes.len()).map(steps).collect(),
+            steps: (0..reducer.located.sizes.len()).map(steps).collect(),
         };
         let mut index = start / plan.sizes[0];
         for level in 1..plan.rank {
@@ -43,13 +43,13 @@ impl<'s, 'a, A: Copy + Send + Sync> Terms<'s, 'a, A> {
 
     fn shift(&mut self, level: usize, turns: isize) {
         for (slot, place) in self.row.iter_mut().enumerate() {
-            *place = place.wrapping_offset(step(self.sums, slot, level) * turns);
+            *place = place.wrapping_offset(step(self.reducer, slot, level) * turns);
         }
     }
 
     /// Goes on by some rows of the next loop, of which there must be as many left.
     fn advance(&mut self, rows: usize) {
-        let plan = self.sums.terms;
+        let plan = self.reducer.terms;
         self.column = 0;
         let mut turns = rows;
         for level in 1..plan.rank {
@@ -68,21 +68,21 @@ impl<'s, 'a, A: Copy + Send + Sync> Terms<'s, 'a, A> {
     ///
     /// # Safety
     ///
-    /// There must be as many terms left, as in [`Sums::sum_of`], and as much room.
+    /// There must be as many terms left, as in [`Reducer::total_of`], and as much room.
     pub(super) unsafe fn next(
         &mut self,
         frame: &Frame<'_>,
         room: *mut u8,
         count: usize,
     ) -> *const u8 {
-        let plan = self.sums.terms;
-        let size = self.sums.totals.terms.size();
+        let plan = self.reducer.terms;
+        let size = self.reducer.totals.terms.size();
         let mut filled = 0;
         let mut at = room.cast_const();
         while filled < count {
             let wanted = (count - filled).min(frame.block_len);
             let row = plan.sizes[0];
-            let rows = if self.sums.has_short_rows && self.column == 0 {
+            let rows = if self.reducer.has_short_rows && self.column == 0 {
                 (wanted / row).min(plan.sizes[1] - self.turns[1])
             } else {
                 0
@@ -124,6 +124,6 @@ impl<'s, 'a, A: Copy + Send + Sync> Terms<'s, 'a, A> {
 }
 
 /// The step of a loop over terms in bytes.
-fn step<A>(sums: &Sums<'_, A>, slot: usize, level: usize) -> isize {
-    sums.terms.slots[slot].strides[level] * sums.call.sizes[slot] as isize
+fn step<A>(reducer: &Reducer<'_, A>, slot: usize, level: usize) -> isize {
+    reducer.terms.slots[slot].strides[level] * reducer.located.sizes[slot] as isize
 }

@@ -1,4 +1,4 @@
-//! The tree of a sum: from aligned runs of terms to their total.
+//! The tree of a reduction: from aligned runs of terms to their total.
 
 use std::mem::MaybeUninit;
 
@@ -80,14 +80,14 @@ impl<A: Copy> Tree<A> {
     }
 }
 
-/// Bytes for the totals of several sums at a time: part of an L2 cache. The wider a forest, the longer are the rows that are
+/// Bytes for the totals of several results at a time: part of an L2 cache. The wider a forest, the longer are the rows that are
 /// read from memory one after another.
 const FOREST_BYTES: usize = 256 * 1024;
 
 /// Rows of a forest beside those of its levels.
 const SPARE_ROWS: usize = 2;
 
-/// How many sums of so many terms a forest has room for.
+/// How many results of so many terms each a forest has room for.
 pub(super) fn width<A>(terms: usize) -> usize {
     (FOREST_BYTES / (levels(terms) + SPARE_ROWS) / size_of::<A>()).min(2048)
 }
@@ -96,7 +96,7 @@ fn levels(terms: usize) -> usize {
     terms.ilog2() as usize + 1
 }
 
-/// The trees of several sums, which grow together, a term of each at a time.
+/// The trees of several results, which grow together, a term of each at a time.
 pub(super) struct Forest<A> {
     /// A row of totals for each level that waits for its neighbour, and spare rows.
     room: Vec<MaybeUninit<A>>,
@@ -109,7 +109,7 @@ pub(super) struct Forest<A> {
 }
 
 impl<A: Copy> Forest<A> {
-    /// A forest of at most [`width`] sums of so many terms; `add` is the loop that adds two rows.
+    /// A forest of at most [`width`] results of so many terms each; `add` is the loop that adds two rows.
     pub(super) fn new(add: Kernel, terms: usize, width: usize) -> Self {
         let levels = levels(terms);
         let room = vec![MaybeUninit::uninit(); (levels + SPARE_ROWS) * width];
@@ -129,7 +129,7 @@ impl<A: Copy> Forest<A> {
         self.occupied = 0;
     }
 
-    /// Where the total of the next 2^`level` terms of each sum belongs.
+    /// Where the total of the next 2^`level` terms of each result belongs.
     pub(super) fn next(&mut self, level: usize) -> *mut A {
         if self.is_occupied(level) {
             self.row(self.levels + level % SPARE_ROWS)
@@ -142,7 +142,7 @@ impl<A: Copy> Forest<A> {
     ///
     /// # Safety
     ///
-    /// They must have been, for the same number of sums, at most the width, since the forest was empty; no lower level
+    /// They must have been, for the same number of results, at most the width, since the forest was empty; no lower level
     /// may be waiting, and there must not be more terms than the forest was made for.
     pub(super) unsafe fn push(&mut self, level: usize, count: usize) {
         let mut right = self.next(level);
@@ -188,11 +188,11 @@ impl<A: Copy> Forest<A> {
         right
     }
 
-    /// The sums. Later levels are smaller and earlier ones larger, as in [`Tree::total`].
+    /// Returns the totals. Later levels are smaller and earlier ones larger, as in [`Tree::total`].
     ///
     /// # Safety
     ///
-    /// At least one term of as many sums must have been pushed.
+    /// At least one term of as many results must have been pushed.
     pub(super) unsafe fn totals(&mut self, count: usize) -> &[A] {
         let mut total = self.row(self.occupied.trailing_zeros() as usize);
         for level in self.occupied.trailing_zeros() as usize + 1..self.levels {

@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Builder, Phase, Source, Target, Work};
+use super::{Builder, Location, Output, Phase, Work};
 
 /// The last use of a value that is never gone.
 const KEPT: usize = usize::MAX;
@@ -16,8 +16,8 @@ impl Builder<'_> {
     /// Lets registers whose values are not needed at the same time be one; gives their number.
     pub(super) fn share_registers(
         &mut self,
-        result: &mut Option<Source>,
-        mask: &mut Option<Source>,
+        result: &mut Option<Location>,
+        mask: &mut Option<Location>,
     ) -> usize {
         let count = self.registers as usize;
         // The phase that writes a register, and the last instruction that reads it, or the one that writes it if none
@@ -25,7 +25,7 @@ impl Builder<'_> {
         let mut last_use: SmallVec<[usize; 8]> = SmallVec::from_elem(0, count);
         let mut phases: SmallVec<[Phase; 8]> = SmallVec::from_elem(Phase::Block, count);
         for (index, instruction) in self.instructions.iter_mut().enumerate() {
-            if let Target::Register(register) = instruction.target {
+            if let Output::Register(register) = instruction.output {
                 last_use[register as usize] = index;
                 phases[register as usize] = instruction.phase;
             }
@@ -36,7 +36,7 @@ impl Builder<'_> {
             }
         }
         for source in [&*result, &*mask] {
-            if let Some(Source::Register(register)) = source {
+            if let Some(Location::Register(register)) = source {
                 last_use[*register as usize] = KEPT;
             }
         }
@@ -44,9 +44,9 @@ impl Builder<'_> {
         let mut free: SmallVec<[u32; 8]> = SmallVec::new();
         let mut used = 0;
         for (index, instruction) in self.instructions.iter_mut().enumerate() {
-            let target = match &mut instruction.target {
-                Target::Destination => None,
-                Target::Register(register) => {
+            let output = match &mut instruction.output {
+                Output::Destination => None,
+                Output::Register(register) => {
                     let place = free.pop().unwrap_or_else(|| {
                         used += 1;
                         used - 1
@@ -65,12 +65,12 @@ impl Builder<'_> {
                 let place = places[*register as usize];
                 end(std::mem::replace(register, place), place);
             }
-            if let Some((register, place)) = target {
+            if let Some((register, place)) = output {
                 end(register, place);
             }
         }
         for source in [result, mask] {
-            if let Some(Source::Register(register)) = source {
+            if let Some(Location::Register(register)) = source {
                 *register = places[*register as usize];
             }
         }
@@ -87,7 +87,7 @@ impl Work {
             Work::Splat(source) => std::slice::from_mut(source),
         };
         sources.iter_mut().filter_map(|source| match source {
-            Source::Register(register) => Some(register),
+            Location::Register(register) => Some(register),
             _ => None,
         })
     }

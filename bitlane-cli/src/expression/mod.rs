@@ -1,10 +1,14 @@
 //! The parser of the language of `bitlane eval`.
 
-use bitlane::{Axes, BinaryOp, DType, Expr, IntoAxes, ReduceOp, Scalar, Shift, UnaryOp};
+mod views;
 
-use crate::answer::Failure;
-use crate::operands::number;
-use crate::run::unknown;
+use bitlane::{Axes, BinaryOp, DType, Expr, IntoAxes, ReduceOp, Scalar, Shift, Slice, UnaryOp};
+
+pub use self::views::VIEWS;
+use self::views::{Index, View};
+use crate::failure::Failure;
+use crate::names::{Command, reduction, unknown};
+use crate::operands::{dtype, number};
 
 /// The maximum nesting depth of parentheses, calls and prefix operators.
 const DEEPEST: usize = 100;
@@ -23,6 +27,7 @@ pub enum Node {
     Cast(Box<Node>, DType),
     Bitcast(Box<Node>, DType),
     Reduce { op: ReduceOp, x: Box<Node>, axes: Axes, keepdims: bool },
+    View(Box<Node>, View),
 }
 
 /// An operation on three operands.
@@ -135,14 +140,17 @@ impl<'a> Parser<'a> {
     fn wrong(&mut self, wanted: &str) -> Failure {
         self.rest();
         let column = self.text[..self.at].chars().count();
-        format!("expected {wanted}\n  {}\n  {}^", self.text, " ".repeat(column)).into()
+        let caret = " ".repeat(column);
+        Failure::usage(format!("expected {wanted}\n  {}\n  {caret}^", self.text))
     }
 
     /// Parses an operand and the operators after it whose precedence is at least `least`.
     fn expression(&mut self, least: u8) -> Result<Node, Failure> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("the expression is nested more than {DEEPEST} deep").into());
+            return Err(Failure::usage(format!(
+                "the expression is nested more than {DEEPEST} deep"
+            )));
         }
         let mut left = self.operand()?;
         // Whether `left` is a comparison that is not in parentheses.
@@ -157,7 +165,9 @@ impl<'a> Parser<'a> {
             self.at += token.len();
             self.operators += 1;
             if self.operators > MOST {
-                return Err(format!("the expression has more than {MOST} operators").into());
+                return Err(Failure::usage(format!(
+                    "the expression has more than {MOST} operators"
+                )));
             }
             let right = self.expression(if binding == POWER { binding } else { binding + 1 })?;
             if binding == COMPARISON && is_open_comparison {
@@ -170,13 +180,9 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// Parses a number, a name, a call, an expression in parentheses, or a prefix operator with its operand.
+    /// Parses a number, a name, a call or an expression in parentheses, each with the indices after it, or a prefix
+    /// operator with its operand.
     fn operand(&mut self) -> Result<Node, Failure> {
-        if self.take("(") {
-            let inner = self.expression(0)?;
-            self.expect(")")?;
-            return Ok(inner);
-        }
         for (sign, op) in PREFIXES {
             if self.take(sign) {
                 return match self.expression(PREFIX)? {
@@ -185,6 +191,25 @@ impl<'a> Parser<'a> {
                 };
             }
         }
+        let mut node = self.primary()?;
+        while self.take("[") {
+            self.operators += 1;
+            if self.operators > MOST {
+                return Err(Failure::usage(format!(
+                    "the expression has more than {MOST} operators"
+                )));
+            }
+            node = Node::View(Box::new(node), View::Index(self.index()?));
+        }
+        Ok(node)
+    }
+
+    fn primary(&mut self) -> Result<Node, Failure> {
+        if self.take("(") {
+            let inner = self.expression(0)?;
+            self.expect(")")?;
+            return Ok(inner);
+        }
         let word = self.word();
         match word {
             "" => Err(self.wrong("a number, a name or an expression in parentheses")),
@@ -192,7 +217,7 @@ impl<'a> Parser<'a> {
             _ => match number(word) {
                 Some(scalar) => Ok(Node::Number(scalar)),
                 None if word.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {
-                    Err(format!("{word:?} is neither a number nor a name").into())
+                    Err(Failure::usage(format!("{word:?} is neither a number nor a name")))
                 }
                 None => Ok(Node::Name(word.into())),
             },
@@ -219,8 +244,16 @@ impl<'a> Parser<'a> {
 
     /// Parses the arguments of a call, after the opening parenthesis.
     fn call(&mut self, name: &str) -> Result<Node, Failure> {
+        let reduction = reduction(name);
+        let (binary, unary) = (name.parse::<BinaryOp>().ok(), name.parse::<UnaryOp>().ok());
+        let ternary = TernaryOp::named(name);
+        let is_view = VIEWS.contains(&name);
+        let is_known = is_view || binary.is_some() || unary.is_some() || ternary.is_some();
+        if !is_known && reduction.is_none() && !matches!(name, "cast" | "bitcast") {
+            return Err(unknown(name, Command::Eval));
+        }
         let first = self.expression(0)?;
-        if let Some(op) = TernaryOp::named(name) {
+        if let Some(op) = ternary {
             self.expect(",")?;
             let second = self.expression(0)?;
             self.expect(",")?;
@@ -229,48 +262,136 @@ impl<'a> Parser<'a> {
             return Ok(Node::Ternary(op, Box::new([first, second, third])));
         }
         let first = Box::new(first);
-        let node = match name {
-            "cast" | "bitcast" => {
+        let node = match (name, binary, unary, reduction) {
+            ("cast" | "bitcast", ..) => {
                 self.expect(",")?;
                 self.rest();
-                let dtype = self.word().parse()?;
+                let dtype = dtype(self.word())?;
                 if name == "cast" { Node::Cast(first, dtype) } else { Node::Bitcast(first, dtype) }
             }
+            (_, Some(op), ..) => {
+                self.expect(",")?;
+                Node::Binary(op, first, Box::new(self.expression(0)?))
+            }
+            (_, _, Some(op), _) => Node::Unary(op, first),
+            (.., Some((op, keepdims))) => {
+                let (axes, also) = self.axes()?;
+                Node::Reduce { op, x: first, axes, keepdims: keepdims || also }
+            }
+            ("pack", ..) => {
+                self.expect(",")?;
+                let bits = self.integer("a number of bits")?;
+                self.expect(",")?;
+                self.rest();
+                let word = dtype(self.word())?;
+                let axis = self.numbers("the number of an axis")?.first().copied().unwrap_or(-1);
+                Node::View(first, View::Pack(bits.max(0) as usize, word, axis))
+            }
             _ => {
-                let (reduction, keepdims) = match name.strip_suffix("_keepdims") {
-                    Some(reduction) => (reduction, true),
-                    None => (name, false),
-                };
-                // Bitwise reductions have the names of binary operations, and are called as their methods are.
-                let reduction = reduction.strip_suffix("_reduce").unwrap_or(reduction);
-                let reduction = reduction.parse::<ReduceOp>();
-                match (name.parse::<BinaryOp>(), name.parse::<UnaryOp>(), reduction) {
-                    (Ok(op), ..) => {
-                        self.expect(",")?;
-                        Node::Binary(op, first, Box::new(self.expression(0)?))
-                    }
-                    (Err(_), Ok(op), _) => Node::Unary(op, first),
-                    (Err(_), Err(_), Ok(op)) => {
-                        Node::Reduce { op, x: first, axes: self.axes()?, keepdims }
-                    }
-                    (Err(_), Err(_), Err(_)) => return Err(unknown(name)),
-                }
+                let numbers = self.numbers("a number")?;
+                Node::View(first, View::call(name, numbers)?)
             }
         };
         self.expect(")")?;
         Ok(node)
     }
 
-    /// Parses the axes after the operand of a reduction: all of them if none is named.
-    fn axes(&mut self) -> Result<Axes, Failure> {
-        let mut axes = Vec::new();
+    /// Parses the arguments after the operand of a reduction: axes, one by one or as a list, all of them if none is
+    /// named, and `keepdims`.
+    fn axes(&mut self) -> Result<(Axes, bool), Failure> {
+        let (mut axes, mut is_named, mut keepdims) = (Vec::new(), false, false);
         while self.take(",") {
-            let sign = if self.take("-") { -1 } else { 1 };
-            self.rest();
-            let axis: i32 = self.word().parse().map_err(|_| self.wrong("the number of an axis"))?;
-            axes.push(sign * axis);
+            if self.take("keepdims") {
+                let value = if self.take("=") { self.word() } else { "true" };
+                keepdims = match value {
+                    "true" | "True" => true,
+                    "false" | "False" => false,
+                    _ => return Err(self.wrong("true or false before this")),
+                };
+                continue;
+            }
+            is_named = true;
+            if self.take("axis") || self.take("dim") {
+                self.expect("=")?;
+            }
+            if self.take("[") || self.take("(") {
+                if !matches!(self.rest().chars().next(), Some(']' | ')')) {
+                    axes.push(self.integer("the number of an axis")?);
+                }
+                axes.extend(self.numbers("the number of an axis")?);
+                if !self.take("]") {
+                    self.expect(")")?;
+                }
+            } else {
+                axes.push(self.integer("the number of an axis")?);
+            }
         }
-        Ok(if axes.is_empty() { (..).into_axes() } else { axes.into_axes() })
+        Ok((if is_named { axes.into_axes() } else { (..).into_axes() }, keepdims))
+    }
+
+    /// Parses integers, with a comma before each.
+    fn numbers(&mut self, wanted: &str) -> Result<Vec<i64>, Failure> {
+        let mut numbers = Vec::new();
+        while self.take(",") {
+            numbers.push(self.integer(wanted)?);
+        }
+        Ok(numbers)
+    }
+
+    fn integer(&mut self, wanted: &str) -> Result<i64, Failure> {
+        let (sign, start) = (if self.take("-") { -1 } else { 1 }, self.at);
+        self.rest();
+        let word = self.word();
+        word.parse::<u32>().map(|number| sign * i64::from(number)).map_err(|_| {
+            self.at = start;
+            self.wrong(wanted)
+        })
+    }
+
+    /// Parses the parts of an index, after the opening bracket.
+    fn index(&mut self) -> Result<Vec<Index>, Failure> {
+        let mut parts = Vec::new();
+        loop {
+            let part = self.part()?;
+            if matches!(part, Index::Rest) && parts.iter().any(|it| matches!(it, Index::Rest)) {
+                return Err(Failure::usage("an index has one `...` at most"));
+            }
+            parts.push(part);
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.expect("]")?;
+        Ok(parts)
+    }
+
+    fn part(&mut self) -> Result<Index, Failure> {
+        if self.take("...") {
+            return Ok(Index::Rest);
+        }
+        if self.take("None") || self.take("newaxis") {
+            return Ok(Index::New);
+        }
+        let wanted = "an index, a slice, None or ...";
+        let mut bounds = [None; 3];
+        let mut colons = 0;
+        loop {
+            if matches!(self.rest().chars().next(), Some('-' | '0'..='9')) {
+                bounds[colons] = Some(self.integer(wanted)?);
+            }
+            if colons == 2 || !self.take(":") {
+                break;
+            }
+            colons += 1;
+        }
+        match (colons, bounds) {
+            (0, [Some(number), ..]) => Ok(Index::At(number)),
+            (0, _) => Err(self.wrong(wanted)),
+            (_, [start, end, step]) => {
+                let [start, end] = [start, end].map(|bound| bound.map(|bound| bound as isize));
+                Ok(Index::Slice(Slice::new(start, end, step.unwrap_or(1) as isize)))
+            }
+        }
     }
 }
 
@@ -279,7 +400,7 @@ fn negated(scalar: Scalar) -> Result<Scalar, Failure> {
         Scalar::Int(value) => Ok(Scalar::Int(-value)),
         Scalar::UInt(value) if value == i64::MIN.unsigned_abs() => Ok(Scalar::Int(i64::MIN)),
         Scalar::Float(value) => Ok(Scalar::Float(-value)),
-        other => Err(format!("-{other} is no number that an operation takes").into()),
+        other => Err(Failure::usage(format!("-{other} is no number that an operation takes"))),
     }
 }
 
@@ -303,6 +424,22 @@ mod tests {
                 }
                 Node::Bitcast(x, dtype) => format!("(bitcast {} {dtype})", show(x)),
                 Node::Cast(x, dtype) => format!("({dtype} {})", show(x)),
+                Node::View(x, View::Call(name, numbers)) => {
+                    format!("({name} {} {numbers:?})", show(x))
+                }
+                Node::View(x, View::Pack(bits, word, axis)) => {
+                    format!("(pack {} {bits} {word} {axis})", show(x))
+                }
+                Node::View(x, View::Index(parts)) => {
+                    let part = |part: &Index| match part {
+                        Index::At(number) => number.to_string(),
+                        Index::Slice(slice) => slice.to_string(),
+                        Index::New => "None".into(),
+                        Index::Rest => "...".into(),
+                    };
+                    let parts: Vec<_> = parts.iter().map(part).collect();
+                    format!("([{}] {})", parts.join(", "), show(x))
+                }
                 Node::Reduce { op, x, axes, keepdims } => {
                     format!("({op}{} {} {axes})", if *keepdims { "_keepdims" } else { "" }, show(x))
                 }
@@ -342,6 +479,31 @@ mod tests {
     }
 
     #[test]
+    fn axes_as_in_python() {
+        for text in ["sum(x, [0, -1])", "sum(x, axis=(0, -1))", "sum(x, 0, -1, keepdims=false)"] {
+            assert_eq!(tree(text), "(sum x [0, -1])", "{text}");
+        }
+        for text in ["sum_keepdims(x, -1)", "sum(x, dim=-1, keepdims=True)", "sum(x,-1,keepdims)"] {
+            assert_eq!(tree(text), "(sum_keepdims x [-1])", "{text}");
+        }
+        assert_eq!(tree("sum(x, [])"), "(sum x [])");
+        assert_eq!(tree("bitwise_and_reduce(x, keepdims)"), "(bitwise_and_keepdims x ..)");
+    }
+
+    #[test]
+    fn views() {
+        assert_eq!(tree("-x[0]"), "(negative ([0] x))");
+        assert_eq!(
+            tree("(x + y)[1:, ..., None, ::-2][-3]"),
+            "([-3] ([1:, ..., None, ::-2] (add x y)))"
+        );
+        assert_eq!(tree("reshape(x, 2, -1)"), "(reshape x [2, -1])");
+        assert_eq!(tree("pack(x, 4, u32, 0)"), "(pack x 4 u32 0)");
+        assert_eq!(tree("unpack(x, 4)"), "(unpack x [4])");
+        assert_eq!(tree("transpose(x, 0, -1) ** 2"), "(pow (transpose x [0, -1]) 2)");
+    }
+
+    #[test]
     fn mistakes_are_pointed_at() {
         let error = |text: &str| parse(text).unwrap_err().to_string();
         assert_eq!(
@@ -351,6 +513,10 @@ mod tests {
         assert_eq!(error("(a"), "expected )\n  (a\n    ^");
         assert_eq!(error("a b"), "expected an operator or the end\n  a b\n    ^");
         assert!(error("foo(a)").starts_with("\"foo\" is no operation"));
+        assert_eq!(error("a[]"), "expected an index, a slice, None or ...\n  a[]\n    ^");
+        assert_eq!(error("sum(a, b)"), "expected the number of an axis\n  sum(a, b)\n         ^");
+        assert!(error("a[..., ...]").contains("one `...`"));
+        assert!(error("transpose(a, 0)").contains("takes an operand and two axes"));
         assert!(error("cast(a, f99)").contains("f99"));
         assert!(error("a < b < c").contains("chained"));
         assert!(error("a == b + c != (d < e)").contains("chained"));

@@ -1,0 +1,36 @@
+"""What the tests share."""
+
+import numpy as np
+import pytest
+
+import bitlane as bl
+
+
+def pytest_addoption(parser):
+    parser.addoption("--full", action="store_true", help="test with PyTorch and JAX too")
+
+
+def pytest_ignore_collect(collection_path, config):
+    return True if collection_path.name == "test_others.py" and not config.getoption("--full") else None
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(1)
+
+
+@pytest.fixture
+def same():
+    """Check that an array has NumPy's dtype, shape and elements; NaNs are equal to NaNs."""
+
+    def check(ours, theirs, exact=True):
+        theirs = np.asarray(theirs)
+        assert isinstance(ours, bl.Array), ours
+        assert ours.dtype == theirs.dtype, (ours.dtype, theirs.dtype)
+        assert ours.shape == theirs.shape
+        if exact:
+            np.testing.assert_array_equal(np.asarray(ours), theirs)
+        else:
+            np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-6 if theirs.itemsize < 8 else 1e-14)
+
+    return check

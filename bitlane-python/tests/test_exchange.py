@@ -1,0 +1,220 @@
+"""Memory that is shared: NumPy, DLPack, buffers, pickles; and NumPy's functions on our arrays."""
+
+import copy
+import gc
+import pickle
+import threading
+import time
+import weakref
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import bitlane as bl
+
+NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numpys_memory_is_shared_both_ways(name):
+    theirs = np.ones((3, 4), name)
+    ours = bl.asarray(theirs)
+    theirs[1, 2] = 0
+    assert ours[1, 2].item() == 0 and ours.dtype == theirs.dtype
+    back = np.asarray(ours)
+    ours[0, 0] = bl.zeros((), dtype=name)
+    assert back[0, 0] == 0 and theirs[0, 0] == 0 and back.dtype == theirs.dtype
+    assert np.shares_memory(np.from_dlpack(ours), theirs)
+    assert not np.shares_memory(np.array(ours), theirs)
+    view = bl.asarray(theirs[::-1, 1::2])
+    theirs[2, 3] = 0
+    assert view[0, 1].item() == 0 and view.shape == (3, 2)
+
+
+def test_the_memory_lives_as_long_as_it_is_used():
+    class Owner(np.ndarray):
+        pass
+
+    theirs = np.arange(10.0).view(Owner)
+    gone = weakref.ref(theirs)
+    ours = bl.asarray(theirs)[2:]
+    del theirs
+    gc.collect()
+    assert ours.tolist() == list(range(2, 10))
+    del ours
+    gc.collect()
+    assert gone() is None
+    seen = np.asarray(bl.arange(5))
+    gc.collect()
+    assert seen.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_copies_when_asked_or_needed():
+    theirs = np.arange(4)
+    assert not np.shares_memory(np.asarray(bl.asarray(theirs, copy=True)), theirs)
+    assert np.shares_memory(np.asarray(bl.asarray(theirs, copy=False)), theirs)
+    with pytest.raises(ValueError, match="copy=False"):
+        bl.asarray(theirs, dtype=bl.float32, copy=False)
+    theirs.flags.writeable = False
+    assert bl.asarray(theirs).tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="may not be written"):
+        bl.asarray(theirs, copy=False)
+    swapped = np.arange(3, dtype=">i4")
+    assert bl.asarray(swapped).tolist() == [0, 1, 2]
+    with pytest.raises(TypeError, match="no array of numbers"):
+        bl.asarray(np.array(["a"]))
+    ours = bl.arange(3)
+    assert bl.asarray(ours) is ours and not bl.shares_memory(bl.asarray(ours, copy=True), ours)
+
+
+def test_bfloat16_is_shared_as_ml_dtypes_has_it():
+    theirs = np.array([1.5, -2], ml_dtypes.bfloat16)
+    ours = bl.asarray(theirs)
+    assert ours.dtype == bl.bfloat16 and ours.tolist() == [1.5, -2.0]
+    theirs[0] = 7
+    assert ours[0].item() == 7 and np.asarray(ours).dtype == ml_dtypes.bfloat16
+
+
+def test_dlpack_of_either_version():
+    x = bl.arange(6, dtype=bl.int16).__dlpack__(max_version=(1, 0))
+    assert "dltensor_versioned" in repr(x)
+    assert '"dltensor"' in repr(bl.arange(6).__dlpack__())
+    assert bl.arange(6).__dlpack_device__() == (1, 0)
+    capsule = bl.arange(3).__dlpack__()
+
+    class Once:
+        def __dlpack__(self, **options):
+            return capsule
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    assert bl.from_dlpack(Once()).tolist() == [0, 1, 2]
+    with pytest.raises(BufferError, match="has been used"):
+        bl.from_dlpack(Once())
+
+
+def test_buffers():
+    x = bl.arange(6, dtype=bl.float32)
+    view = memoryview(x)
+    assert view.format == "f" and view.shape == (6,) and not view.readonly
+    view[2] = 20.0
+    assert x[2].item() == 20.0
+    assert memoryview(x[::2]).strides == (8,)
+    assert bl.asarray(memoryview(b"abc")).tolist() == [97, 98, 99]
+    assert bytes(bl.asarray([1, 2], dtype=bl.uint8)) == b"\x01\x02"
+    with pytest.raises(BufferError):
+        memoryview(bl.zeros(2, dtype=bl.bfloat16))
+    import array
+
+    assert bl.asarray(array.array("d", [1.5])).tolist() == [1.5]
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("name", [*NAMES, "bfloat16"])
+def test_pickles(name, protocol):
+    x = bl.astype(bl.asarray([[1, 0, 3], [0, 5, 6]]), getattr(bl, name))
+    for one in (x, x.T, x[:0], x[0, 0]):
+        back = pickle.loads(pickle.dumps(one, protocol))
+        assert back.shape == one.shape and bl.bits_equal(back, one)
+
+
+def test_pickles_with_buffers_beside_them_copy_nothing():
+    x, buffers = bl.arange(100000, dtype=bl.float32), []
+    data = pickle.dumps(x, 5, buffer_callback=buffers.append)
+    assert len(data) < 500 and len(buffers) == 1
+    assert np.shares_memory(np.frombuffer(buffers[0], "f4"), np.asarray(x))
+    back = pickle.loads(data, buffers=buffers)
+    assert bl.bits_equal(back, x)
+    back[0] = 5
+    assert x[0].item() == 5, "the buffer is that of x itself"
+    moved = pickle.loads(data, buffers=[bytes(buffers[0])])
+    moved[0] = 6
+    assert x[0].item() == 5 and moved[0].item() == 6
+    off = bytearray(4 * x.size + 1)
+    off[1:] = bytes(buffers[0])
+    assert bl.bits_equal(pickle.loads(data, buffers=[memoryview(off)[1:]]), x)
+    with pytest.raises(ValueError, match="no array"):
+        pickle.loads(data, buffers=[b"123"])
+    with pytest.raises(ValueError, match="bool"):
+        bl._bitlane.rebuilt(bytearray([2]), bl.bool, (1,), "cpu")
+
+
+def test_copies_and_functions():
+    x = bl.arange(3)
+    for other in (copy.copy(x), copy.deepcopy(x), x.copy()):
+        assert bl.bits_equal(x, other) and not bl.shares_memory(x, other)
+    assert pickle.loads(pickle.dumps(bl.add)) is bl.add and repr(bl.add) == "<function bitlane.add>"
+    packing = bl.Packing(4, bl.uint32, order=[0, 2, 4, 6, 1, 3, 5, 7], signed=True)
+    assert repr(pickle.loads(pickle.dumps(packing))) == repr(packing)
+
+
+def test_other_threads_run_while_an_array_is_computed():
+    x = bl.ones((1000, 1000))
+    count, stop = [0], threading.Event()
+
+    def spin():
+        while not stop.is_set():
+            count[0] += 1
+            time.sleep(0)
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    try:
+        before = count[0]
+        for _ in range(5):
+            bl.exp(x)
+        assert count[0] > before
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_functions_of_numpy(same):
+    x = np.arange(12.0).reshape(3, 4) - 5
+    ours = bl.asarray(x)
+    for function in (
+        np.abs, np.negative, np.sign, np.sum, np.max, np.mean, np.std, np.ravel, np.transpose, np.isnan, np.ones_like,
+        lambda x: np.add(x, 1), lambda x: np.multiply(2, x), lambda x: np.where(x > 0, x, 0), lambda x: np.sum(x, axis=0),
+        lambda x: np.var(x, axis=1, ddof=1), lambda x: np.concatenate([x, x], axis=1), lambda x: np.stack([x, x]),
+        lambda x: np.clip(x, -1, 2), lambda x: np.expand_dims(x, (0, 2)), lambda x: np.cumsum(x, axis=1), lambda x: np.maximum.reduce(x, axis=1),
+        lambda x: np.add.accumulate(x, axis=0), lambda x: np.take(x, [1, 0], axis=0), lambda x: np.full_like(x, 3),
+        lambda x: np.reshape(x, (4, 3)), lambda x: np.squeeze(x[None]), lambda x: np.any(x > 3, axis=0), np.floor, np.rint,
+        lambda x: np.count_nonzero(x, axis=0), lambda x: np.tile(x, 2), lambda x: np.repeat(x, 2, axis=0), np.triu,
+        lambda x: np.zeros_like(x, shape=(2,)), lambda x: np.multiply.outer(x[0], x[1]), lambda x: np.ones((3, 4)) + x,
+        lambda x: x - np.ones((3, 4)), lambda x: np.float64(2) * x, lambda x: np.argmax(x, axis=1), np.flip, np.diff,
+    ):  # fmt: skip
+        same(function(ours), function(x))
+    out = np.empty((3, 4))
+    assert np.add(ours, 1, out=out) is out and out[0, 0] == -4
+    assert np.array_equal(ours, x) and np.shape(ours) == (3, 4) and np.ndim(ours) == 2
+    with pytest.raises(TypeError):
+        np.linalg.svd(ours)
+    with pytest.raises(TypeError):
+        np.sinc(ours)
+    with pytest.raises(TypeError):
+        np.spacing(ours)
+
+
+def test_errors_are_of_the_kinds_of_python():
+    x = bl.ones(3)
+    with pytest.raises(ValueError, match=r"add: cannot broadcast \[3\] with \[2\]"):
+        x + bl.ones(2)
+    with pytest.raises(TypeError, match="f64 is not supported, only integers"):
+        x << 1
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x + "1"
+    with pytest.raises(TypeError, match="an operand is of type str"):
+        bl.add(x, "1")
+    with pytest.raises(TypeError, match="positional"):
+        bl.add(x)
+    with pytest.raises(TypeError, match="keyword"):
+        bl.add(x, x, where=x)
+    with pytest.raises(MemoryError):
+        bl.ones(2**50)
+    with pytest.raises(ValueError):
+        bl.ones((1,) * 9)
+    assert (x == "1") is False and (x != None) is True  # noqa: E711
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(x)

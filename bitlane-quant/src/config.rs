@@ -1,0 +1,411 @@
+//! What a model's `config.json` says about the layout of its weights.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bitlane::{Error, Result, Tensor};
+use serde_json::{Map, Value, json};
+
+use crate::grouped::{Format, Scheme, Weights, Zeros};
+use crate::refused;
+
+const OP: &str = "quantization_config";
+
+/// The object `quantization_config` of a model's `config.json`: how its weights are quantised.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane_quant::Config;
+/// use bitlane_quant::grouped::Format;
+/// let text = r#"{"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128, "version": "gemm", "zero_point": true}}"#;
+/// let config = Config::parse(text)?.expect("it is quantised");
+/// assert_eq!(config.format(), &Format::awq().group_size(128));
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    format: Format,
+    /// Whether every zero point is said to be in the middle.
+    symmetric: bool,
+    /// Whether groups of inputs do not follow one another.
+    act_order: bool,
+}
+
+impl Config {
+    /// Reads the text of a `config.json`, or of the object alone. `None` if it has no such object: the model is not quantised.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane_quant::Config;
+    /// assert_eq!(Config::parse(r#"{"hidden_size": 64}"#)?, None);
+    /// let error = Config::parse(r#"{"quant_method": "awq", "bits": 4, "version": "gemv"}"#).unwrap_err();
+    /// assert_eq!(error.to_string(), "quantization_config: version: gemv is another layout; only gemm can be read");
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] that names the field which is missing, or whose value stands for a layout that cannot be read.
+    pub fn parse(text: &str) -> Result<Option<Config>> {
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| refused(OP, error.to_string()))?;
+        let own = value.get("quantization_config").or_else(|| value.get("compression_config"));
+        let fields = match own.or(value.get("quant_method").map(|_| &value)) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::Object(fields)) => Fields(fields),
+            Some(other) => return Err(refused(OP, format!("it is {other}, not an object"))),
+        };
+        let config = match fields.text("quant_method")?.unwrap_or_default() {
+            "gptq" => gptq(&fields)?,
+            "awq" => awq(&fields)?,
+            "compressed-tensors" => compressed_tensors(&fields)?,
+            other => {
+                let known = "gptq, awq and compressed-tensors";
+                return Err(refused(
+                    OP,
+                    format!("quant_method: {other:?} is not known; known are {known}"),
+                ));
+            }
+        };
+        Ok(Some(config))
+    }
+
+    /// Creates the object for weights of this format.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane_quant::Config;
+    /// use bitlane_quant::grouped::Format;
+    /// let config = Config::new(&Format::gptq(4).group_size(64))?.symmetric(true);
+    /// assert_eq!(Config::parse(&config.to_json(&[]))?, Some(config));
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the object cannot say what the format is: that one was subtracted from whole words.
+    pub fn new(format: &Format) -> Result<Config> {
+        if format.zeros() == Zeros::MinusOneInWords {
+            let reason = "zeros: no field says that one was subtracted from whole words; use `Zeros::Stored` (gptq_v2)";
+            return Err(refused(OP, reason.into()));
+        }
+        Ok(Config { format: format.clone(), symmetric: false, act_order: false })
+    }
+
+    /// Says that every zero point is in the middle of the codes (`sym`), which [`Config::weights`] checks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane_quant::Config;
+    /// use bitlane_quant::grouped::Format;
+    /// let config = Config::new(&Format::gptq(4))?.symmetric(true);
+    /// assert!(config.to_json(&[]).contains(r#""sym":true"#));
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn symmetric(self, symmetric: bool) -> Config {
+        Config { symmetric, ..self }
+    }
+
+    /// Says that the groups of inputs do not follow one another (`desc_act`).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane_quant::Config;
+    /// use bitlane_quant::grouped::Format;
+    /// let config = Config::new(&Format::gptq(4))?.act_order(true);
+    /// assert!(config.to_json(&[]).contains(r#""desc_act":true"#));
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn act_order(self, act_order: bool) -> Config {
+        Config { act_order, ..self }
+    }
+
+    /// Returns whether the groups of inputs are said not to follow one another.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane_quant::Config;
+    /// use bitlane_quant::grouped::Format;
+    /// assert!(!Config::new(&Format::awq())?.has_act_order());
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn has_act_order(&self) -> bool {
+        self.act_order
+    }
+
+    /// Returns the format.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane_quant::Config;
+    /// let text = r#"{"quant_method": "gptq", "bits": 3, "group_size": -1, "checkpoint_format": "gptq_v2"}"#;
+    /// let format = Config::parse(text)?.unwrap().format().clone();
+    /// assert_eq!(format.to_string(), "GPTQ, 3 bits, one group, zero points Stored");
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// Returns the object as text. `plain` are the names of linear layers that are not quantised.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane_quant::Config;
+    /// use bitlane_quant::grouped::Format;
+    /// let text = Config::new(&Format::awq().group_size(128))?.to_json(&["lm_head"]);
+    /// assert!(text.contains(r#""modules_to_not_convert":["lm_head"]"#));
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn to_json(&self, plain: &[&str]) -> String {
+        let format = &self.format;
+        let (bits, size) = (format.bits(), format.inputs_per_group());
+        let all = size.map_or(json!(-1), |size| json!(size));
+        let object = match format.scheme() {
+            Scheme::Gptq => json!({
+                "quant_method": "gptq",
+                "bits": bits,
+                "group_size": all,
+                "sym": self.symmetric,
+                "desc_act": self.act_order,
+                "checkpoint_format": if format.zeros() == Zeros::Stored { "gptq_v2" } else { "gptq" },
+                "pack_dtype": "int32",
+            }),
+            Scheme::Awq => json!({
+                "quant_method": "awq",
+                "bits": bits,
+                "group_size": all,
+                "zero_point": true,
+                "version": "gemm",
+                "modules_to_not_convert": plain,
+            }),
+            Scheme::CompressedTensors => json!({
+                "quant_method": "compressed-tensors",
+                "format": "pack-quantized",
+                "quantization_status": "compressed",
+                "config_groups": { "group_0": { "targets": ["Linear"], "weights": {
+                    "num_bits": bits,
+                    "type": "int",
+                    "symmetric": format.zeros() == Zeros::Symmetric,
+                    "strategy": if size.is_some() { "group" } else { "channel" },
+                    "group_size": size,
+                } } },
+                "ignore": plain,
+            }),
+        };
+        object.to_string()
+    }
+
+    /// Returns the names of the layers whose weights are among these tensors.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// use bitlane_quant::Config;
+    /// use bitlane_quant::grouped::Format;
+    /// let words = Tensor::zeros([4, 1], DType::I32, &Device::cpu())?;
+    /// let tensors = [("model.proj.qweight".into(), words)].into();
+    /// let config = Config::new(&Format::gptq(4))?;
+    /// assert_eq!(config.layers(&tensors), ["model.proj"]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn layers(&self, tensors: &BTreeMap<String, Tensor>) -> Vec<String> {
+        let name = match self.format.scheme() {
+            Scheme::Gptq | Scheme::Awq => "qweight",
+            Scheme::CompressedTensors => "weight_packed",
+        };
+        let of = |full: &String| Some(full.strip_suffix(name)?.strip_suffix('.')?.to_owned());
+        tensors.keys().filter_map(of).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Takes the weights of a layer, as [`Weights::from_tensors`] does, and checks that they are symmetric if the object says so.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitlane_quant::Config;
+    /// use bitlane_quant::grouped::Format;
+    /// let config = Config::new(&Format::gptq(4))?;
+    /// assert!(config.weights(&Default::default(), "proj").is_err());
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Weights::from_tensors`], and [`Error::InvalidArgument`] if zero points are not where `sym` says they are.
+    pub fn weights(&self, tensors: &BTreeMap<String, Tensor>, layer: &str) -> Result<Weights> {
+        let weights = Weights::from_tensors(&self.format, tensors, layer)?;
+        if !self.symmetric {
+            return Ok(weights);
+        }
+        let others = weights.asymmetric()?;
+        if others == 0 {
+            return Ok(weights);
+        }
+        let middle = 1 << (self.format.bits() - 1);
+        let reason = format!(
+            "sym: {others} zero points of {layer} are not {middle}, as they are in symmetric weights; are they stored in another way than \
+             {:?} says (checkpoint_format gptq or gptq_v2)?",
+            self.format.zeros()
+        );
+        Err(refused(OP, reason))
+    }
+}
+
+/// The fields of an object.
+struct Fields<'a>(&'a Map<String, Value>);
+
+impl<'a> Fields<'a> {
+    /// Returns the first field with one of these names that is not null.
+    fn get(&self, names: &[&str]) -> Option<&'a Value> {
+        names.iter().filter_map(|&name| self.0.get(name)).find(|value| !value.is_null())
+    }
+
+    fn text(&self, name: &str) -> Result<Option<&'a str>> {
+        self.get(&[name])
+            .map(|value| value.as_str().ok_or_else(|| not(name, "a text", value)))
+            .transpose()
+    }
+
+    fn bool(&self, name: &str) -> Result<Option<bool>> {
+        self.get(&[name])
+            .map(|value| value.as_bool().ok_or_else(|| not(name, "a bool", value)))
+            .transpose()
+    }
+
+    fn bits(&self, names: &[&str]) -> Result<usize> {
+        let name = names[0];
+        let value = self.get(names).ok_or_else(|| missing(name))?;
+        let bits = value.as_u64().filter(|bits| (1..=8).contains(bits));
+        bits.map(|bits| bits as usize).ok_or_else(|| not(name, "a number of 1 to 8 bits", value))
+    }
+
+    /// Returns the format with the group size, of which −1 stands for all inputs.
+    fn grouped(&self, format: Format, names: &[&str]) -> Result<Format> {
+        let name = names[0];
+        let value = self.get(names).ok_or_else(|| missing(name))?;
+        if value.as_i64() == Some(-1) {
+            return Ok(format);
+        }
+        let size =
+            value.as_u64().and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
+        Ok(format.group_size(size.ok_or_else(|| not(name, "a number of inputs, or −1", value))?))
+    }
+
+    /// Refuses a field that changes the layout in a way that is not read.
+    fn only(&self, name: &str, allowed: &[&str]) -> Result<()> {
+        match self.text(name)? {
+            Some(given) if !allowed.contains(&given.to_ascii_lowercase().as_str()) => {
+                let allowed = allowed.join(" and ");
+                Err(refused(
+                    OP,
+                    format!("{name}: {given} is another layout; only {allowed} can be read"),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn missing(name: &str) -> Error {
+    refused(OP, format!("{name}: it is missing"))
+}
+
+fn not(name: &str, what: &str, value: &Value) -> Error {
+    refused(OP, format!("{name}: {value} is not {what}"))
+}
+
+fn gptq(fields: &Fields<'_>) -> Result<Config> {
+    fields.only("pack_dtype", &["int32"])?;
+    for name in ["checkpoint_format", "format"] {
+        fields.only(name, &["gptq", "gptq_v2"])?;
+    }
+    if fields.get(&["dynamic"]).is_some_and(|value| value != &json!({})) {
+        let reason = "dynamic: layers with formats of their own cannot be read";
+        return Err(refused(OP, reason.into()));
+    }
+    let bits = fields.bits(&["bits", "w_bit"])?;
+    let symmetric = fields.bool("sym")?.unwrap_or(false);
+    let version = match fields.text("checkpoint_format")? {
+        None => fields.text("format")?,
+        version => version,
+    };
+    let format = match version {
+        Some("gptq_v2") => Format::gptq_v2(bits),
+        // GPTQModel subtracts one from whole words.
+        _ if !symmetric && made_by(fields, "gptqmodel") => {
+            Format::gptq(bits).with_zeros(Zeros::MinusOneInWords)
+        }
+        _ => Format::gptq(bits),
+    };
+    let format = fields.grouped(format, &["group_size", "q_group_size"])?;
+    let act_order = fields.bool("desc_act")?.unwrap_or(false);
+    Ok(Config { format, symmetric, act_order })
+}
+
+/// Whether the metadata names a program as the one that wrote the file.
+fn made_by(fields: &Fields<'_>, program: &str) -> bool {
+    let quantizer = fields.get(&["meta"]).and_then(|meta| meta.get("quantizer"));
+    let is_it = |value: &Value| value.as_str().is_some_and(|name| name.starts_with(program));
+    quantizer.is_some_and(|value| match value {
+        Value::Array(names) => names.iter().any(is_it),
+        name => is_it(name),
+    })
+}
+
+fn awq(fields: &Fields<'_>) -> Result<Config> {
+    let bits = fields.bits(&["bits", "w_bit"])?;
+    if bits != 4 {
+        return Err(refused(OP, format!("bits: AWQ has 4 bits, not {bits}")));
+    }
+    fields.only("version", &["gemm"])?;
+    fields.only("backend", &["autoawq"])?;
+    if fields.bool("zero_point")? == Some(false) {
+        let reason =
+            "zero_point: weights without zero points are another layout, which cannot be read";
+        return Err(refused(OP, reason.into()));
+    }
+    let format = fields.grouped(Format::awq(), &["group_size", "q_group_size"])?;
+    Ok(Config { format, symmetric: false, act_order: false })
+}
+
+fn compressed_tensors(fields: &Fields<'_>) -> Result<Config> {
+    fields.only("format", &["pack-quantized"])?;
+    let groups = fields.get(&["config_groups"]).ok_or_else(|| missing("config_groups"))?;
+    let groups = groups.as_object().ok_or_else(|| not("config_groups", "an object", groups))?;
+    let weights: BTreeSet<String> =
+        groups.values().map(|group| group["weights"].to_string()).collect();
+    let Some((name, group)) = groups.iter().next().filter(|_| weights.len() == 1) else {
+        let reason =
+            format!("config_groups: {} kinds of weights, of which one can be read", weights.len());
+        return Err(refused(OP, reason));
+    };
+    let Some(weights) = group.get("weights").and_then(Value::as_object) else {
+        return Err(missing(&format!("config_groups.{name}.weights")));
+    };
+    let weights = Fields(weights);
+    weights.only("type", &["int"])?;
+    weights.only("actorder", &["weight", "static"])?;
+    let bits = weights.bits(&["num_bits"])?;
+    let symmetric = weights.bool("symmetric")?.unwrap_or(true);
+    let format = Format::compressed_tensors(bits);
+    let format = if symmetric { format } else { format.with_zeros(Zeros::Stored) };
+    let format = match weights.text("strategy")? {
+        Some("channel") => format,
+        Some("group") | None => weights.grouped(format, &["group_size"])?,
+        Some(other) => {
+            let reason =
+                format!("strategy: {other} is another layout; group and channel can be read");
+            return Err(refused(OP, reason));
+        }
+    };
+    Ok(Config { format, symmetric, act_order: false })
+}

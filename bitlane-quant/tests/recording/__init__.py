@@ -1,0 +1,1 @@
+"""What `goldens.py` records, by package."""
