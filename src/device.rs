@@ -194,25 +194,25 @@ impl Device {
     }
 
     /// Whether this is a CUDA device.
+    #[cfg(feature = "cuda")]
     #[inline]
     pub(crate) fn is_cuda(&self) -> bool {
         match &self.0 {
             #[cfg(feature = "cpu")]
             DeviceKind::Cpu => false,
-            #[cfg(feature = "cuda")]
             DeviceKind::Cuda(_) => true,
         }
     }
 
     /// Whether operations on another device are queued on the same stream. The CPU has none.
+    #[cfg(feature = "cuda")]
     #[inline]
     pub(crate) fn has_stream_of(&self, other: &Device) -> bool {
         match (&self.0, &other.0) {
             #[cfg(feature = "cpu")]
             (DeviceKind::Cpu, DeviceKind::Cpu) => true,
-            #[cfg(feature = "cuda")]
             (DeviceKind::Cuda(device), DeviceKind::Cuda(other)) => device.has_stream_of(other),
-            #[cfg(all(feature = "cpu", feature = "cuda"))]
+            #[cfg(feature = "cpu")]
             _ => false,
         }
     }

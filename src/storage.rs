@@ -98,7 +98,7 @@ pub(crate) enum Destination<'a> {
 ///
 /// The locks are those of [`Access`]. For up to two operands, they are taken without its lists, which would take longer
 /// than a small operation does.
-#[inline]
+#[inline(always)]
 pub(crate) fn with_locked<R>(
     out: Destination<'_>,
     inputs: &[&Arc<Storage>],
@@ -141,6 +141,7 @@ pub(crate) fn with_locked<R>(
 }
 
 /// [`with_locked`] for any number of operands, which may be the destination.
+#[inline(never)]
 fn with_many_locked<R>(
     out: Destination<'_>,
     inputs: &[&Arc<Storage>],

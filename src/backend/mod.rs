@@ -130,7 +130,7 @@ impl Executable {
     }
 
     /// Whether so many elements, at least one, are best computed without a plan.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn takes(&self, len: usize) -> bool {
         match self {
             #[cfg(feature = "cpu")]
@@ -141,7 +141,7 @@ impl Executable {
     }
 
     /// Gives one of the program's inputs, a number, another value.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn set_number(&mut self, input: u16, number: ElementBytes) {
         match self {
             #[cfg(feature = "cpu")]
@@ -155,8 +155,9 @@ impl Executable {
     /// each from its offset on.
     ///
     /// The memory is that of the device and holds so many elements, or one, of the program's dtypes, in the order of its
-    /// slots. The caller holds the locks: that of the destination, whose memory is no other slot's, for writing.
-    #[inline]
+    /// slots. The caller holds the locks: that of the destination, whose memory is no other slot's, for writing. The error,
+    /// which the CPU never has, is boxed, because a larger result would be written to memory in every call.
+    #[inline(always)]
     pub(crate) fn run(
         &mut self,
         device: &Device,
@@ -164,7 +165,7 @@ impl Executable {
         out: Option<Exclusive<'_, Memory>>,
         memories: &[&Memory],
         offsets: &[usize],
-    ) -> Result<()> {
+    ) -> std::result::Result<(), Box<crate::Error>> {
         match (self, device.kind()) {
             #[cfg(feature = "cpu")]
             (Executable::Cpu(executable), DeviceKind::Cpu) => {
@@ -174,13 +175,13 @@ impl Executable {
             }
             #[cfg(feature = "cuda")]
             (Executable::Cuda(executable), DeviceKind::Cuda(device)) => {
-                executable.run(device, len, out, memories, offsets)
+                executable.run(device, len, out, memories, offsets).map_err(Box::new)
             }
             #[cfg(all(feature = "cpu", feature = "cuda"))]
-            _ => Err(crate::Error::InvalidArgument {
+            _ => Err(Box::new(crate::Error::InvalidArgument {
                 op: "prepared",
                 reason: "it was prepared for another kind of device".into(),
-            }),
+            })),
         }
     }
 }

@@ -55,6 +55,7 @@ struct Signature {
     /// none.
     operands: [u8; MAX_OPERANDS],
     /// Whether the tensors are on a CUDA device.
+    #[cfg(feature = "cuda")]
     is_cuda: bool,
 }
 
@@ -68,6 +69,7 @@ impl<'a> Operands<'a> {
             tensors: [0; MAX_TENSORS],
             numbers: [0; MAX_TENSORS],
             operands: [0; MAX_OPERANDS],
+            #[cfg(feature = "cuda")]
             is_cuda: false,
         };
         Operands {
@@ -107,7 +109,10 @@ impl<'a> Operands<'a> {
             let is_zero_d = tensor.rank() == 0;
             let (is_alike, has_shape) = match self.like {
                 None => {
-                    self.signature.is_cuda = tensor.device().is_cuda();
+                    #[cfg(feature = "cuda")]
+                    {
+                        self.signature.is_cuda = tensor.device().is_cuda();
+                    }
                     (true, true)
                 }
                 Some(like) if like.has_shape_and_device_of(tensor) => (true, false),
@@ -119,6 +124,7 @@ impl<'a> Operands<'a> {
             if !is_alike || !tensor.is_contiguous() {
                 return None;
             }
+            #[cfg(feature = "cuda")]
             if self.signature.is_cuda && !self.is_plain_on_cuda(tensor) {
                 return None;
             }
@@ -133,6 +139,7 @@ impl<'a> Operands<'a> {
 
     /// Whether a further tensor runs on the stream of the others, so that it does not matter whose stream the call takes, and
     /// shares no storage with them: a view that is read twice is one input of a kernel.
+    #[cfg(feature = "cuda")]
     fn is_plain_on_cuda(&self, tensor: &Tensor) -> bool {
         self.tensors().all(|known| {
             known.device().has_stream_of(tensor.device()) && !known.shares_storage(tensor)
@@ -144,6 +151,7 @@ impl<'a> Operands<'a> {
         self.len
     }
 
+    #[cfg(feature = "cuda")]
     fn tensors(&self) -> impl Iterator<Item = &'a Tensor> + Clone {
         self.tensors.iter().map_while(|tensor| *tensor)
     }
@@ -186,7 +194,7 @@ impl Output<'_> {
 
 /// Computes operations on operands, the last of which is the result. Returns `None` if the general path has to,
 /// including for every error but a lack of memory and what a device says.
-#[inline]
+#[inline(always)]
 pub(crate) fn run<'a>(
     nodes: &[Node],
     operands: &Operands<'a>,
@@ -346,7 +354,7 @@ impl Prepared {
     /// Computes the result. Returns `None` if there are too many elements, if a number does not fit, or if the
     /// destination differs from the operands in shape, device or layout, has another dtype than the result, or shares
     /// storage with an operand.
-    #[inline]
+    #[inline(always)]
     fn run<'a>(
         &mut self,
         operands: &Operands<'a>,
@@ -395,6 +403,9 @@ impl Prepared {
         let done = storage::with_locked(destination, &storages[..count], |out, memories| {
             self.executable.run(like.device(), len, out, memories, &offsets)
         });
-        Some(done.map(|()| output))
+        Some(match done {
+            Ok(()) => Ok(output),
+            Err(error) => Err(*error),
+        })
     }
 }
