@@ -26,10 +26,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::write(Path::new(&out).join(name), join::join(folder, parts)?)?;
     }
 
-    // docs.rs builds with all features but does not need the host kernels.
+    // Documentation and lints are made with all features but link nothing.
     #[cfg(feature = "host-kernels")]
-    if env::var_os("DOCS_RS").is_some() {
-        return Ok(());
+    for name in ["DOCS_RS", "CLIPPY_ARGS"] {
+        println!("cargo::rerun-if-env-changed={name}");
+        if env::var_os(name).is_some() {
+            return Ok(());
+        }
     }
     #[cfg(feature = "host-kernels")]
     {

@@ -424,6 +424,15 @@ impl Layout {
         self.selected(axis, 0, self.shape[axis].min(1), 1)
     }
 
+    /// Merges the first `axes` axes to one of `len` rows, which are `stride` apart. The rows are relative to the first of
+    /// them: the offset is 0.
+    #[cfg(feature = "cpu")]
+    pub(crate) fn rows(&self, axes: usize, len: usize, stride: isize) -> Layout {
+        let mut result = (1..axes).fold(*self, |layout, _| layout.without(0));
+        (result.shape[0], result.strides[0], result.offset) = (len, stride, 0);
+        result
+    }
+
     /// Selects `len` elements of an axis, `step` apart, beginning with `start`. All of them must exist.
     fn selected(&self, axis: usize, start: usize, len: usize, step: isize) -> Layout {
         let mut result = *self;

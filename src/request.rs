@@ -40,3 +40,53 @@ pub(crate) struct Request<'a> {
     pub(crate) masked: bool,
     pub(crate) reduction: Option<Reduction<'a>>,
 }
+
+/// Requests that share rows: all of them are run on one block of rows before the next block, so that rows are read from
+/// memory once. An element that a request computes is read by others in the same row alone.
+#[cfg(feature = "cpu")]
+#[derive(Debug)]
+pub(crate) struct RowsRequest<'a> {
+    /// The loops over the rows, in row-major order. The slots are those of all stages, one stage after another.
+    pub(crate) rows: &'a Plan,
+    /// How many iterations of the innermost of these loops are a block.
+    pub(crate) block: usize,
+    pub(crate) stages: &'a [RowStage],
+}
+
+/// One of the requests that share rows.
+#[cfg(feature = "cpu")]
+#[derive(Debug)]
+pub(crate) struct RowStage {
+    pub(crate) op: &'static str,
+    pub(crate) program: Program,
+    pub(crate) out: DType,
+    pub(crate) reduce: Option<ReduceOp>,
+    /// The loops over a block.
+    pub(crate) whole: RowLoops,
+    /// The loops over the last block, if it is shorter.
+    pub(crate) rest: Option<RowLoops>,
+}
+
+/// The loops of a request over a block of rows. The offsets are relative to the first of them.
+#[cfg(feature = "cpu")]
+#[derive(Debug)]
+pub(crate) struct RowLoops {
+    /// The loops over the destination.
+    pub(crate) plan: Plan,
+    /// The loops over the terms of one result of a reduction, and its divisor.
+    pub(crate) terms: Option<(Plan, f64)>,
+}
+
+#[cfg(feature = "cpu")]
+impl RowStage {
+    /// Returns the request over a block of so many iterations.
+    pub(crate) fn request(&self, rows: &RowsRequest<'_>, count: usize) -> Request<'_> {
+        let rest = self.rest.as_ref().filter(|_| count < rows.block);
+        let RowLoops { plan, terms } = rest.unwrap_or(&self.whole);
+        let (op, program, out) = (self.op, &self.program, self.out);
+        let reduction = self.reduce.zip(terms.as_ref());
+        let reduction =
+            reduction.map(|(op, (terms, divisor))| Reduction { op, terms, divisor: *divisor });
+        Request { op, program, plan, out, masked: false, reduction }
+    }
+}

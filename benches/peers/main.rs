@@ -7,6 +7,7 @@
 
 mod cases;
 mod chains;
+mod functions;
 mod reduce;
 mod triad;
 
@@ -54,7 +55,10 @@ fn prepare(case: &str, threads: usize) -> Option<Call> {
         _ if dtypes == "chain" => chains::prepare(op, cases::length(shape)?),
         _ if dtypes == "job" => reduce::job(op),
         "sum" | "mean" | "max" | "argmax" | "var" | "cumsum" => reduce::prepare(op, dtypes, shape),
-        _ => cases::prepare(op, dtypes, shape, fresh),
+        _ => match functions::operation(op) {
+            Some(op) => functions::prepare(op, dtypes, shape),
+            None => cases::prepare(op, dtypes, shape, fresh),
+        },
     }
 }
 

@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::given::{Given, given};
-use crate::step::{Step, applied, applied_to, computed};
+use crate::step::{Step, applied, applied_to, computed, of_two};
 use crate::trace::{Traced, unknown};
 
 /// An array of numbers on a device: what every function of this package takes and returns.
@@ -97,8 +97,8 @@ impl Array {
     ) -> PyResult<Py<PyAny>> {
         let py = other.py();
         let Some(other) = given(other)? else { return Ok(py.NotImplemented()) };
-        let operands = if is_reflected { [other, self.given()] } else { [self.given(), other] };
-        Ok(Py::new(py, applied(py, Step::Binary(op), &operands)?)?.into_any())
+        let (x, y) = if is_reflected { (other, self.given()) } else { (self.given(), other) };
+        Ok(Py::new(py, of_two(py, op, x, y)?)?.into_any())
     }
 
     /// Computes a binary operation in place.

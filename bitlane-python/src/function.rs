@@ -10,7 +10,7 @@ use crate::array::{Array, Value};
 use crate::dtype::AsDType;
 use crate::error::raised;
 use crate::given::{given, operand};
-use crate::step::{Reduction, Step, View, applied, applied_to, computed};
+use crate::step::{Reduction, Step, View, applied, applied_to, computed, of_one, of_two};
 
 #[derive(Clone, Copy)]
 enum Op {
@@ -61,11 +61,10 @@ impl Function {
         }
         let first = args.get_borrowed_item(0)?;
         match self.op {
-            Op::Unary(op) => applied(py, Step::Unary(op), &[operand(&self.name, &first)?]),
+            Op::Unary(op) => of_one(py, op, operand(&self.name, &first)?),
             Op::Binary(op) => {
                 let second = args.get_borrowed_item(1)?;
-                let operands = [operand(&self.name, &first)?, operand(&self.name, &second)?];
-                applied(py, Step::Binary(op), &operands)
+                of_two(py, op, operand(&self.name, &first)?, operand(&self.name, &second)?)
             }
         }
     }
@@ -269,6 +268,24 @@ pub fn fma(
 #[pyfunction]
 pub fn cast(py: Python<'_>, x: &Bound<'_, Array>, dtype: AsDType) -> PyResult<Array> {
     applied_to(py, Step::Cast(dtype.0), x.get())
+}
+
+/// Convert an array to another dtype.
+///
+/// >>> import bitlane
+/// >>> bitlane.astype(bitlane.asarray([1.5, -2.7]), bitlane.int8)
+/// Array([ 1, -2], dtype=int8)
+#[pyfunction]
+#[pyo3(signature = (x, dtype, /, *, copy=true, device=None))]
+pub fn astype(
+    x: &Bound<'_, Array>,
+    dtype: AsDType,
+    copy: bool,
+    device: Option<Bound<'_, PyAny>>,
+) -> PyResult<Py<Array>> {
+    let Some(device) = device else { return Array::astype(x, dtype, copy, None) };
+    let moved = x.call_method1("to_device", (device,))?.cast_into::<Array>()?;
+    Array::astype(&moved, dtype, copy, None)
 }
 
 /// Returns the same bits as elements of another dtype, as a view.

@@ -1,7 +1,7 @@
 //! Indexing with integers, slices, `...` and `None`. Everything else is in Python, in terms of these.
 
 use bitlane::{Slice, Tensor};
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
 
@@ -10,15 +10,15 @@ use crate::given::{Given, operand};
 use crate::step::{Step, View, applied_to, computed};
 
 /// One part of an index that gives a view.
-enum Part {
+enum Part<'py> {
     Integer(isize),
-    Slice(Slice),
+    Slice(Bound<'py, PySlice>),
     Ellipsis,
     NewAxis,
 }
 
 /// Reads an index. Returns `None` if a part of it is an array.
-fn parts(key: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Part>>> {
+fn parts<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Part<'py>>>> {
     let Ok(tuple) = key.cast::<PyTuple>() else { return Ok(part(key)?.map(|part| vec![part])) };
     let mut parts = Vec::with_capacity(tuple.len());
     for item in tuple.iter_borrowed() {
@@ -30,14 +30,12 @@ fn parts(key: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Part>>> {
     Ok(Some(parts))
 }
 
-fn part(key: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
+fn part<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Part<'py>>> {
     if let Ok(slice) = key.cast::<PySlice>() {
-        let bound = |name: &str| -> PyResult<Option<isize>> {
-            let bound = slice.getattr(name)?;
-            if bound.is_none() { Ok(None) } else { integer(&bound).map(Some) }
-        };
-        let step = bound("step")?.unwrap_or(1);
-        return Ok(Some(Part::Slice(Slice::new(bound("start")?, bound("stop")?, step))));
+        return Ok(Some(Part::Slice(slice.clone())));
+    }
+    if let Ok(number) = key.cast_exact::<PyInt>() {
+        return integer(number).map(|number| Some(Part::Integer(number)));
     }
     if key.is_instance_of::<PyBool>() {
         return Ok(None);
@@ -67,11 +65,13 @@ fn part(key: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
 
 /// Reads an integer; what is beyond every array stays beyond it.
 fn integer(object: &Bound<'_, PyAny>) -> PyResult<isize> {
-    let index = object.call_method0("__index__")?;
-    if let Ok(value) = index.extract::<isize>() {
-        return Ok(value);
+    // Numbers of any type that has `__index__`.
+    match object.extract::<isize>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
+            Ok(if object.lt(0)? { isize::MIN } else { isize::MAX })
+        }
+        value => value,
     }
-    Ok(if index.lt(0)? { isize::MIN } else { isize::MAX })
 }
 
 /// Returns the view at a place along an axis.
@@ -84,8 +84,33 @@ pub fn at(py: Python<'_>, array: &Array, axis: usize, place: usize) -> PyResult<
     applied_to(py, Step::View(View::Squeeze(axis as i64)), &one)
 }
 
+/// Returns what a slice of Python selects of this many elements, or `None` if that is everything as it is.
+fn resolved(slice: &Bound<'_, PySlice>, size: usize) -> PyResult<Option<Slice>> {
+    let found = slice.indices(size as isize)?;
+    if found.slicelength == 0 {
+        return Ok(Some(Slice::new(Some(0), Some(0), 1)));
+    }
+    if found.slicelength == size && found.step == 1 {
+        return Ok(None);
+    }
+    // Before the first element there is no place, and -1 would be the last one.
+    let stop = Some(found.stop).filter(|&stop| stop >= 0);
+    Ok(Some(Slice::new(Some(found.start), stop, found.step)))
+}
+
+/// Returns the place of an index that may count from the end.
+fn bounded(index: isize, axis: usize, size: usize) -> PyResult<usize> {
+    let place = if index < 0 { index.checked_add_unsigned(size) } else { Some(index) };
+    let place = place.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < size);
+    place.ok_or_else(|| {
+        PyIndexError::new_err(format!(
+            "index {index} is out of bounds for axis {axis} of size {size}"
+        ))
+    })
+}
+
 /// Returns the view that an index gives.
-fn view(py: Python<'_>, array: &Array, parts: &[Part]) -> PyResult<Array> {
+fn view(py: Python<'_>, array: &Array, parts: &[Part<'_>]) -> PyResult<Array> {
     let sizes = array.sizes();
     let used =
         parts.iter().filter(|part| matches!(part, Part::Integer(_) | Part::Slice(_))).count();
@@ -109,21 +134,14 @@ fn view(py: Python<'_>, array: &Array, parts: &[Part]) -> PyResult<Array> {
                 axis += 1;
             }
             Part::Slice(slice) => {
-                if *slice != Slice::new(None, None, 1) {
-                    result = applied_to(py, Step::View(View::Slice(axis, *slice)), &result)?;
+                let size = result.sizes()[axis];
+                if let Some(slice) = resolved(slice, size)? {
+                    result = applied_to(py, Step::View(View::Slice(axis, slice)), &result)?;
                 }
                 axis += 1;
             }
             Part::Integer(index) => {
-                let size = result.sizes()[axis];
-                let place =
-                    if *index < 0 { index.checked_add_unsigned(size) } else { Some(*index) };
-                let place = place.and_then(|place| usize::try_from(place).ok());
-                let Some(place) = place.filter(|&place| place < size) else {
-                    let text =
-                        format!("index {index} is out of bounds for axis {axis} of size {size}");
-                    return Err(PyIndexError::new_err(text));
-                };
+                let place = bounded(*index, axis, result.sizes()[axis])?;
                 result = at(py, &result, axis, place)?;
             }
         }
@@ -134,6 +152,11 @@ fn view(py: Python<'_>, array: &Array, parts: &[Part]) -> PyResult<Array> {
 /// `array[key]`.
 pub fn get<'py>(array: &Bound<'py, Array>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
+    // What a loop over an array does most.
+    if let (Ok(number), Some(&size)) = (key.cast_exact::<PyInt>(), array.get().sizes().first()) {
+        let place = bounded(integer(number)?, 0, size)?;
+        return Ok(Bound::new(py, at(py, array.get(), 0, place)?)?.into_any());
+    }
     match parts(key)? {
         Some(parts) => Ok(Bound::new(py, view(py, array.get(), &parts)?)?.into_any()),
         None => py.import("bitlane._indexing")?.getattr("get")?.call1((array, key)),

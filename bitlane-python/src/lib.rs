@@ -60,6 +60,7 @@ fn _bitlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for &dtype in bitlane::DType::ALL {
         module.add(dtype::long_name(dtype), dtype::object(module.py(), dtype)?)?;
     }
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     macro_rules! functions {
         ($($function:path)*) => {
             $(module.add_function(wrap_pyfunction!($function, module)?)?;)*
@@ -73,7 +74,7 @@ fn _bitlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
         exchange::from_dlpack exchange::rebuilt
         function::operations function::reductions function::reduce function::scan function::take
         function::take_along_axis function::compress function::nonzero function::select function::clip function::fma
-        function::cast function::bitcast function::reshape function::permute function::unsqueeze function::squeeze
+        function::cast function::astype function::bitcast function::reshape function::permute function::unsqueeze function::squeeze
         function::flip function::broadcast_to function::concatenate function::stack function::copysign_grad
         function::computed_loss packing::pack packing::unpack packing::repack function::bits_equal
         function::is_traced function::shares_memory function::as_operand

@@ -14,7 +14,7 @@ use crate::device::{AsDevice, Device};
 use crate::dtype::{AsDType, DType};
 use crate::error::raised;
 use crate::exchange;
-use crate::step::{Step, View, applied_to, computed};
+use crate::step::{Step, View, applied_to, computed, of_one};
 
 /// Returns the operation of an operator that assigns, such as `__iadd__`.
 fn assigning(name: &str) -> Option<BinaryOp> {
@@ -164,7 +164,7 @@ impl Array {
     }
 
     fn __neg__(&self, py: Python<'_>) -> PyResult<Array> {
-        applied_to(py, Step::Unary(UnaryOp::Negative), self)
+        of_one(py, UnaryOp::Negative, self.given())
     }
 
     fn __pos__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
@@ -177,11 +177,11 @@ impl Array {
     }
 
     fn __abs__(&self, py: Python<'_>) -> PyResult<Array> {
-        applied_to(py, Step::Unary(UnaryOp::Abs), self)
+        of_one(py, UnaryOp::Abs, self.given())
     }
 
     fn __invert__(&self, py: Python<'_>) -> PyResult<Array> {
-        applied_to(py, Step::Unary(UnaryOp::BitwiseNot), self)
+        of_one(py, UnaryOp::BitwiseNot, self.given())
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
@@ -481,7 +481,7 @@ impl Array {
 
     /// Converts to another dtype, as :func:`astype` does; Dask calls this method.
     #[pyo3(signature = (dtype, *, copy=true, **_options))]
-    fn astype(
+    pub fn astype(
         slf: &Bound<'_, Self>,
         dtype: AsDType,
         copy: bool,

@@ -212,6 +212,31 @@ pub fn computed<T: Send>(
     done.map_err(raised)
 }
 
+/// Computes an operation on two operands. Few elements take the shortest way, since the way is all they take.
+#[inline]
+pub fn of_two(py: Python<'_>, op: BinaryOp, x: Given<'_>, y: Given<'_>) -> PyResult<Array> {
+    if x.elements().max(y.elements()) <= SMALL
+        && x.is_on_cpu()
+        && y.is_on_cpu()
+        && let (Some(x), Some(y)) = (x.operand(), y.operand())
+    {
+        return binary(op, x, y).rules(rules()).run().map(Array::new).map_err(raised);
+    }
+    applied(py, Step::Binary(op), &[x, y])
+}
+
+/// Computes an operation on one operand, likewise.
+#[inline]
+pub fn of_one(py: Python<'_>, op: UnaryOp, x: Given<'_>) -> PyResult<Array> {
+    if let Given::Tensor(tensor) = x
+        && tensor.len() <= SMALL
+        && x.is_on_cpu()
+    {
+        return unary(op, tensor).rules(rules()).run().map(Array::new).map_err(raised);
+    }
+    applied(py, Step::Unary(op), &[x])
+}
+
 /// Computes a step, or records it if an operand is traced.
 pub fn applied(py: Python<'_>, step: Step, operands: &[Given<'_>]) -> PyResult<Array> {
     if let Some(traced) = operands.iter().find_map(Given::as_traced) {

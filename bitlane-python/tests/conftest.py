@@ -7,11 +7,14 @@ import bitlane as bl
 
 
 def pytest_addoption(parser):
-    parser.addoption("--full", action="store_true", help="test with PyTorch and JAX too")
+    parser.addoption("--others", action="store_true", help="test with PyTorch and JAX too")
+    parser.addoption("--cuda", action="store_true", help="test on CUDA too")
 
 
 def pytest_ignore_collect(collection_path, config):
-    return True if collection_path.name == "test_others.py" and not config.getoption("--full") else None
+    options = {"test_cuda.py": "--cuda", "test_others.py": "--others"}
+    option = options.get(collection_path.name)
+    return True if option and not config.getoption(option) else None
 
 
 @pytest.fixture

@@ -92,6 +92,14 @@ def test_chunks_of_numpy_give_arrays_of_numpy(rng):
     assert bl.bits_equal(bl.asarray(total), bl.sum(bl.asarray(x), axis=0))
 
 
+def test_arrays_without_elements():
+    for shape, axis in (((0,), None), ((0, 3), 0), ((3, 0), None), ((3, 0), 0)):
+        x = bl.zeros(shape)
+        same_bits(bd.sum(bd.from_array(x), axis=axis).compute(), bl.sum(x, axis=axis))
+    x = bl.ones((2, 3))
+    same_bits(bd.sum(bd.from_array(x), axis=()).compute(), x)
+
+
 def test_what_is_refused():
     with pytest.raises(TypeError, match="no Dask array"):
         bd.sum(bl.ones(3))

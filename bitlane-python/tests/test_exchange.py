@@ -68,12 +68,19 @@ def test_copies_when_asked_or_needed():
     assert bl.asarray(ours) is ours and not bl.shares_memory(bl.asarray(ours, copy=True), ours)
 
 
-def test_bfloat16_is_shared_as_ml_dtypes_has_it():
-    theirs = np.array([1.5, -2], ml_dtypes.bfloat16)
-    ours = bl.asarray(theirs)
-    assert ours.dtype == bl.bfloat16 and ours.tolist() == [1.5, -2.0]
-    theirs[0] = 7
-    assert ours[0].item() == 7 and np.asarray(ours).dtype == ml_dtypes.bfloat16
+@pytest.mark.parametrize("dtype", bl._dtypes._ALL.values(), ids=str)
+def test_every_dtype_is_shared_pickled_and_described(dtype):
+    x = bl.astype(bl.asarray([[0, 1, 1], [1, 0, 1]]), dtype)
+    theirs = np.asarray(x)
+    assert theirs.dtype == dtype.__numpy_dtype__ == dtype and theirs.dtype.itemsize == dtype.itemsize
+    theirs[0, 0] = 1
+    assert x.astype(bl.int64).tolist() == [[1, 1, 1], [1, 0, 1]]
+    assert bl.bits_equal(bl.asarray(theirs), x) and bl.bits_equal(pickle.loads(pickle.dumps(x.T, 5)), x.T)
+    assert repr(x).endswith(f", dtype={dtype.name})")
+    if dtype.kind in "fc":
+        ours, limits = bl.finfo(dtype), ml_dtypes.finfo(theirs.dtype)
+        assert (ours.bits, ours.eps, ours.max, ours.min) == (limits.bits, limits.eps, limits.max, limits.min)
+        assert ours.smallest_normal == limits.smallest_normal
 
 
 def test_dlpack_of_either_version():

@@ -1,8 +1,12 @@
 """Fused functions have the bits of the functions themselves."""
 
 import collections
+import gc
+import pickle
 import traceback
+import weakref
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -144,6 +148,32 @@ def test_what_cannot_be_fused_says_so():
     with pytest.raises(RuntimeError, match="return it instead"):
         kept[-1] + 1
     assert "traced" in repr(kept[-1]) and kept[-1].shape == (2,)
+
+
+@bl.fuse
+def doubled(x):
+    return x * 2
+
+
+def test_fused_functions_are_pickled():
+    assert pickle.loads(pickle.dumps(doubled)) is doubled
+    local = cloudpickle.loads(cloudpickle.dumps(bl.fuse(lambda x: x * 3)))
+    assert local(bl.asarray([1, 2])).tolist() == [3, 6]
+
+
+def test_nothing_of_a_call_is_kept():
+    class Owner(np.ndarray):
+        pass
+
+    fused = bl.fuse(lambda x: (x + 1, x.shape))
+    memory = np.arange(3).view(Owner)
+    gone, x = weakref.ref(memory), bl.asarray(memory)
+    assert fused(x)[0].tolist() == [1, 2, 3] and fused(x)[1] == (3,)
+    del memory, x
+    gc.collect()
+    assert gone() is None
+    with pytest.raises(TypeError, match="neither an array of bitlane nor a constant"):
+        fused(bl.arange(3), np.arange(3))
 
 
 def test_fused_functions_within_fused_functions_and_methods():

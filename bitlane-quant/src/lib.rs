@@ -19,7 +19,9 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod bitsandbytes;
 mod config;
+pub mod fp4;
 pub mod gguf;
 pub mod grouped;
 

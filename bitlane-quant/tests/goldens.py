@@ -1,6 +1,7 @@
 """Records what the reference packages compute, as the files in tests/goldens.
 
-    pip install gguf==0.19.0 numpy==2.4.6 torch==2.15.0 safetensors==0.8.0 compressed-tensors==0.20.0
+    pip install gguf==0.19.0 numpy==2.4.6 torch==2.15.0 safetensors==0.8.0 compressed-tensors==0.20.0 \
+        bitsandbytes==0.50.2 torchao==0.18.0
     pip download --no-deps autoawq==0.2.9 gptqmodel==7.7.0 -d SDISTS
     python bitlane-quant/tests/goldens.py --sdists SDISTS
 
@@ -17,9 +18,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from recording import blocks, file, grouped
+from recording import blocks, file, floats, grouped
 
-PARTS = {"blocks": blocks, "file": file, "grouped": grouped}
+PARTS = {"blocks": blocks, "file": file, "floats": floats, "grouped": grouped}
 
 
 def main():

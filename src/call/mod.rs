@@ -7,6 +7,8 @@
 mod part;
 pub(crate) mod prepared;
 mod reduce;
+#[cfg(feature = "cpu")]
+pub(crate) mod rows;
 mod run;
 mod variance;
 

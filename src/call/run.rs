@@ -38,6 +38,40 @@ impl ReduceAxes {
             shape.without(&self.axes)
         }
     }
+
+    /// Returns the layout of the destination with the reduced dimensions, which have size 1.
+    pub(super) fn destination(&self, shape: &Shape, out: &Layout) -> Layout {
+        let removed = (0..shape.len()).filter(|&axis| self.axes[axis] && !self.keepdims);
+        removed.fold(*out, |layout, axis| layout.with_unit_axis(axis))
+    }
+
+    /// Returns what the total of a mean, a variance or a deviation of such terms is divided by.
+    pub(super) fn divisor(&self, terms: &Plan) -> f64 {
+        (terms.len as f64 - self.correction).max(0.0)
+    }
+}
+
+/// Plans a reduction: the loops over the results, and the loops over the terms of one of them. The layouts have the shape,
+/// except for the first one, that of the destination, whose reduced dimensions have size 1.
+pub(super) fn reduction_plans(
+    op: &'static str,
+    shape: &Shape,
+    axes: &[bool; MAX_RANK],
+    layouts: &[Layout],
+) -> Result<(Plan, Plan)> {
+    // Each plan iterates over its own dimensions; those of the other have size 1.
+    let part = |reduced: bool| -> SmallVec<[Layout; 4]> {
+        let first_of_others = |layout: &Layout| {
+            let others = (0..shape.len()).filter(|&axis| axes[axis] != reduced);
+            others.fold(*layout, |layout, axis| layout.first_of(axis))
+        };
+        layouts.iter().map(first_of_others).collect()
+    };
+    let kept = part(false);
+    let mut reduced = part(true);
+    let sizes = shape.only(axes);
+    reduced[OUT] = reduced[OUT].broadcast_to(op, &sizes)?;
+    Ok((Plan::new(kept[OUT].shape(), &kept), Plan::in_order(&sizes, &reduced)))
 }
 
 /// Where the result goes: a new tensor, or a given one, of which a mask may select the elements that are written.
@@ -360,31 +394,11 @@ impl Ready<'_> {
         out: &Tensor,
         function: impl FnOnce(&Request<'_>) -> Result<()>,
     ) -> Result<()> {
-        // The destination with the reduced dimensions as dimensions of size 1.
-        let mut destination = *out.layout();
-        for axis in 0..self.shape.len() {
-            if over.axes[axis] && !over.keepdims {
-                destination = destination.with_unit_axis(axis);
-            }
-        }
+        let destination = over.destination(&self.shape, out.layout());
         let inputs = inputs.into_iter().copied();
         let layouts: SmallVec<[Layout; 4]> = std::iter::once(destination).chain(inputs).collect();
-        // Each plan iterates over its own dimensions; those of the other have size 1.
-        let part = |summed: bool| -> SmallVec<[Layout; 4]> {
-            let first_of_others = |layout: &Layout| {
-                (0..self.shape.len()).fold(*layout, |layout, axis| {
-                    if over.axes[axis] == summed { layout } else { layout.first_of(axis) }
-                })
-            };
-            layouts.iter().map(first_of_others).collect()
-        };
-        let kept = part(false);
-        let plan = Plan::new(kept[OUT].shape(), &kept);
-        let mut summed = part(true);
-        let shape = self.shape.only(&over.axes);
-        summed[OUT] = summed[OUT].broadcast_to(self.op, &shape)?;
-        let terms = Plan::in_order(&shape, &summed);
-        let divisor = (terms.len as f64 - over.correction).max(0.0);
+        let (plan, terms) = reduction_plans(self.op, &self.shape, &over.axes, &layouts)?;
+        let divisor = over.divisor(&terms);
         function(&Request {
             op: self.op,
             program,
@@ -439,7 +453,7 @@ impl Ready<'_> {
 }
 
 /// Determines the relation between a destination and a tensor that is read through a layout.
-fn alias_of(out: &Tensor, tensor: &Tensor, layout: &Layout) -> Alias {
+pub(super) fn alias_of(out: &Tensor, tensor: &Tensor, layout: &Layout) -> Alias {
     if !tensor.shares_storage(out) {
         return Alias::Disjoint;
     }

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use super::run::{Ready, ReduceAxes};
 use crate::layout::Layout;
 use crate::op::{ElementOp, ReduceOp};
+use crate::program::Program;
 use crate::request::Request;
 use crate::storage::{Access, Part};
 use crate::{DType, Result, Tensor};
@@ -19,13 +20,7 @@ impl Ready<'_> {
         access: &Access<'_>,
         mut function: impl FnMut(&Request<'_>, &Access<'_>) -> Result<()>,
     ) -> Result<()> {
-        let of_mean = ReduceAxes {
-            op: ReduceOp::Mean,
-            keepdims: true,
-            rounded: DType::F64,
-            correction: 0.0,
-            ..over
-        };
+        let of_mean = mean_of(over);
         let shape = of_mean.result_shape(&self.shape);
         let mean = Tensor::undefined(self.op, self.device, &shape, DType::F64)?;
         let private = Part::Private(mean.storage());
@@ -38,15 +33,26 @@ impl Ready<'_> {
             })?;
         }
         let mut program = self.program.clone();
-        let term = program.result();
-        let center = program.memory(DType::F64);
-        let term = program.cast(term, DType::F64);
-        let distance = program.apply(ElementOp::Subtract, [term, center]);
-        program.apply(ElementOp::Square, [distance]);
+        add_distances(&mut program);
         let everywhere = mean.layout().broadcast_to(self.op, &self.shape)?;
         let inputs: SmallVec<[&Layout; 4]> = layouts().chain([&everywhere]).collect();
         let parts = [Part::Held(0)].into_iter().chain(held).chain([private]);
         let access = access.for_part(parts);
         self.with_reduction(&program, inputs, over, out, |request| function(request, &access))
     }
+}
+
+/// Returns the reduction that gives the means.
+pub(super) fn mean_of(over: ReduceAxes) -> ReduceAxes {
+    let (op, rounded) = (ReduceOp::Mean, DType::F64);
+    ReduceAxes { op, keepdims: true, rounded, correction: 0.0, ..over }
+}
+
+/// Adds the squares of the distances from the means, which are the next input.
+pub(super) fn add_distances(program: &mut Program) {
+    let term = program.result();
+    let center = program.memory(DType::F64);
+    let term = program.cast(term, DType::F64);
+    let distance = program.apply(ElementOp::Subtract, [term, center]);
+    program.apply(ElementOp::Square, [distance]);
 }

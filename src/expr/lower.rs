@@ -6,6 +6,10 @@ use super::split::Split;
 use super::temporaries::Temporaries;
 use super::views::ViewStep;
 use super::walk::{Item, Visit, walk};
+#[cfg(feature = "cpu")]
+use crate::backend;
+#[cfg(feature = "cpu")]
+use crate::call::rows::{self, Stage};
 use crate::call::{Call, Elements, ReduceAxes, ShapeId, Target, Term};
 use crate::layout::{Shape, boxed};
 use crate::promote::Rules;
@@ -31,6 +35,21 @@ pub(super) struct Lowered<'a> {
     finished: Option<Tensor>,
     /// The name of the last operation, for errors.
     op: &'static str,
+    /// The stages that have to be run before.
+    pending: Vec<Pending<'a>>,
+}
+
+/// A stage that has not been run, and the tensor that it is to fill.
+struct Pending<'a> {
+    stage: Lowered<'a>,
+    result: &'a Tensor,
+}
+
+impl Pending<'_> {
+    fn run(self) -> Result<()> {
+        let target = Target { out: Some(self.result), mask: None };
+        self.stage.run(target).map(drop)
+    }
 }
 
 /// What is done with the reductions inside an expression, whose results the rest of it reads.
@@ -46,7 +65,7 @@ pub(super) enum Stages {
     List(Vec<crate::introspect::Kernel>),
 }
 
-impl Lowered<'_> {
+impl<'a> Lowered<'a> {
     pub(super) fn dtype(&self) -> DType {
         self.over.map_or_else(|| self.call.program.dtype(self.root.value), |over| over.rounded)
     }
@@ -61,7 +80,15 @@ impl Lowered<'_> {
         self.over.map_or(shape, |over| over.result_shape(&shape))
     }
 
-    pub(super) fn run(self, target: Target<'_>) -> Result<Tensor> {
+    pub(super) fn run(mut self, target: Target<'_>) -> Result<Tensor> {
+        let pending = std::mem::take(&mut self.pending);
+        #[cfg(feature = "cpu")]
+        if !pending.is_empty() {
+            return self.run_after(pending, target);
+        }
+        for stage in pending {
+            stage.run()?;
+        }
         if let (Some(result), None, None) = (&self.finished, target.out, target.mask) {
             return Ok(result.clone());
         }
@@ -96,6 +123,41 @@ impl Lowered<'_> {
         let target = Target { out: destination.then_some(&split), mask: mask.as_ref() };
         self.call.run(self.op, self.root, self.over, target)?;
         Ok(out.clone())
+    }
+
+    /// Runs stages and then this one, those at the end block by block if they share rows.
+    #[cfg(feature = "cpu")]
+    fn run_after(self, pending: Vec<Pending<'a>>, target: Target<'_>) -> Result<Tensor> {
+        let (shape, dtype) = (self.shape(), self.dtype());
+        let is_plain = self.finished.is_none() && self.whole.is_none() && target.mask.is_none();
+        let fresh = match target.out {
+            None if is_plain => {
+                Some(Tensor::undefined(self.op, &self.device(target)?, &shape, dtype)?)
+            }
+            _ => None,
+        };
+        let target = Target { out: target.out.or(fresh.as_ref()), ..target };
+        let fits = |out: &&Tensor| {
+            out.shape() == &*shape
+                && out.dtype() == dtype
+                && backend::has_executables(out.device())
+                && !out.layout().overlaps_itself()
+        };
+        if let Some(out) = target.out.filter(|_| is_plain).filter(fits) {
+            let stages = pending.iter().map(|pending| pending.stage.to_fill(pending.result));
+            let stages: Vec<Stage<'_, 'a>> = stages.chain([self.to_fill(out)]).collect();
+            if rows::run(&stages)? {
+                return Ok(out.clone());
+            }
+        }
+        pending.into_iter().try_for_each(Pending::run)?;
+        self.run(target)
+    }
+
+    /// Returns the computation with the tensor that it is to fill.
+    #[cfg(feature = "cpu")]
+    fn to_fill<'s>(&'s self, out: &'s Tensor) -> Stage<'s, 'a> {
+        Stage { op: self.op, call: &self.call, root: self.root, over: self.over, out }
     }
 
     /// Returns the device on which the result is computed.
@@ -182,6 +244,7 @@ impl Expr<'_> {
             temporaries,
             stages,
             is_cut: false,
+            pending: Vec::new(),
         };
         let (root, op) = match &self.root {
             Root::Input(operand) => {
@@ -193,16 +256,16 @@ impl Expr<'_> {
                 (walk(graph, |visit| lowering.node(&visit))?, op)
             }
         };
-        let Lowering { mut call, over, whole, finished, is_cut, .. } = lowering;
+        let Lowering { mut call, over, whole, finished, is_cut, pending, .. } = lowering;
         let Split { elements: root, whole: own } = root;
         let whole = if over.is_some() { whole } else { own.map(|whole| *call.shape(whole)) };
         if is_cut {
             let (part, root) = call.part(root)?;
             check_inputs(&part)?;
-            return Ok(Lowered { call: part, root, over, whole, finished, op });
+            return Ok(Lowered { call: part, root, over, whole, finished, op, pending });
         }
         call.program.finish(root.value);
-        Ok(Lowered { call, root, over, whole, finished, op })
+        Ok(Lowered { call, root, over, whole, finished, op, pending })
     }
 }
 
@@ -233,6 +296,8 @@ pub(super) struct Lowering<'b, 's> {
     pub(super) stages: &'s mut Stages,
     /// Whether the call has steps that its result may not need.
     pub(super) is_cut: bool,
+    /// The stages that have not been run.
+    pending: Vec<Pending<'b>>,
 }
 
 /// An operand of an operation: a number, or elements and their shape if that is not the one they are computed in.
@@ -334,8 +399,37 @@ impl<'b> Lowering<'b, '_> {
         self.is_cut = true;
         let (call, root) = self.call.part(root)?;
         check_inputs(&call)?;
-        let result = Lowered { call, root, over, whole, finished: None, op }.stage(self.stages)?;
-        Ok(self.call.tensor(self.temporaries.keep(result)).into())
+        let pending = Vec::new();
+        let stage = Lowered { call, root, over, whole, finished: None, op, pending };
+        let result = if let Some(result) = self.postponed(&stage)? {
+            let result = self.temporaries.keep(result);
+            self.pending.push(Pending { stage, result });
+            result
+        } else {
+            self.run_pending()?;
+            self.temporaries.keep(stage.stage(self.stages)?)
+        };
+        Ok(self.call.tensor(result).into())
+    }
+
+    /// Returns the tensor for the result of a stage that may be run later: a reduction on the CPU, where stages share the
+    /// passes over their rows.
+    fn postponed(&self, stage: &Lowered<'_>) -> Result<Option<Tensor>> {
+        #[cfg(feature = "cpu")]
+        if let (Stages::Run, Some(_), None) = (&*self.stages, stage.over, stage.whole) {
+            let device = stage.device(Target::default())?;
+            if backend::has_executables(&device) {
+                let (shape, dtype) = (stage.shape(), stage.dtype());
+                return Tensor::undefined(stage.op, &device, &shape, dtype).map(Some);
+            }
+        }
+        let _ = stage;
+        Ok(None)
+    }
+
+    /// Runs the stages that have been postponed, before something reads their results.
+    pub(super) fn run_pending(&mut self) -> Result<()> {
+        self.pending.drain(..).try_for_each(Pending::run)
     }
 
     /// Refuses more inputs than a kernel takes. If there are steps that the result may not need, this is done later.

@@ -325,6 +325,7 @@ impl<'b> Lowering<'b, '_> {
         whole: Vec<usize>,
         direction: Direction,
     ) -> Result<Tensor> {
+        self.run_pending()?;
         let own = self.shape(&x);
         let tensor = match (x.whole, self.call.memory(x.elements)) {
             (None, Some(tensor)) => tensor.clone(),

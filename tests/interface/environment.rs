@@ -58,7 +58,7 @@ fn named_in_sources() -> BTreeSet<String> {
         }
     }
     // Cargo sets these for build scripts.
-    for name in ["OUT_DIR", "DOCS_RS", "CARGO", "PATH", "TARGET", "HOST"] {
+    for name in ["OUT_DIR", "CARGO", "PATH", "TARGET", "HOST"] {
         found.remove(name);
     }
     found

@@ -12,6 +12,8 @@ const TEXT: &CStr = cr#"
 .address_size 64
 .global .align 4 .u32 counter = 7;
 .global .attribute(.managed) .align 4 .u32 shared_with_host = 3;
+.const .align 2 .b8 small[6];
+.const .align 8 .b8 table[16];
 .visible .entry first(.param .u64 pointer, .param .u8 small, .param .align 16 .b8 big[32])
 .maxntid 128
 {
@@ -138,6 +140,8 @@ fn a_library_is_used_by_several_contexts() {
         assert_eq!(cuKernelGetFunction(&mut function, kernel(library, c"second")), 0);
         assert_eq!(cuFuncGetAttribute(&mut value, 8, function), 0);
         assert_eq!(value, 70_000);
+        assert_eq!(cuFuncGetAttribute(&mut value, 2, function), 0);
+        assert_eq!(value, 24, "constant memory");
         let mut all = [0; 3];
         assert_eq!(cuModuleEnumerateFunctions(all.as_mut_ptr(), 3, module), 0);
         assert_eq!(all, [same, function, 0]);

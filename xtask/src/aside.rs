@@ -1,17 +1,10 @@
 //! Commands that run beside the steps of a long task, on the cores that those leave idle.
 
-use std::fs::{self, File};
-use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::process::{Command, Stdio};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::run::root;
 use crate::{Failure, Outcome};
-
-/// How often somebody looks whether a command has ended.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// A command that has ended.
 pub struct Done {
@@ -22,87 +15,35 @@ pub struct Done {
     pub said: String,
 }
 
-/// Commands that run one after the other. Dropped, they end.
-pub struct Aside {
-    thread: Option<JoinHandle<Vec<Done>>>,
-    running: Arc<Mutex<Running>>,
-}
-
-#[derive(Default)]
-struct Running {
-    child: Option<Child>,
-    is_over: bool,
-}
+/// Commands that run one after the other. If this program ends before they do, they end when they next print.
+pub struct Aside(JoinHandle<Vec<Done>>);
 
 impl Aside {
     pub fn start(commands: Vec<(String, Command)>) -> Aside {
-        let running = Arc::new(Mutex::new(Running::default()));
-        let theirs = Arc::clone(&running);
-        let thread = thread::spawn(move || {
-            let mut all = Vec::new();
-            for (name, mut command) in commands {
-                let start = Instant::now();
-                let (outcome, said) = match run(&mut command, &theirs) {
-                    Ok((status, said)) if status.success() => (Ok(()), said),
-                    Ok((status, said)) => (Err(format!("ended with {status}").into()), said),
-                    Err(failure) => (Err(failure), String::new()),
-                };
-                all.push(Done { name, seconds: start.elapsed().as_secs_f64(), outcome, said });
-            }
-            all
-        });
-        Aside { thread: Some(thread), running }
+        let run = |(name, mut command)| {
+            let start = Instant::now();
+            let (said, outcome) = said_by(&mut command);
+            Done { name, seconds: start.elapsed().as_secs_f64(), outcome, said }
+        };
+        Aside(thread::spawn(move || commands.into_iter().map(run).collect()))
     }
 
     /// Waits for the last of them.
-    pub fn finish(mut self) -> Vec<Done> {
-        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    pub fn finish(self) -> Vec<Done> {
+        self.0.join().unwrap_or_default()
     }
 }
 
-impl Drop for Aside {
-    fn drop(&mut self) {
-        let mut running = lock(&self.running);
-        running.is_over = true;
-        if let Some(child) = &mut running.child {
-            let _ = child.kill(); // if this fails, it has ended
-        }
-    }
-}
-
-fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
-    running.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs a command to its end; gives how it ended, and what it has printed.
-fn run(command: &mut Command, running: &Mutex<Running>) -> Result<(ExitStatus, String), Failure> {
-    let path = output_file();
-    let file = File::create(&path)?;
-    command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-    {
-        let mut running = lock(running);
-        if running.is_over {
-            return Err("not started, since another step failed".into());
-        }
-        running.child = Some(command.spawn()?);
-    }
-    let status = loop {
-        // Not waited for under the lock, or nobody could end it.
-        if let Some(child) = &mut lock(running).child
-            && let Some(status) = child.try_wait()?
-        {
-            break status;
-        }
-        thread::sleep(PAUSE);
+/// Runs a command to its end, without input. Returns what it has printed, and whether it succeeded.
+pub fn said_by(command: &mut Command) -> (String, Outcome) {
+    let output = match command.stdin(Stdio::null()).output() {
+        Ok(output) => output,
+        Err(error) => return (String::new(), Err(error.into())),
     };
-    lock(running).child = None;
-    let said = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
-    fs::remove_file(path)?;
-    Ok((status, said))
-}
-
-fn output_file() -> PathBuf {
-    root().join(format!("target/aside-{}-{:?}.txt", std::process::id(), thread::current().id()))
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let ended = || Failure::from(format!("ended with {}", output.status));
+    let outcome = if output.status.success() { Ok(()) } else { Err(ended()) };
+    (said, outcome)
 }
 
 #[cfg(test)]
@@ -121,20 +62,5 @@ mod tests {
         assert_eq!(done.len(), 2);
         assert!(done[0].outcome.is_ok() && done[1].outcome.is_err());
         assert_eq!(done[0].said, "one\ntwo\n");
-    }
-
-    #[test]
-    fn what_is_dropped_ends() {
-        let start = Instant::now();
-        let aside = Aside::start(vec![shell("exec sleep 60"), shell("exec sleep 60")]);
-        let running = Arc::clone(&aside.running);
-        while lock(&running).child.is_none() {
-            thread::sleep(PAUSE);
-        }
-        drop(aside);
-        while lock(&running).child.is_some() {
-            thread::sleep(PAUSE);
-        }
-        assert!(start.elapsed() < Duration::from_secs(30));
     }
 }

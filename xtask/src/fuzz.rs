@@ -30,7 +30,7 @@ pub struct Options {
 const TARGETS: [&str; 3] = ["calls", "expressions", "files"];
 
 /// The values of `BITLANE_CPU` that each target runs with.
-const SETTINGS: [&str; 2] = ["", "baseline,block=64,parallel=1,stream=256,threads=3"];
+const SETTINGS: [&str; 2] = ["", "baseline,block=64,parallel=1,stream=256,rows=1,threads=3"];
 
 /// The coverage instrumentation that guides libFuzzer, and AddressSanitizer.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process;
 
-use crate::run::{executables, finish, root};
+use crate::run::{cargo, executables, finish, root};
 use crate::{Failure, Outcome, virtual_cuda, wheels};
 
 /// Measures the host-side cost of a call, with launches that do nothing.
@@ -26,7 +26,7 @@ pub struct Options {
 const LIMIT: u64 = 4_300;
 
 pub fn run(options: Options) -> Outcome {
-    let benchmark = build("overhead", "--features cuda")?;
+    let benchmark = build_calls()?;
     let driver = virtual_cuda::build()?;
     let nvrtc = wheels::NVRTC_12.path()?;
     let prepared = |program: &OsStr| {
@@ -52,9 +52,15 @@ pub fn run(options: Options) -> Outcome {
     if count <= LIMIT { Ok(()) } else { Err("a warm call has become more expensive".into()) }
 }
 
+/// Builds the benchmark and returns its path.
+pub fn build_calls() -> Result<PathBuf, Failure> {
+    build("overhead", "--features cuda")
+}
+
 /// Builds one of the crate's benchmarks and returns its path.
 pub fn build(benchmark: &str, features: &str) -> Result<PathBuf, Failure> {
-    let built = executables(&format!("build --release --bench {benchmark} {features}"))?;
+    let words = format!("build --release --bench {benchmark} {features}");
+    let built = executables(&mut cargo(&words))?;
     let found = built.into_iter().find(|program| program.name == benchmark);
     Ok(found.ok_or_else(|| format!("cargo built no benchmark {benchmark}"))?.path)
 }

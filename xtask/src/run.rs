@@ -48,8 +48,7 @@ pub struct Program {
 }
 
 /// Runs a build to its end and returns the programs built, including those that were up to date.
-pub fn executables(arguments: &str) -> Result<Vec<Program>, Failure> {
-    let mut command = cargo(arguments);
+pub fn executables(command: &mut Command) -> Result<Vec<Program>, Failure> {
     command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let output = command.output()?;
     if !output.status.success() {

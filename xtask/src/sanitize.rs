@@ -40,7 +40,7 @@ pub const TOOLS: [Tool; 5] = [
 ];
 
 /// Settings with several threads, and with blocks and thresholds so small that small cases cross every boundary.
-const SMALL: &str = "block=64,parallel=1,stream=256,threads=3";
+const SMALL: &str = "block=64,parallel=1,stream=256,rows=1,threads=3";
 
 pub fn run(Options { tools, quick }: Options) -> Outcome {
     let named = !tools.is_empty();
@@ -63,7 +63,7 @@ pub fn run(Options { tools, quick }: Options) -> Outcome {
 
 fn models(quick: bool) -> Outcome {
     let more = if quick { "0" } else { "1" };
-    finish(cargo("test --test models").env("BITLANE_MORE_PREEMPTIONS", more))
+    finish(cargo("test --features models --test models").env("BITLANE_MORE_PREEMPTIONS", more))
 }
 
 /// Returns a `cargo test` command with extra compiler flags and its own target folder.
@@ -82,21 +82,15 @@ fn address(quick: bool) -> Outcome {
     for settings in ["", SMALL] {
         println!("AddressSanitizer, BITLANE_CPU={settings:?}");
         for words in ["--lib", rest] {
-            finish(tests("address", words, "-Zsanitizer=address").env("BITLANE_CPU", settings))?;
+            finish(address_tests(words).env("BITLANE_CPU", settings))?;
         }
     }
     Ok(())
 }
 
-/// Runs the longest expressions under AddressSanitizer: they have the most intermediate values, whose memory is laid out
-/// by hand.
-pub fn longest_expressions() -> Outcome {
-    finish(&mut tests("address", "--lib tests::deep", "-Zsanitizer=address"))?;
-    for settings in ["", "block=64"] {
-        let words = "--test results expressions::deep::";
-        finish(tests("address", words, "-Zsanitizer=address").env("BITLANE_CPU", settings))?;
-    }
-    Ok(())
+/// Returns a `cargo test` command with AddressSanitizer.
+pub fn address_tests(words: &str) -> process::Command {
+    tests("address", words, "-Zsanitizer=address")
 }
 
 fn thread(_quick: bool) -> Outcome {

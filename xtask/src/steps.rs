@@ -1,12 +1,12 @@
 //! Steps of a long task: each is announced, timed, and listed at the end.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use clap::Parser;
 
-use crate::aside::{Aside, Done};
+use crate::aside::{Aside, Done, said_by};
 use crate::run::{cargo, finish};
 use crate::{Failure, Outcome, Task, parallel};
 
@@ -111,13 +111,9 @@ impl Steps {
         let results = parallel::map("side by side", &commands, |(name, command)| {
             let mut command = command.lock().unwrap_or_else(PoisonError::into_inner);
             let start = Instant::now();
-            let output = command.stdin(Stdio::null()).output()?;
-            let said = [output.stdout, output.stderr].concat();
-            let said = String::from_utf8_lossy(&said);
+            let (said, outcome) = said_by(&mut command);
             println!("== {name}\n{}", said.trim_end());
-            if !output.status.success() {
-                return Err(format!("ended with {}", output.status).into());
-            }
+            outcome?;
             // What a test program does not find it reports as ignored, and ends well.
             match ignored(&said, may_be_ignored) {
                 Some(test) => Err(format!("{test} was ignored").into()),

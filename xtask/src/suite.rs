@@ -6,15 +6,18 @@
 
 /// Every feature of the library. They are named one by one because `--all-features` would be for xtask, too, and build
 /// bindgen.
-pub const FEATURES: &str = "bitlane/cuda,bitlane/dlpack,bitlane/host-kernels,bitlane/ndarray,bitlane/npy,\
-                            bitlane/safetensors,bitlane/serde,bitlane/tracing";
+pub const FEATURES: &str = "bitlane/cuda,bitlane/dlpack,bitlane/host-kernels,bitlane/models,\
+                            bitlane/ndarray,bitlane/npy,bitlane/safetensors,bitlane/serde,bitlane/tracing";
 
-/// The feature sets of which every target is checked.
-pub const CHECKED: [&str; 3] = [
-    "--no-default-features --features cpu",
-    "--no-default-features --features cuda",
-    "--all-features",
-];
+/// Returns the arguments with which the workspace has every feature. Lints, tests and examples in the documentation are
+/// given the same, since cargo builds a dependency again for every other set of features.
+pub fn all_features() -> String {
+    format!("--features {FEATURES},bitlane-cli/cuda")
+}
+
+/// The feature sets, besides that of all features, of which every target is checked.
+pub const CHECKED: [&str; 2] =
+    ["--no-default-features --features cpu", "--no-default-features --features cuda"];
 
 /// The feature sets of which the library is checked. For any two features there is a set with only the first and one
 /// with only the second, so none needs another without saying so, and all but `serde` and `tracing` meet both backends.
@@ -45,7 +48,7 @@ pub const OPTIMISED: [&str; 2] = ["interface", "process"];
 /// What `BITLANE_CPU` is set to in turn for `results`: every kind of vector instructions, the highest first, then blocks
 /// and thresholds so small that small cases cross every boundary and intermediate values move to the heap.
 const CPU_SETTINGS: [&str; 4] =
-    ["avx512", "avx2", "baseline", "block=64,parallel=1,stream=256,threads=7"];
+    ["avx512", "avx2", "baseline", "block=64,parallel=1,stream=256,rows=1,threads=7"];
 
 /// Returns the settings of [`CPU_SETTINGS`] that this machine can follow, and those that it cannot. The tests fail if
 /// they are run with one of the latter.
@@ -123,9 +126,10 @@ mod tests {
     fn no_feature_is_checked_only_beside_another() {
         let sets = CHECKED_LIBRARIES.map(|set| set.split(',').collect::<Vec<_>>());
         let mut features = features();
-        // The backend is a part of every set, and the kernels on the host are for the tests.
-        features.remove("cuda");
-        features.remove("host-kernels");
+        // The backend is a part of every set, and two are for the tests.
+        for name in ["cuda", "host-kernels", "models"] {
+            features.remove(name);
+        }
         for one in &features {
             for other in features.iter().filter(|other| *other != one) {
                 let apart = |set: &Vec<&str>| set.contains(&&**one) && !set.contains(&&**other);

@@ -5,12 +5,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fs, process};
 
 use crate::aside::Aside;
+use crate::bench::small_call;
 use crate::run::{self, Program, cargo, command, executables, finish, root};
 use crate::steps::Steps;
 use crate::suite::{
-    CHECKED, CHECKED_LIBRARIES, FEATURES, OPTIMISED, PROGRAMS, SEEDS, cpu_settings,
+    CHECKED, CHECKED_LIBRARIES, FEATURES, OPTIMISED, PROGRAMS, SEEDS, all_features, cpu_settings,
 };
-use crate::{Failure, Outcome, python, sanitize, toolkit, virtual_cuda, wheels};
+use crate::{Failure, Outcome, overhead, python, sanitize, toolkit, virtual_cuda, wheels};
 
 /// Runs everything that has to pass, and says how long each step took.
 ///
@@ -67,17 +68,19 @@ pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
     check(&mut steps, full)?;
     let programs = step_of("programs", &root());
     steps.run_for("Python packages", [programs], || python::prepare(full))?;
-    optimised(&mut steps)?;
-    on_virtual_device(&mut steps, &cuda, aside, full)?;
-    steps.cargo("tests of the command line without CUDA", "test -p bitlane-cli")?;
-    let documented = format!("test --doc -p bitlane --features {FEATURES}");
-    steps.run("examples in the documentation, all features", || {
-        finish(&mut cuda.on_device(cargo(&documented), Nvrtc::Twelve, (80, true))?)
-    })?;
-    steps.task(if full { "python --full" } else { "python" })?;
     steps.task("bindings --check")?;
-    steps.task("overhead --count")?;
-    steps.task("small-call")?;
+    // All is built before anything runs, since cargo keeps every core busy, and tests do not.
+    let mut tests = on_virtual_device(&mut steps, &cuda, full)?;
+    tests.extend(sanitized(&mut steps)?);
+    tests.extend(optimised(&mut steps)?);
+    tests.extend(counted(&mut steps)?);
+    steps.cargo("tests of the command line without CUDA", "test -p bitlane-cli")?;
+    steps.task(if full { "python --full" } else { "python" })?;
+    steps.cargo("quickstart", "run --release --example quickstart")?;
+    // They serve the tests on the virtual device.
+    steps.join(aside)?;
+    tests.extend(documented(&cuda)?);
+    steps.side_by_side(tests)?;
     if full {
         everything(&mut steps, &cuda)?;
     }
@@ -87,6 +90,9 @@ pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
     );
     steps.report()
 }
+
+/// Commands that run side by side, with the names of their steps.
+type Tests = Vec<(String, process::Command)>;
 
 /// Formatting, lints and documentation.
 fn check(steps: &mut Steps, full: bool) -> Outcome {
@@ -101,27 +107,29 @@ fn check(steps: &mut Steps, full: bool) -> Outcome {
     }
     // It takes a minute to check candle, and its tests compile the same code.
     let but_candle = if full { "" } else { "--exclude bitlane-candle" };
-    let rest = format!("clippy --workspace --exclude bitlane {but_candle} --all-targets");
-    let rest = format!("{rest} --features bitlane-cli/cuda -- -D warnings");
-    steps.cargo("clippy, the rest", &rest)?;
+    let all = format!("clippy --workspace {but_candle} --all-targets {}", all_features());
+    steps.cargo("clippy, all features", &format!("{all} -- -D warnings"))?;
     let without_cuda = "clippy -p bitlane-cli --all-targets -- -D warnings";
     steps.cargo("clippy, the command line without CUDA", without_cuda)?;
     steps.run("documentation", || {
-        let words = "doc --no-deps -p bitlane -p vcuda -p vcuda-control --features";
-        finish(cargo(words).arg(FEATURES).env("RUSTDOCFLAGS", "-D warnings"))
+        let words =
+            "doc --no-deps -p bitlane -p bitlane-quant -p vcuda -p vcuda-control --features";
+        // As docs.rs does, without compiling what only tests link.
+        let mut doc = cargo(words);
+        finish(doc.arg(FEATURES).env("RUSTDOCFLAGS", "-D warnings").env("DOCS_RS", "1"))
     })
 }
 
-/// The tests of results with default features, optimised, or there would be no vector instructions; and whatever default
-/// features could change.
-fn optimised(steps: &mut Steps) -> Outcome {
+/// Builds the tests of results with default features, optimised, or there would be no vector instructions, and those
+/// that default features could change.
+fn optimised(steps: &mut Steps) -> Result<Tests, Failure> {
     let named: String = OPTIMISED.iter().map(|test| format!(" --test {test}")).collect();
     let words = format!("test --release --no-run --test results{named}");
     let tests = OPTIMISED.into_iter().chain(["results"]);
     let tests = tests.map(|test| format!("{test}, optimised, BITLANE_CPU="));
     let mut programs = Vec::new();
     steps.run_for("optimised tests: build", tests, || {
-        programs = executables(&words)?;
+        programs = executables(&mut cargo(&words))?;
         Ok(())
     })?;
     let (possible, impossible) = cpu_settings();
@@ -140,10 +148,65 @@ fn optimised(steps: &mut Steps) -> Outcome {
             tests.push((name, test));
         }
     }
-    steps.side_by_side(tests)?;
-    steps.run("AddressSanitizer, the longest expressions", sanitize::longest_expressions)?;
-    steps.cargo("examples in the documentation", "test --release --doc")?;
-    steps.cargo("quickstart", "run --release --example quickstart")
+    Ok(tests)
+}
+
+/// Builds the longest expressions with AddressSanitizer: they have the most intermediate values, whose memory is laid
+/// out by hand.
+fn sanitized(steps: &mut Steps) -> Result<Tests, Failure> {
+    let name = "AddressSanitizer, the longest expressions";
+    let mut programs = Vec::new();
+    steps.run(&format!("{name}: build"), || {
+        programs = executables(&mut sanitize::address_tests("--no-run --lib --test results"))?;
+        Ok(())
+    })?;
+    let mut tests = Vec::new();
+    for program in &programs {
+        let is_library = program.name == "bitlane";
+        let filter = if is_library { "tests::deep" } else { "expressions::deep::" };
+        let settings: &[&str] = if is_library { &[""] } else { &["", "block=64"] };
+        for settings in settings {
+            let mut test = started(program);
+            test.arg(filter).env("BITLANE_CPU", settings);
+            tests.push((format!("{name}: {}, BITLANE_CPU={settings}", program.name), test));
+        }
+    }
+    Ok(tests)
+}
+
+/// Builds what valgrind counts the instructions of.
+fn counted(steps: &mut Steps) -> Result<Tests, Failure> {
+    let names = ["overhead --count", "small-call"];
+    steps.run_for(
+        "counted calls: build",
+        names.map(|words| format!("cargo xtask {words}")),
+        || {
+            overhead::build_calls()?;
+            small_call::build_calls()?;
+            Ok(())
+        },
+    )?;
+    names.into_iter().map(|words| task(words)).collect()
+}
+
+/// The examples in the documentation: with default features, and with all of them on the virtual device. The packages
+/// are those of the tests, so that no dependency is built with other features.
+fn documented(cuda: &VirtualCuda) -> Result<Tests, Failure> {
+    let all = cargo(&format!("test --doc --workspace {}", all_features()));
+    Ok(vec![
+        (
+            "examples in the documentation, all features".into(),
+            cuda.on_device(all, Nvrtc::Twelve, (80, true))?,
+        ),
+        ("examples in the documentation".into(), cargo("test --release --doc")),
+    ])
+}
+
+/// Returns another command of this program, to be run in a process of its own.
+fn task(words: &str) -> Result<(String, process::Command), Failure> {
+    let mut task = command(env::current_exe()?);
+    task.args(words.split_whitespace()).current_dir(root());
+    Ok((format!("cargo xtask {words}"), task))
 }
 
 /// The steps on the virtual device that are not named after a program.
@@ -171,17 +234,16 @@ fn targets() -> Result<Vec<(String, PathBuf)>, Failure> {
     Ok(found)
 }
 
-/// Everything with all features and debug assertions. All kernels run as NVRTC 12 makes them for one device, and a third
+/// Builds everything with all features and debug assertions. All kernels run as NVRTC 12 makes them for one device, and a third
 /// of the recorded answers, which take most of them, come from NVRTC 13 and another: nearly all their time is NVRTC's.
-fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, aside: Aside, full: bool) -> Outcome {
+fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, full: bool) -> Result<Tests, Failure> {
     // One build for all packages, so that the library is built once for all of them.
-    let words = "test --no-run --workspace --lib --bins --tests";
-    let words = format!("{words} --features {FEATURES},bitlane-cli/cuda");
+    let words = format!("test --no-run --workspace --lib --bins --tests {}", all_features());
     let tests = targets()?.into_iter().map(|(test, package)| step_of(&test, &package));
     let tests = tests.chain([RECORDED, WITHOUT_CUDA].map(String::from));
     let mut programs = Vec::new();
     steps.run_for("tests, all features: build", tests, || {
-        programs = executables(&words)?;
+        programs = executables(&mut cargo(&words))?;
         // The program `bitlane`, which its tests start, is not one of them.
         programs.retain(|program| program.is_test);
         Ok(())
@@ -191,7 +253,6 @@ fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, aside: Aside, full: 
         false => None,
     };
     programs.sort_by_key(|program| place(program).unwrap_or(PROGRAMS.len()));
-    steps.join(aside)?;
     let mut tests = Vec::new();
     for program in &programs {
         let name = step_of(&program.name, &program.package);
@@ -223,7 +284,7 @@ fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, aside: Aside, full: 
         }
         tests.push((name, test));
     }
-    steps.side_by_side(tests)
+    Ok(tests)
 }
 
 /// Returns the command that starts a test program where cargo would.
@@ -297,10 +358,9 @@ impl VirtualCuda {
 
     /// A task in a process of its own, which has the cache of this run.
     fn task(&self, words: &str) -> Result<(String, process::Command), Failure> {
-        let mut task = command(env::current_exe()?);
-        task.args(words.split_whitespace()).current_dir(root());
+        let (name, mut task) = task(words)?;
         task.env("BITLANE_CACHE", &self.cache);
-        Ok((format!("cargo xtask {words}"), task))
+        Ok((name, task))
     }
 
     /// Puts a command on a virtual device.

@@ -19,7 +19,7 @@ case " $* " in
 *" --lib "*)
     while [ "$1" != -o ]; do shift; done
     { echo '#include <stdio.h>'
-      sed -n 's/^ *pub fn \([a-z_0-9]*\)(.*/int \1(void) { fputs("\1 is left out\\n", stderr); return 1; }/p' src/ffi.rs
+      sed -n 's/^ *pub fn \([A-Za-z_0-9]*\)(.*/int \1(void) { fputs("\1 is left out\\n", stderr); return 1; }/p' src/ffi.rs
     } | cc -x c -fPIC -c - -o "$2.o" && rm -f "$2" && ar cr "$2" "$2.o" ;;
 *" -c "*)
     while [ "$1" != -o ]; do shift; done

@@ -44,7 +44,7 @@ from ._statistics import *
 from ._searching import *
 
 __array_api_version__ = "2024.12"
-__version__ = "0.2.1"
+__version__ = _bitlane.__version__
 
 for _name in (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift",

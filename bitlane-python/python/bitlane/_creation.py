@@ -13,6 +13,8 @@ __all__ = [
 
 
 def _shape(shape):
+    if type(shape) is tuple:
+        return shape
     return (shape.__index__(),) if hasattr(shape, "__index__") else tuple(shape)
 
 

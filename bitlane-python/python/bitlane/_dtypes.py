@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from . import _bitlane
-from ._bitlane import Array, DType
+from ._bitlane import Array, DType, astype
 
 _ALL = {name: value for name, value in vars(_bitlane).items() if isinstance(value, DType)}
 globals().update(_ALL)
@@ -23,20 +23,6 @@ _KINDS = {
 
 def _dtype(value):
     return value.dtype if isinstance(value, Array) else value
-
-
-def astype(x, dtype, /, *, copy=True, device=None):
-    """Convert an array to another dtype.
-
-    >>> import bitlane
-    >>> bitlane.astype(bitlane.asarray([1.5, -2.7]), bitlane.int8)
-    Array([ 1, -2], dtype=int8)
-    """
-    if device is not None:
-        x = x.to_device(device)
-    result = _bitlane.cast(x, dtype)
-    shared = copy and not _bitlane.is_traced(x) and result.dtype == x.dtype
-    return result.copy() if shared else result
 
 
 def isdtype(dtype, kind):

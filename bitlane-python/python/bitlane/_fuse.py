@@ -1,6 +1,8 @@
 """Functions that are traced once and then run in one pass over memory."""
 
 import functools
+import importlib
+import itertools
 import threading
 
 from . import _bitlane
@@ -22,9 +24,13 @@ def _flattened(value, arrays):
     return type(value), repr(value) if isinstance(value, (float, complex)) else value
 
 
+# Where a result has an array.
+_PLACE = object()
+
+
 def _rebuilt(value, arrays):
-    """Return the value with its arrays replaced, in the same order."""
-    if isinstance(value, Array):
+    """Return the value with its arrays, or their places, replaced in the same order."""
+    if isinstance(value, Array) or value is _PLACE:
         return next(arrays)
     if isinstance(value, (list, tuple)):
         made = [_rebuilt(one, arrays) for one in value]
@@ -50,7 +56,11 @@ class _Fused:
             _bitlane.current_rules(),
             tuple((array.dtype, array.shape, array.device) for array in arrays),
         )
-        traced = self._programs.get(signature)
+        try:
+            traced = self._programs.get(signature)
+        except TypeError as error:
+            text = "an argument is neither an array of bitlane nor a constant (`bitlane.asarray` converts other arrays)"
+            raise TypeError(f"{self.__name__}: {text}: {error}") from None
         if traced is None:
             with self._lock:
                 traced = self._programs.get(signature) or self._trace(args, kwargs, arrays)
@@ -64,13 +74,18 @@ class _Fused:
         result = self.__wrapped__(*args, **kwargs)
         results = []
         _flattened(result, results)
-        return Program(stands_in, results), result
+        # The result itself would keep the arrays of this call alive.
+        return Program(stands_in, results), _rebuilt(result, itertools.repeat(_PLACE))
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self):
-        return self.__qualname__
+        found = importlib.import_module(self.__module__)
+        for name in self.__qualname__.split("."):
+            found = getattr(found, name, None)
+        # Where its name leads to it, that is enough; anywhere else the function goes along.
+        return self.__qualname__ if found is self else (fuse, (self.__wrapped__,))
 
 
 def fuse(function):

@@ -89,7 +89,7 @@ def _in_runs(x, axes):
     budget = max(1, limit // max(1, x.dtype.itemsize * kept))
     place, behind = len(axes) - 1, 1
     while place > 0 and behind * lengths[place] <= budget:
-        behind *= lengths[place]
+        behind *= max(1, lengths[place])
         place -= 1
     chunks = {axis: 1 for axis in axes[:place]}
     chunks[axes[place]] = max(1, min(lengths[place], budget // behind))

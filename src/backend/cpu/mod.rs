@@ -29,14 +29,15 @@ pub(crate) fn settings() -> String {
 use smallvec::SmallVec;
 
 use self::run::nest::Slots;
-use self::run::{gather, reduce, walk};
+use self::run::{gather, reduce, rows, walk};
 use self::settings::Settings;
 use super::Memory;
 use crate::gather::GatherRequest;
-use crate::request::Request;
+use crate::plan::Plan;
+use crate::request::{Request, RowsRequest};
 use crate::scan::ScanRequest;
 use crate::storage::Access;
-use crate::{Error, Result};
+use crate::{DType, Error, Result};
 
 /// Runs a request on memory that the caller has locked. A sum must have a term.
 pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
@@ -54,7 +55,22 @@ pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
         None => walk::run(&located, settings),
         Some(reduction) => reduce::run(&located, reduction, settings),
     };
-    ready.ok_or_else(|| missing_loop(request))
+    ready.ok_or_else(|| missing_loop(request.op, request.out))
+}
+
+/// Returns how many iterations of the innermost of some loops over rows are a block, or `None` if blocks do not pay off.
+pub(crate) fn rows_of_a_block(rows: &Plan, row_bytes: usize) -> Option<usize> {
+    rows::rows_of_a_block(rows, row_bytes, Settings::get())
+}
+
+/// Runs requests that share rows. The caller has locked the memory: the slots of the access are the one that is locked for
+/// writing, and then those of the request, which nobody else has if they are written.
+pub(crate) fn run_rows(request: &RowsRequest<'_>, access: &Access<'_>) -> Result<()> {
+    let lacking = || match request.stages.first() {
+        Some(stage) => missing_loop(stage.op, stage.out),
+        None => missing_loop("expression", DType::Bool),
+    };
+    rows::run(request, access, Settings::get()).ok_or_else(lacking)
 }
 
 /// Runs a scan on memory that the caller has locked.
@@ -62,8 +78,7 @@ pub(crate) fn scan(request: &ScanRequest, access: &Access<'_>) -> Result<()> {
     let from = address(access, 1, request.offset * request.terms.size());
     // SAFETY: operand and result are contiguous and inside their storages, whose locks are held.
     let ready = unsafe { reduce::scan::run(request, from, address(access, 0, 0), Settings::get()) };
-    let (op, dtype) = (request.op, request.terms);
-    ready.ok_or(Error::UnsupportedDType { op, dtype, allowed: "other dtypes" })
+    ready.ok_or_else(|| missing_loop(request.op, request.terms))
 }
 
 /// Runs a look-up on memory that the caller has locked.
@@ -126,6 +141,6 @@ fn start(memory: &Memory) -> *mut u8 {
 }
 
 /// Unreachable while the op table and the promotion tables agree; a test checks that they do.
-fn missing_loop(request: &Request<'_>) -> Error {
-    Error::UnsupportedDType { op: request.op, dtype: request.out, allowed: "other dtypes" }
+fn missing_loop(op: &'static str, dtype: DType) -> Error {
+    Error::UnsupportedDType { op, dtype, allowed: "other dtypes" }
 }

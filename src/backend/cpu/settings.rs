@@ -8,8 +8,9 @@
 //!   element each are on the heap, so a small number sends short programs there, too;
 //! - `parallel`: the bytes from which an operation is shared among threads if all of them sleep; half of it suffices if
 //!   one is awake;
-//! - `stream`: the bytes read and written from which a destination is written past the caches; blocks become small from
-//!   half of it;
+//! - `stream`: the bytes read and written from which a destination is written past the caches, and the stages of an
+//!   expression share rows; blocks become small from half of it;
+//! - `rows`: the bytes of the blocks of rows that the stages of an expression share;
 //! - `threads`: into how many parts a shared operation is cut, at most 256.
 //!
 //! A part of the list that cannot be followed is reported on the standard error stream when the settings are first used.
@@ -92,6 +93,8 @@ pub(crate) struct Settings {
     pub(crate) parallel_bytes: usize,
     /// From this many bytes on, read and written, a destination is not expected to stay in the caches.
     pub(crate) stream_bytes: usize,
+    /// Bytes of the blocks of rows that several requests share.
+    pub(crate) row_bytes: usize,
     /// Into how many parts a sum is cut, if not by the number of threads.
     pub(crate) threads: Option<usize>,
 }
@@ -111,6 +114,9 @@ const PARALLEL_BYTES: usize = 512 * 1024;
 /// read and written, and all faster without it up to 48 MiB, whatever the share of the result.
 const STREAM_BYTES: usize = 64 * 1024 * 1024;
 
+/// The bytes of a block of rows, which stays in the L2 cache together with what is computed from it.
+const ROW_BYTES: usize = 256 * 1024;
+
 /// Room for blocks, on the stack of each thread. Half of a typical L1 cache, which leaves room for operands.
 pub(crate) const MAX_BLOCK_BYTES: usize = 16 * 1024;
 
@@ -128,6 +134,7 @@ impl Settings {
             square_bytes: MAX_SQUARE_BYTES,
             parallel_bytes: PARALLEL_BYTES,
             stream_bytes: STREAM_BYTES,
+            row_bytes: ROW_BYTES,
             threads: None,
         };
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -149,8 +156,9 @@ impl Settings {
                 }
                 ("parallel", Ok(value)) => settings.parallel_bytes = value,
                 ("stream", Ok(value)) => settings.stream_bytes = value,
+                ("rows", Ok(value)) => settings.row_bytes = value,
                 ("threads", Ok(value)) => settings.threads = Some(value.clamp(1, MAX_THREADS)),
-                ("block" | "parallel" | "stream" | "threads", Err(_)) => {
+                ("block" | "parallel" | "stream" | "rows" | "threads", Err(_)) => {
                     problems.push(format!("{part:?} has no number"));
                 }
                 _ => problems.push(format!("{part:?} is no setting of this architecture")),
@@ -161,11 +169,13 @@ impl Settings {
 
     /// Returns the settings as a list that would set them.
     pub(crate) fn list(&self) -> String {
-        let Settings { level, square_bytes, parallel_bytes, stream_bytes, threads, .. } = self;
+        let Settings {
+            level, square_bytes, parallel_bytes, stream_bytes, row_bytes, threads, ..
+        } = self;
         let level = level.name();
         let threads = threads.map_or(String::new(), |threads| format!(",threads={threads}"));
         format!(
-            "{level},block={square_bytes},parallel={parallel_bytes},stream={stream_bytes}{threads}"
+            "{level},block={square_bytes},parallel={parallel_bytes},stream={stream_bytes},rows={row_bytes}{threads}"
         )
     }
 
@@ -218,11 +228,12 @@ mod tests {
 
     #[test]
     fn lists_override_the_choices() {
-        let list = "baseline,block=64,parallel=1,stream=7,threads=3";
+        let list = "baseline,block=64,parallel=1,stream=7,rows=9,threads=3";
         let (settings, problems) = Settings::parse(list);
         assert_eq!(settings.level, Level::Baseline);
         assert_eq!((settings.block_bytes, settings.parallel_bytes), (64, 1));
         assert_eq!((settings.stream_bytes, settings.threads), (7, Some(3)));
+        assert_eq!(settings.row_bytes, 9);
         assert_eq!((settings.list(), problems), (list.into(), vec![]));
         assert_eq!(Settings::parse("").0.level, Level::detect());
         let (defaults, _) = Settings::parse("");

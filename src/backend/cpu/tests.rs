@@ -1,6 +1,7 @@
 //! Requests run as the front would have them run, with every choice of `settings` forced in turn.
 
 mod deep;
+mod rows;
 
 use std::sync::Arc;
 

@@ -8,6 +8,7 @@ mod check;
 #[cfg(feature = "cpu")]
 mod deep;
 mod graph;
+mod rows;
 mod steps;
 
 use std::env;

@@ -32,7 +32,7 @@ pub(super) fn attribute(k: &Kernel, which: c_int) -> Result<c_int, Code> {
     Ok(match which {
         0 => k.program.max_threads.unwrap_or(1024) as c_int,
         1 => k.program.shared_bytes as c_int,
-        2 => 0,
+        2 => k.program.const_bytes as c_int,
         3 => k.program.local_bytes as c_int,
         4 => 32,
         5 => k.ptx_version as c_int,

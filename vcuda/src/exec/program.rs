@@ -30,6 +30,8 @@ pub struct Program {
     /// Static shared memory as laid out here, with gaps.
     pub shared: Vec<SharedVariable>,
     pub local_bytes: u64,
+    /// The size of the module's variables in constant memory.
+    pub const_bytes: u64,
     pub max_threads: Option<u32>,
     pub required_block: Option<[u32; 3]>,
     /// The warps of a block must take turns: there is a barrier, or an access on which another warp may be spinning.

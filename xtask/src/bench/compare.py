@@ -54,6 +54,7 @@ class Grid:
 
 
 CHAINS = "nibbles dequant mix axpy poly sign halfmix"
+FUNCTIONS = "exp2 expm1 log2 log10 log1p cos tan asin acos atan sinh cosh asinh acosh atanh"
 JOBS = "softmax layernorm quantise hamming"
 GRIDS = {
     "1": Grid(
@@ -82,6 +83,16 @@ GRIDS = {
         rows(("sum", "f32 f16 i32 u8"), ("mean", "f32 f16"), ("max", "f32 f16 i32 u8"), ("argmax", "f32 f16 i32 u8"),
              ("var", "f32 f16"), ("cumsum", "f32 f16 i32 u8")),
         rows(("sum", "f32 u8"), ("max", "f32 f16"), ("argmax", "f32"), ("var", "f32"), ("cumsum", "f32")),
+        modes=["fresh"], libraries=["bitlane", "numpy", "torch", "jax"],
+    ),
+    "functions": Grid(
+        "functions", "Operations of one operand", ["1K", "64K", "1M", "16M"],
+        rows(*((op, "f32 f64 f16") for op in "floor ceil trunc round sign square reciprocal sqrt".split()),
+             ("count_ones", "u32 u8"), ("leading_zeros", "u32"),
+             *((op, "f32 f64 f16") for op in "exp log sin tanh".split()),
+             *((op, "f32") for op in FUNCTIONS.split())),
+        rows(("round", "f32"), ("sqrt", "f32"), ("count_ones", "u32"), ("exp", "f32 f16"), ("log", "f32"),
+             ("sin", "f32"), ("tanh", "f32")),
         modes=["fresh"], libraries=["bitlane", "numpy", "torch", "jax"],
     ),
     "jobs": Grid(

@@ -14,8 +14,8 @@ use crate::run::{command, finish, root};
 #[derive(clap::Args)]
 pub struct Options {
     /// Only these tables: shifts and copysign (1), other operations, mixed dtypes and casts (2), reductions and running
-    /// sums (3), chains of operations (expr), whole jobs (jobs), one operation over sizes and ranks (growth).
-    #[arg(long, value_parser = ["1", "2", "3", "expr", "jobs", "growth"])]
+    /// sums (3), operations of one operand (functions), chains of operations (expr), whole jobs (jobs), one operation over sizes and ranks (growth).
+    #[arg(long, value_parser = ["1", "2", "3", "functions", "expr", "jobs", "growth"])]
     grid: Vec<String>,
     /// Measure fewer cases in fewer rounds.
     #[arg(long)]

@@ -3,10 +3,11 @@
 //! Times of such a call are noisy; instruction counts are not, and do not depend on other load on the machine. They are
 //! counted by valgrind and checked against a limit.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::Outcome;
 use crate::overhead::{CALLGRIND, build, per_call};
+use crate::{Failure, Outcome};
 
 /// The modes that are counted, and their limits. The counts were 988, 1,290 and 2,465 when the limits were set; lower the
 /// limits whenever a call gets cheaper.
@@ -16,9 +17,14 @@ const CALLS: &[(&str, &str, u64)] = &[
     ("expression", "three operations on one element", 2_500),
 ];
 
+/// Builds the benchmark and returns its path.
+pub fn build_calls() -> Result<PathBuf, Failure> {
+    build("small_call", "")
+}
+
 /// Counts the instructions of a small call on the CPU, and fails if there are too many.
 pub fn run() -> Outcome {
-    let benchmark = build("small_call", "")?;
+    let benchmark = build_calls()?;
     let mut too_many = Vec::new();
     let mut ordinary = 0;
     for &(mode, what, limit) in CALLS {

@@ -150,6 +150,23 @@ def reduced(shape):
     return numbers((length(size) // 1024, 1024)), {"rows": 1, "columns": 0}[axis]
 
 
+# The numbers of which an operation of one operand is measured.
+UNARY = {
+    **dict.fromkeys("asin acos atanh".split(), (-1, 1)),
+    "acosh": (1, 9),
+    **dict.fromkeys("log log2 log10 log1p sqrt".split(), (0, 8)),
+    **dict.fromkeys("floor ceil trunc round".split(), (-100, 100)),
+    **dict.fromkeys("count_ones leading_zeros".split(), (0, 100)),
+    **dict.fromkeys("sign square reciprocal exp exp2 expm1 sin cos tan atan sinh cosh tanh asinh".split(), (-4, 4)),
+}
+
+
+def scattered(size, low, high):
+    """Returns numbers of a range in no order."""
+    places = (np.arange(size, dtype=np.uint32) * np.uint32(2654435761)) >> np.uint32(8)
+    return low + places / (1 << 24) * (high - low)
+
+
 class NumPy:
     takes_out = True
 
@@ -186,6 +203,14 @@ class NumPy:
     def reduce(self, op, x, axis):
         function = getattr(np, op)
         return lambda: function(x, axis=axis)
+
+    def unary(self, op, x):
+        names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
+                 "atanh": "arctanh", "round": "rint", "count_ones": "bitwise_count"}
+        function = getattr(np, names.get(op, op), None)
+        if function is None:
+            raise Missing
+        return lambda: function(x)
 
     def job(self, name, arrays):
         function = jobs(np)[name]
@@ -240,6 +265,12 @@ class Torch:
             "cumsum": lambda: torch.cumsum(x, axis),
         }
         return functions.get(op) or (lambda: getattr(torch, op)(x, axis))
+
+    def unary(self, op, x):
+        function = getattr(self.torch, op, None)
+        if function is None:
+            raise Missing
+        return lambda: function(x)
 
     def job_of(self, name, arrays):
         torch, functional = self.torch, self.torch.nn.functional
@@ -353,6 +384,11 @@ class Jax:
         compiled = self.jax.jit(lambda x: function(x, axis=axis))
         return lambda: compiled(x).block_until_ready()
 
+    def unary(self, op, x):
+        names = {"count_ones": self.jax.lax.population_count, "leading_zeros": self.jax.lax.clz}
+        compiled = self.jax.jit(names.get(op) or getattr(self.jnp, op))
+        return lambda: compiled(x).block_until_ready()
+
     def job(self, name, arrays):
         compiled = self.jax.jit(jobs(self.jnp)[name])
         return lambda: compiled(*arrays).block_until_ready()
@@ -405,6 +441,8 @@ def prepare(library, case):
     if op in ("sum", "mean", "max", "argmax", "var", "cumsum"):
         data, axis = reduced(shape)
         return library.reduce(op, library.array(data, dtypes), axis)
+    if op in UNARY:
+        return library.unary(op, library.array(scattered(length(shape), *UNARY[op]), dtypes))
     if ">" in dtypes:
         source, target = dtypes.split(">")
         x = library.array(numbers((length(shape),)), source)

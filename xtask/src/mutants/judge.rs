@@ -76,7 +76,7 @@ impl Judge {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
         command
             .current_dir(&self.tree)
-            .args(["test", "--features", "bitlane/cuda,bitlane/dlpack"])
+            .args(["test", "--features", "bitlane/cuda,bitlane/dlpack,bitlane/models"])
             .args(tests.split_whitespace())
             .args(more)
             .envs(self.variables.iter().map(|(name, value)| (name, value)));

@@ -1,9 +1,8 @@
 //! The machine code of the functions of one operand, and what a model makes of it on several cards.
 
-use std::fmt::Write;
-
 use super::Measured;
 use super::cards::{CARDS, find};
+use super::markdown::{self, number};
 
 /// The functions, and the largest number of machine instructions per element that their kernels may take for `f32`.
 pub const FUNCTIONS: &[(&str, f64)] = &[
@@ -43,33 +42,22 @@ pub fn limit(title: &str) -> Option<f64> {
 
 /// Returns a table with one row per function.
 pub fn table(measured: &[Measured]) -> String {
-    let all = measured;
-    let mut text = String::from("| function | at most |");
-    for measured in measured {
-        let _ = write!(text, " {} |", measured.arch); // writing to a String cannot fail
-    }
-    for card in CARDS {
-        let _ = write!(text, " {} |", card.name);
-    }
-    text += "\n|---|---|";
-    text += &"---|".repeat(measured.len() + CARDS.len());
-    text += "\n";
-    for (function, limit) in FUNCTIONS {
-        let single = title(function, "f32");
-        let _ = write!(text, "| `{function}` | {limit} |");
-        for measured in measured {
-            let numbers = ["f32", "f16"].map(|dtype| {
-                find(all, &measured.arch, &title(function, dtype))
-                    .map_or("–".to_owned(), |it| format!("{:.1}", it.instructions_per_element))
-            });
-            let _ = write!(text, " {} |", numbers.join(" / "));
-        }
-        for card in CARDS {
-            let share = find(all, card.arch, &single)
-                .map_or("–".to_owned(), |figures| format!("{:.2}", card.share(figures, 8.0)));
-            let _ = write!(text, " {share} |");
-        }
-        text += "\n";
-    }
-    text
+    let header = ["function", "at most"].into_iter();
+    let header = header.chain(measured.iter().map(|measured| &*measured.arch));
+    let row =
+        |(function, limit): &(&str, f64)| {
+            let of = |arch: &str, dtype| find(measured, arch, &title(function, dtype));
+            let mut row = vec![format!("`{function}`"), limit.to_string()];
+            row.extend(measured.iter().map(|Measured { arch, .. }| {
+                let counts = ["f32", "f16"].map(|dtype| {
+                    number(of(arch, dtype).map(|figures| figures.instructions_per_element), 1)
+                });
+                counts.join(" / ")
+            }));
+            row.extend(CARDS.iter().map(|card| {
+                number(of(card.arch, "f32").map(|figures| card.share(figures, 8.0)), 2)
+            }));
+            row
+        };
+    markdown::table(header.chain(CARDS.iter().map(|card| card.name)), FUNCTIONS.iter().map(row))
 }

@@ -1,7 +1,7 @@
 //! The budgets for the machine code of generated kernels.
 
-use std::fmt::Write;
-
+use super::cards::find;
+use super::markdown::{self, number};
 use super::measure::Figures;
 use super::{Measured, functions};
 
@@ -88,30 +88,19 @@ pub fn violations(title: &str, figures: &Figures) -> Vec<String> {
 
 /// Returns a table with one row per sample with a bound.
 pub fn table(measured: &[Measured]) -> String {
-    let mut text = String::from("| generated | at most |");
-    for measured in measured {
-        let _ = write!(text, " {} | registers |", measured.arch); // writing to a String cannot fail
-    }
-    text += "\n|---|---|";
-    text += &"---|---|".repeat(measured.len());
-    text += "\n";
-    let titles = measured.first().map_or(&[][..], |measured| &measured.kernels);
-    let titles = titles.iter().filter_map(|figures| figures.title.as_deref());
-    for title in titles {
-        let Some(bound) = BOUNDS.iter().find(|bound| bound.title == title) else { continue };
-        let _ = write!(text, "| {title} | {} |", bound.instructions);
-        for measured in measured {
-            let figures =
-                measured.kernels.iter().find(|figures| figures.title.as_deref() == Some(title));
-            if let Some(figures) = figures {
-                let _ = write!(
-                    text,
-                    " {:.2} | {} |",
-                    figures.instructions_per_element, figures.registers
-                );
-            }
-        }
-        text += "\n";
-    }
-    text
+    let header = ["generated", "at most"].into_iter();
+    let header = header.chain(measured.iter().flat_map(|it| [&*it.arch, "registers"]));
+    let titles = measured.first().into_iter().flat_map(|measured| &measured.kernels);
+    let bounds = titles.filter_map(|figures| {
+        BOUNDS.iter().find(|bound| Some(bound.title) == figures.title.as_deref())
+    });
+    let row = |bound: &Bound| {
+        let found = measured.iter().filter_map(|it| find(measured, &it.arch, bound.title));
+        let found = found.flat_map(|it| {
+            [number(Some(it.instructions_per_element), 2), it.registers.to_string()]
+        });
+        let limits = [bound.title.to_owned(), bound.instructions.to_string()].into_iter();
+        limits.chain(found).collect()
+    };
+    markdown::table(header, bounds.map(row))
 }

@@ -9,6 +9,7 @@ mod flow;
 pub mod functions;
 mod generated;
 mod listing;
+mod markdown;
 mod measure;
 mod pytorch;
 pub mod reductions;

@@ -1,11 +1,10 @@
 //! The machine code of reductions, and what a model makes of it on several cards.
 
-use std::fmt::Write;
-
 use bitlane::{DType, ReduceOp};
 
 use super::Measured;
 use super::cards::{CARDS, Card, find};
+use super::markdown::{self, number};
 use super::measure::Figures;
 
 /// A reduction whose cost is bounded: the operation, the dtype of its terms, and which of them make up a result.
@@ -96,34 +95,25 @@ pub fn violations(title: &str, arch: &str, figures: &Figures) -> Vec<String> {
 
 /// Returns a table with one row per reduction.
 pub fn table(measured: &[Measured]) -> String {
-    let mut text = String::from("| reduction |");
-    for measured in measured {
-        let _ = write!(text, " {} |", measured.arch); // writing to a String cannot fail
-    }
-    text += " `f64` | bytes |";
-    for card in CARDS {
-        let _ = write!(text, " {} |", card.name);
-    }
-    text += "\n|---|";
-    text += &"---|".repeat(measured.len() + 2 + CARDS.len());
-    text += "\n";
-    for row in rows() {
+    let header = ["reduction"].into_iter().chain(measured.iter().map(|measured| &*measured.arch));
+    let header = header.chain(["`f64`", "bytes"]).chain(CARDS.iter().map(|card| card.name));
+    let line = |row: Row| {
         let title = row.title();
-        let _ = write!(text, "| {title} |");
         let of = |arch: &str| find(measured, arch, &title);
-        for measured in measured {
-            let number = of(&measured.arch).map(|it| it.instructions_per_element);
-            let _ = write!(text, " {} |", number.map_or("–".into(), |it| format!("{it:.2}")));
-        }
+        let mut line = vec![title.clone()];
+        line.extend(measured.iter().map(|measured| {
+            number(of(&measured.arch).map(|figures| figures.instructions_per_element), 2)
+        }));
         if let Some(figures) = measured.first().and_then(|first| of(&first.arch)) {
-            let _ = write!(text, " {:.2} | {} |", figures.doubles_per_element, figures.in_flight);
+            line.push(number(Some(figures.doubles_per_element), 2));
+            line.push(figures.in_flight.to_string());
         }
-        for card in CARDS {
-            let share = of(card.arch)
-                .map_or("–".to_owned(), |figures| format!("{:.2}", row.share(card, figures)));
-            let _ = write!(text, " {share} |");
-        }
-        text += "\n";
-    }
-    text
+        line.extend(
+            CARDS
+                .iter()
+                .map(|card| number(of(card.arch).map(|figures| row.share(card, figures)), 2)),
+        );
+        line
+    };
+    markdown::table(header, rows().map(line))
 }

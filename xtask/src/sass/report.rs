@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::Measured;
 use super::budget::{GOALS, Goal, Name};
 use super::measure::Figures;
+use super::{Measured, markdown};
 
 /// Formats four numbers as `4.2 / 4.3 / 3.3 / 8.5`, with a dash for `None`.
 fn numbers(values: [Option<f64>; 4]) -> String {
@@ -36,27 +36,32 @@ fn worst(goal: &Goal, measured: &Measured, figure: impl Fn(&Figures) -> f64) -> 
 /// Returns a table with one row per budget: PyTorch's worst kernel, if measured, the limit, and the worst kernel on each
 /// architecture.
 pub fn table(measured: &[Measured], pytorch: Option<&Measured>) -> String {
-    let mut text = String::from("| instructions per element (8 / 16 / 32 / 64 bit) |");
-    text += if pytorch.is_some() { " PyTorch (sm_80) | at most |" } else { " at most |" };
-    for measured in measured {
-        let _ = write!(text, " {} |", measured.arch); // writing to a String cannot fail
-    }
-    text += "\n|---|---|";
-    text += &"---|".repeat(measured.len() + usize::from(pytorch.is_some()));
-    text += "\n";
     let instructions = |figures: &Figures| figures.instructions_per_element;
-    for goal in GOALS {
-        let _ = write!(text, "| {} |", goal.title);
-        if let Some(pytorch) = pytorch {
-            let _ = write!(text, " {} |", numbers(worst(goal, pytorch, instructions)));
-        }
-        let _ = write!(text, " {} |", numbers(goal.instructions));
-        for measured in measured {
-            let _ = write!(text, " {} |", numbers(worst(goal, measured, instructions)));
-        }
-        text += "\n";
-    }
-    text
+    let mut header = vec!["instructions per element (8 / 16 / 32 / 64 bit)"];
+    header.extend(pytorch.map(|_| "PyTorch (sm_80)"));
+    header.push("at most");
+    header.extend(measured.iter().map(|measured| &*measured.arch));
+    let row = |goal: &Goal| {
+        let worst = |measured| numbers(worst(goal, measured, instructions));
+        let mut row = vec![goal.title.to_owned()];
+        row.extend(pytorch.map(worst));
+        row.push(numbers(goal.instructions));
+        row.extend(measured.iter().map(worst));
+        row
+    };
+    markdown::table(header, GOALS.iter().map(row))
+}
+
+/// Returns a table of the ALU instructions, with one row per budget that limits them.
+fn alu_table(measured: &[Measured]) -> String {
+    let header = ["ALU instructions per element", "at most"].into_iter();
+    let row = |goal: &Goal| {
+        let found = |measured| numbers(worst(goal, measured, |figures| figures.alu_per_element));
+        let limits = [goal.title.to_owned(), numbers(goal.alu)].into_iter();
+        limits.chain(measured.iter().map(found)).collect()
+    };
+    let limited = GOALS.iter().filter(|goal| goal.alu.iter().any(Option::is_some));
+    markdown::table(header.chain(measured.iter().map(|measured| &*measured.arch)), limited.map(row))
 }
 
 /// Returns a sentence that names the cases in which PyTorch's kernel takes fewer instructions.
@@ -134,24 +139,8 @@ pub fn page(
         text += "\n";
         text += &losses(measured, pytorch);
     }
-    text += "\n| ALU instructions per element | at most |";
-    for measured in measured {
-        let _ = write!(text, " {} |", measured.arch);
-    }
-    text += "\n|---|---|";
-    text += &"---|".repeat(measured.len());
     text += "\n";
-    for goal in GOALS.iter().filter(|goal| goal.alu.iter().any(Option::is_some)) {
-        let _ = write!(text, "| {} | {} |", goal.title, numbers(goal.alu));
-        for measured in measured {
-            let _ = write!(
-                text,
-                " {} |",
-                numbers(worst(goal, measured, |figures| figures.alu_per_element))
-            );
-        }
-        text += "\n";
-    }
+    text += &alu_table(measured);
     text += "\n";
     text += &super::generated::table(measured);
     text += "\nFunctions of one operand, `f32` / `f16`: the instructions per element if pairs of `f32` decide, as they do in all but one of a thousand cases. \

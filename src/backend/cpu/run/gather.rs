@@ -1,6 +1,6 @@
 //! Look-ups by index, and the places of what is true.
 
-use super::nest::{Nest, Slots};
+use super::nest::{Nest, SharedSlots};
 use super::reduce::share_units;
 use crate::DType;
 use crate::backend::cpu::address;
@@ -34,18 +34,6 @@ pub(crate) fn run(request: &GatherRequest<'_>, access: &Access<'_>, settings: &S
     }
 }
 
-/// The slots of a call, which several threads read.
-struct Shared(Slots);
-
-// SAFETY: the pointers are into memory whose locks are held, and threads write disjoint parts of the destination.
-unsafe impl Sync for Shared {}
-
-impl Shared {
-    fn get(&self) -> &Slots {
-        &self.0
-    }
-}
-
 fn look_up<T: Copy, I: Copy + Into<i64>>(
     request: &GatherRequest<'_>,
     access: &Access<'_>,
@@ -54,7 +42,7 @@ fn look_up<T: Copy, I: Copy + Into<i64>>(
     let GatherRequest { plan, stride, len, .. } = *request;
     let sizes = [size_of::<T>(), size_of::<T>(), size_of::<I>()];
     let base = |slot: usize| address(access, slot, plan.slots[slot].offset * sizes[slot]);
-    let bases = Shared((0..sizes.len()).map(base).collect());
+    let bases = SharedSlots::new((0..sizes.len()).map(base).collect());
     let nest = Nest::new(plan, &sizes, UNIT, None);
     let steps = nest.steps();
     let steps = [steps[OUT].inner, steps[OPERAND].inner, steps[INDICES].inner];

@@ -11,6 +11,22 @@ use crate::plan::Plan;
 /// The first element of each slot.
 pub(crate) type Slots = SmallVec<[*mut u8; 4]>;
 
+/// The first element of each slot, which several threads read.
+pub(crate) struct SharedSlots(Slots);
+
+// SAFETY: the pointers are into memory whose locks are held, and threads write disjoint parts of the destination.
+unsafe impl Sync for SharedSlots {}
+
+impl SharedSlots {
+    pub(crate) fn new(slots: Slots) -> SharedSlots {
+        SharedSlots(slots)
+    }
+
+    pub(crate) fn get(&self) -> &Slots {
+        &self.0
+    }
+}
+
 /// A loop nest cut into units.
 pub(crate) struct Nest<'a> {
     plan: &'a Plan,

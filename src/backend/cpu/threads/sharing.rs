@@ -66,6 +66,11 @@ impl Team {
         Team { threads, parts: threads * PARTS_PER_THREAD, crew }
     }
 
+    /// Returns into how many parts an operation has to be cut for each thread to have so many of them.
+    pub(crate) fn parts_of(&self, per_thread: usize) -> usize {
+        if self.parts == 1 { 1 } else { self.threads * per_thread }
+    }
+
     /// Does all parts of some work on this thread and on others; their number may differ from `self.parts`.
     ///
     /// This thread waits without doing anything else: a worker of a thread pool would otherwise do other work of

@@ -47,7 +47,7 @@ pub fn decode(
     for (name, &address) in addresses {
         decoder.scopes.insert(name, Symbol::Memory(Space::Global, address));
     }
-    decoder.shared_variables()?;
+    decoder.module_variables()?;
     decoder.scopes.open();
     let mut offset: u64 = 0;
     for param in &kernel.params {
@@ -120,11 +120,15 @@ enum Jump {
 }
 
 impl Decoder<'_> {
-    fn shared_variables(&mut self) -> Decoded<()> {
+    fn module_variables(&mut self) -> Decoded<()> {
         for variable in &self.module.variables {
             if variable.space == Space::Shared {
                 let offset = self.shared_variable(variable);
                 self.scopes.insert(&variable.name, Symbol::Memory(Space::Shared, offset));
+            }
+            if variable.space == Space::Const {
+                let packed = self.program.const_bytes.next_multiple_of(variable.align.max(1));
+                self.program.const_bytes = packed + variable.size;
             }
         }
         Ok(())
