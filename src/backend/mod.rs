@@ -101,6 +101,17 @@ pub(crate) fn places(
     }
 }
 
+/// Returns whether the device runs executables as part of its requests, beside whole calls.
+#[cfg(feature = "cpu")]
+#[inline]
+pub(crate) fn has_executables(device: &Device) -> bool {
+    match device.kind() {
+        DeviceKind::Cpu => true,
+        #[cfg(feature = "cuda")]
+        DeviceKind::Cuda(_) => false,
+    }
+}
+
 /// A program for contiguous operands, which has been translated for the kind of device that it is run on.
 pub(crate) enum Executable {
     #[cfg(feature = "cpu")]
