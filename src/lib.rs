@@ -192,7 +192,6 @@ pub mod cuda;
 mod device;
 mod dtype;
 mod error;
-#[cfg(feature = "cuda")]
 mod exclusive;
 mod interop;
 #[cfg(feature = "cuda")]

@@ -226,7 +226,6 @@ impl Program {
     }
 
     /// Gives a number another value of its dtype. An input in memory stays as it is.
-    #[cfg(feature = "cpu")]
     #[inline]
     pub(crate) fn set_number(&mut self, input: u16, value: ElementBytes) {
         if let Some(Input::Number(_, number)) = self.inputs.get_mut(usize::from(input)) {
@@ -235,7 +234,6 @@ impl Program {
     }
 
     /// The size of an element of each input in memory, in the order of the slots.
-    #[cfg(feature = "cpu")]
     pub(crate) fn input_sizes(&self) -> impl Iterator<Item = usize> {
         self.inputs.iter().filter_map(|input| match input {
             Input::Memory(dtype, _) => Some(dtype.size()),

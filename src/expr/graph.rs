@@ -68,7 +68,6 @@ pub(crate) enum Operation {
 
 impl Operation {
     /// Whether each element of the result is computed from those with the same index.
-    #[cfg(feature = "cpu")]
     pub(crate) const fn is_elementwise(self) -> bool {
         !matches!(self, Operation::Reduce(..) | Operation::View(..))
     }
@@ -117,7 +116,6 @@ impl Node {
     }
 
     /// An operation on the first inputs.
-    #[cfg(feature = "cpu")]
     #[inline]
     pub(crate) fn on_inputs(operation: Operation) -> Node {
         let last = operation.arity() - 1;
@@ -131,7 +129,6 @@ impl Node {
     }
 
     /// The same operation on other operands; `None` if there is none for one of them.
-    #[cfg(feature = "cpu")]
     pub(super) fn with_operands(
         self,
         mut place: impl FnMut(usize) -> Option<Location>,
@@ -391,7 +388,6 @@ impl<'a> Graph<'a> {
     }
 
     /// The operands in memory and the numbers: the first ones, and the others.
-    #[cfg(feature = "cpu")]
     #[inline]
     pub(super) fn inputs(&self) -> (&[Option<Operand<'a>>], &[Operand<'a>]) {
         (&self.inline[..self.inputs.min(self.inline.len())], self.more())

@@ -47,12 +47,7 @@ pub fn run(Options { release, full, arguments }: Options) -> Outcome {
     if installed.exists() {
         fs::remove_dir_all(&installed)?;
     }
-    finish(
-        Command::new("python3")
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(["--root-user-action", "ignore", "--no-deps", "--no-index", "--target"])
-            .args([&installed, &wheel]),
-    )?;
+    finish(python::pip(&installed).args(["--no-deps", "--no-index"]).arg(&wheel))?;
     let mut folders = vec![installed, tools];
     if full {
         folders.push(python::install("torch", &python::TORCH)?);

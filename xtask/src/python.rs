@@ -1,7 +1,7 @@
 //! Python packages in `target/python`, for the interoperability tests and for comparisons.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::run::{finish, root};
@@ -34,13 +34,15 @@ pub fn install(name: &str, packages: &[impl AsRef<str>]) -> Result<PathBuf, Fail
         fs::remove_dir_all(&home)?;
     }
     eprintln!("fetching {wanted}");
-    finish(
-        Command::new("python3")
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(["--root-user-action", "ignore", "--target"])
-            .arg(&home)
-            .args(packages),
-    )?;
+    finish(pip(&home).args(packages))?;
     fs::write(complete, wanted)?;
     Ok(home)
+}
+
+/// Returns the command that installs packages into a folder.
+pub fn pip(folder: &Path) -> Command {
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    pip.args(["--root-user-action", "ignore", "--target"]).arg(folder);
+    pip
 }

@@ -4,9 +4,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{self, Command};
+use std::process;
 
 use crate::Failure;
+use crate::python::pip;
 use crate::run::root;
 
 /// A pinned wheel and the file that is used from it.
@@ -102,11 +103,8 @@ impl Wheel {
         let partial = folder.join(format!(".{requirement}.{}", process::id()));
         fs::create_dir_all(folder)?;
         eprintln!("fetching {requirement}");
-        let done = Command::new("python3")
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(["--root-user-action", "ignore", "--no-deps", "--target"])
-            .arg(&partial)
-            .arg(&requirement)
+        let done = pip(&partial)
+            .args(["--no-deps", &requirement])
             .output()
             .map_err(|error| format!("cannot run python3 to fetch {requirement}: {error}"))?;
         if !done.status.success() {

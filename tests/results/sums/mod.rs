@@ -320,6 +320,36 @@ fn a_sum_is_rounded_once() {
     }
 }
 
+/// Large terms that cancel leave small ones, however far apart they are, and zeros keep their signs beside them.
+#[test]
+fn terms_of_different_magnitudes() {
+    let small = [1.007_812_5f32, -0.0, 0.0, -1.0, f32::MIN_POSITIVE / 4.0];
+    for device in devices() {
+        for (dtype, steps) in [(DType::BF16, 0..64), (DType::F16, 0..15)] {
+            // Every row has its own power of two, in every place but the last once more with the other sign.
+            let mut numbers = Vec::new();
+            for step in steps.clone() {
+                let large = 2f32.powi(step * 2);
+                let place = |k: i32| match k % 8 {
+                    k if k == step % 8 => large,
+                    k if k == (step + 3) % 8 => -large,
+                    _ => small[((k + step) % 5) as usize],
+                };
+                numbers.extend((0..64).map(place));
+            }
+            let rows = numbers.len() / 64;
+            let x = Tensor::from_slice(&numbers, [rows, 64], &Device::cpu()).unwrap();
+            let x = x.cast(dtype).unwrap().to_device(&device).unwrap();
+            for axes in [&[1][..], &[0], &[0, 1]] {
+                check_each(&[ReduceOp::Sum], &x, axes);
+                check_each(&[ReduceOp::Sum], &x.transpose(0, 1).unwrap(), axes);
+            }
+            let zeros = Tensor::full([rows, 64], -0.0, dtype, &device).unwrap();
+            check_each(&[ReduceOp::Sum], &zeros, &[1]);
+        }
+    }
+}
+
 #[test]
 fn wrong_axes_and_dtypes_are_refused() {
     for device in devices() {
