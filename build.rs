@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("generated.cuh", join::GENERATED),
         ("functions.cuh", join::FUNCTIONS),
         ("map.cuh", join::MAP),
+        ("tiles.cuh", join::TILES),
         ("reduce.cuh", join::REDUCE),
         ("scan.cuh", join::SCAN),
         ("gather.cuh", join::GATHER),

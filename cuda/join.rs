@@ -48,6 +48,8 @@ pub const FUNCTIONS: &[&str] = &[
 
 /// The skeleton of generated elementwise kernels.
 pub const MAP: &[&str] = &["map.cuh"];
+/// The skeleton of those with turned operands, after the former.
+pub const TILES: &[&str] = &["tiles.cuh"];
 /// The skeletons of generated reductions.
 pub const REDUCE: &[&str] = &["totals.cuh", "reduce.cuh"];
 /// The kernels of look-ups by index.

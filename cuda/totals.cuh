@@ -225,6 +225,7 @@ template <> struct Terms<Folded<op::add, u64>> {
 template <> struct Terms<Scaled> {
     template <int N, class T> static BL_FN Scaled sum(const T (&term)[N], u64) {
         if constexpr (same<T, f16>() && N >= 4 && N <= 16) return of_halves(term);
+        else if constexpr (same<T, bf16>() && N >= 4 && N <= 16) return of_bfloats(term);
         else {
             Scaled x[N];
             f32 guard = 0;  // NaN after a term that is not finite
@@ -238,7 +239,7 @@ template <> struct Terms<Scaled> {
         }
     }
 
-    // With terms that are not finite. Few threads come here.
+    // With terms that are not finite, or whose sum may not be exact in f32. Few threads come here.
     template <int N, class T> static BL_FN Scaled each(const T (&term)[N]) {
         Scaled x[N];
 #pragma unroll
@@ -266,6 +267,43 @@ template <> struct Terms<Scaled> {
         if (rest[0] != rest[0]) return each(term);
         const Scaled low = Scaled::of_finite(rest[0]);
         return whole[0] == 0 ? low : sum_of(Scaled::of_finite(whole[0]), low);
+    }
+
+    // The larger of two magnitudes, or the one that is not NaN.
+    static BL_FN f32 larger_magnitude(f32 x, f32 y) {
+#if BL_DEVICE
+        f32 r;
+        BL_PTX("{ .reg .f32 a, b; abs.f32 a, %1; abs.f32 b, %2; max.f32 %0, a, b; }" : "=f"(r) : "f"(x), "f"(y));
+        return r;
+#else
+        const f32 a = x < 0 ? -x : x, b = y < 0 ? -y : y;
+        return a > b || b != b ? a : b;
+#endif
+    }
+
+    // The sum of N <= 16 terms of bf16 is exact in f32, in any order, if all of them are multiples of 2^(e - 19), where 2^e is
+    // the power of two of the largest: the sums are below 2^(e + 5). Then it is exact in f64 too, so that the total is the
+    // same. A term that is added to 1.5 * 2^(e + 4) is rounded to such a multiple, which tells whether it is one: nearly all
+    // groups of neighbours are of one magnitude. The signs of zeros, which this loses, do not count. If the largest is
+    // subnormal, all sums are exact. Infinities, and what makes that number infinite, become NaN, and NaN stays one in any
+    // case.
+    template <int N> static BL_FN Scaled of_bfloats(const bf16 (&term)[N]) {
+        f32 x[N], largest = 0;
+#pragma unroll
+        for (int k = 0; k < N; ++k) {
+            x[k] = widen(term[k]);
+            largest = larger_magnitude(largest, x[k]);
+        }
+        const f32 rounder = from_bits<f32>(bits_of(largest) & 0x7f800000u) * 24.0f;
+        u32 differ = 0;
+#pragma unroll
+        for (int k = 0; k < N; ++k) differ |= bits_of(x[k]) ^ bits_of((x[k] + rounder) - rounder);
+        if ((differ & 0x7fffffffu) != 0) return each(term);
+#pragma unroll
+        for (int step = 1; step < N; step *= 2)
+#pragma unroll
+            for (int k = 0; k + step < N; k += 2 * step) x[k] += x[k + step];
+        return Scaled::of(x[0], 0);
     }
 };
 

@@ -193,6 +193,30 @@ impl Device {
         &self.0
     }
 
+    /// Whether this is a CUDA device.
+    #[cfg(feature = "cuda")]
+    #[inline]
+    pub(crate) fn is_cuda(&self) -> bool {
+        match &self.0 {
+            #[cfg(feature = "cpu")]
+            DeviceKind::Cpu => false,
+            DeviceKind::Cuda(_) => true,
+        }
+    }
+
+    /// Whether operations on another device are queued on the same stream. The CPU has none.
+    #[cfg(feature = "cuda")]
+    #[inline]
+    pub(crate) fn has_stream_of(&self, other: &Device) -> bool {
+        match (&self.0, &other.0) {
+            #[cfg(feature = "cpu")]
+            (DeviceKind::Cpu, DeviceKind::Cpu) => true,
+            (DeviceKind::Cuda(device), DeviceKind::Cuda(other)) => device.has_stream_of(other),
+            #[cfg(feature = "cpu")]
+            _ => false,
+        }
+    }
+
     #[cfg(feature = "cuda")]
     pub(crate) fn from_cuda(device: cuda::CudaDevice) -> Device {
         Device(DeviceKind::Cuda(device))

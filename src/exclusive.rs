@@ -36,12 +36,14 @@ impl<'a, T> Exclusive<'a, T> {
     }
 
     /// Returns a part of the value, which nobody else may use either.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     #[inline]
     pub(crate) fn part<U>(self, part: impl FnOnce(&T) -> &U) -> Exclusive<'a, U> {
         Exclusive(part(self.0))
     }
 
     /// Returns a part of the value if it has it.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     #[inline]
     pub(crate) fn try_part<U>(
         self,

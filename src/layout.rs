@@ -173,7 +173,6 @@ impl Layout {
     }
 
     /// Returns `true` if both layouts have the same shape.
-    #[cfg(feature = "cpu")]
     #[inline]
     pub(crate) fn has_shape_of(&self, other: &Layout) -> bool {
         // A loop, since a call to compare so few sizes would take longer.

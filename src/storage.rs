@@ -7,7 +7,6 @@ use std::sync::{Arc, PoisonError};
 use smallvec::SmallVec;
 
 use crate::backend::Memory;
-#[cfg(feature = "cuda")]
 use crate::exclusive::Exclusive;
 use crate::plan::OUT;
 use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -87,25 +86,23 @@ impl Storage {
 }
 
 /// Where an operation writes.
-#[cfg(feature = "cpu")]
-#[derive(Clone, Copy)]
 pub(crate) enum Destination<'a> {
     /// To storage that others may use.
     Shared(&'a Arc<Storage>),
     /// To memory that nobody else can reach yet, which needs no lock.
-    New(&'a Memory),
+    New(&'a mut Memory),
 }
 
-/// Locks a destination for writing and operands for reading, and calls `run` with their memory, the destination's first.
+/// Locks a destination for writing and operands for reading, and calls `run` with the proof of the former and with their
+/// memory, the destination's first.
 ///
 /// The locks are those of [`Access`]. For up to two operands, they are taken without its lists, which would take longer
 /// than a small operation does.
-#[cfg(feature = "cpu")]
-#[inline]
+#[inline(always)]
 pub(crate) fn with_locked<R>(
     out: Destination<'_>,
     inputs: &[&Arc<Storage>],
-    run: impl FnOnce(&[&Memory]) -> R,
+    run: impl FnOnce(Option<Exclusive<'_, Memory>>, &[&Memory]) -> R,
 ) -> R {
     let (x, y) = match *inputs {
         [x] => (x, x),
@@ -124,42 +121,41 @@ pub(crate) fn with_locked<R>(
     let is_one = address(low) == address(high);
     let first = (address(low) < own).then(|| low.read());
     let second = (!is_one && address(high) < own).then(|| high.read());
-    let written;
-    let out: &Memory = match out {
+    let mut written;
+    let out: &mut Memory = match out {
         Destination::Shared(out) => {
             written = out.write();
-            &written
+            &mut written
         }
         Destination::New(memory) => memory,
     };
+    let out = Exclusive::new(out);
     let first = first.unwrap_or_else(|| low.read());
     let second = if is_one { None } else { Some(second.unwrap_or_else(|| high.read())) };
     let second = second.as_ref().map_or::<&Memory, _>(&first, |second| second);
     let memories = match address(low) == address(x) {
-        true => [out, &first, second],
-        false => [out, second, &first],
+        true => [out.get(), &first, second],
+        false => [out.get(), second, &first],
     };
-    run(&memories[..1 + inputs.len()])
+    run(Some(out), &memories[..1 + inputs.len()])
 }
 
 /// [`with_locked`] for any number of operands, which may be the destination.
-#[cfg(feature = "cpu")]
+#[inline(never)]
 fn with_many_locked<R>(
     out: Destination<'_>,
     inputs: &[&Arc<Storage>],
-    run: impl FnOnce(&[&Memory]) -> R,
+    run: impl FnOnce(Option<Exclusive<'_, Memory>>, &[&Memory]) -> R,
 ) -> R {
     let inputs = inputs.iter().copied();
-    let access = match out {
-        Destination::Shared(out) => Access::new([out].into_iter().chain(inputs)),
-        Destination::New(_) => Access::lock(inputs, false),
-    };
-    let new = match out {
-        Destination::Shared(_) => None,
-        Destination::New(memory) => Some(memory),
+    let (access, new) = match out {
+        Destination::Shared(out) => (Access::new([out].into_iter().chain(inputs)), None),
+        Destination::New(memory) => (Access::lock(inputs, false), Some(Exclusive::new(memory))),
     };
     let locked = (0..access.slots.len()).map(|slot| access.memory(slot));
-    run(&new.into_iter().chain(locked).collect::<SmallVec<[&Memory; 8]>>())
+    let memories: SmallVec<[&Memory; 8]> =
+        new.map(Exclusive::get).into_iter().chain(locked).collect();
+    run(new.or_else(|| access.destination()), &memories)
 }
 
 /// Returns the address of a storage, which determines the order in which locks are taken.
@@ -270,10 +266,10 @@ impl<'a> Access<'a> {
     }
 
     /// The memory of the destination, if it is locked for writing.
-    #[cfg(feature = "cuda")]
     pub(crate) fn destination(&self) -> Option<Exclusive<'_, Memory>> {
         match &self.guards[self.slots[OUT]] {
             Guard::Write(memory) => Some(Exclusive::locked(memory)),
+            #[cfg(feature = "cuda")]
             Guard::LentForWriting(memory) => Some(*memory),
             Guard::Read(_) | Guard::Lent(_) => None,
         }
@@ -309,9 +305,10 @@ mod tests {
             let [out, operands @ ..] = chosen.map(|index| &storages[index]);
             for count in 1..=operands.len() {
                 for (out, first) in
-                    [(Destination::Shared(out), chosen[OUT]), (Destination::New(&new), 9)]
+                    [(Destination::Shared(out), chosen[OUT]), (Destination::New(&mut new), 9)]
                 {
-                    with_locked(out, &operands[..count], |memories| {
+                    with_locked(out, &operands[..count], |out, memories| {
+                        assert!(std::ptr::eq(out.unwrap().get(), memories[OUT]));
                         let bytes = memories.iter().map(|it| it.download::<u8>(0..1).unwrap()[0]);
                         let expected = [first].into_iter().chain(chosen[1..=count].iter().copied());
                         assert!(bytes.map(usize::from).eq(expected), "{count} of {chosen:?}");

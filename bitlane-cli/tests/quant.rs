@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use bitlane::{DType, Device, Tensor, safetensors};
 use bitlane_quant::Config;
+use bitlane_quant::bitsandbytes::{self, Code};
 use bitlane_quant::grouped::{Format, Weights};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -149,7 +150,7 @@ fn a_model_is_converted_and_back() {
             let all = tensors(&place(to));
             assert_eq!(config.layers(&all).len(), 3);
             for (layer, values) in &values {
-                let weights = config.weights(&all, layer).unwrap();
+                let weights = config.layer(&all, layer).unwrap();
                 same(&weights.dequantize(DType::F32).unwrap(), values);
             }
             let files = entries(&place(to));
@@ -192,6 +193,50 @@ fn a_model_becomes_floats() {
     let text = fs::read_to_string(plain.join("config.json")).unwrap();
     assert_eq!(Config::parse(&text).unwrap(), None);
     assert_eq!(all.len(), 4, "nothing of the words is left");
+}
+
+/// Every kind of 4-bit floats becomes floats, and nothing else.
+#[test]
+fn four_bit_floats_become_floats() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = Device::cpu();
+    let x = Tensor::arange(192, DType::F32, &device).unwrap().reshape([3, 64]).unwrap();
+    let codes = bitsandbytes::Weights::quantize(Code::Nf4, 64, &x).unwrap();
+    let (blocks, scales) = bitlane_quant::fp4::Weights::quantize_mxfp4(&x).unwrap().into_parts();
+    let expected = bitlane_quant::fp4::Weights::mxfp4(&blocks, &scales).unwrap();
+    let models = [
+        ("bnb", r#"{"quant_method": "bitsandbytes", "load_in_4bit": true}"#, "proj.weight"),
+        ("oss", r#"{"quant_method": "mxfp4"}"#, "proj"),
+    ];
+    for (name, config, result) in models {
+        let own = folder.path().join(name);
+        fs::create_dir(&own).unwrap();
+        fs::write(own.join("config.json"), format!(r#"{{"quantization_config": {config}}}"#))
+            .unwrap();
+        let (mut tensors, values) = match name {
+            "bnb" => (codes.tensors("proj.weight").unwrap(), codes.dequantize(DType::F32)),
+            _ => {
+                let blocks = blocks.reshape([3, 2, 16]).unwrap();
+                let named =
+                    [("proj_blocks".into(), blocks), ("proj_scales".into(), scales.clone())];
+                (named.into(), expected.dequantize(DType::F32))
+            }
+        };
+        tensors.insert("proj.bias".into(), x.at(0).unwrap().contiguous().unwrap());
+        safetensors::save(own.join("model.safetensors"), &tensors).unwrap();
+        assert!(answer(&folder, &["info", name]).contains("proj  [3, 64]"));
+        refused(
+            &folder,
+            &["convert", name, "out", "--to", "awq", "--device", "cpu"],
+            &["--to f16"],
+        );
+        let plain = format!("{name}-plain");
+        answer(&folder, &["convert", name, &plain, "--to", "f32", "--device", "cpu"]);
+        let all = safetensors::load(folder.path().join(plain).join("model.safetensors"), &device)
+            .unwrap();
+        assert_eq!(all.keys().map(String::as_str).collect::<Vec<_>>().len(), 2, "{:?}", all.keys());
+        same(&all[result], &values.unwrap());
+    }
 }
 
 #[test]

@@ -44,10 +44,10 @@ pub fn object(py: Python<'_>, dtype: bitlane::DType) -> PyResult<Py<DType>> {
     found.map_or_else(|| Py::new(py, DType(dtype)), |object| Ok(object.clone_ref(py)))
 }
 
-/// Finds a dtype by either of its names.
+/// Finds a dtype by its name in Python. (The names in Rust are not known: `i8` is 64 bits to NumPy.)
 pub fn named(name: &str) -> Option<bitlane::DType> {
     let mut all = bitlane::DType::ALL.iter().copied();
-    all.find(|&dtype| dtype.name() == name || long_name(dtype) == name)
+    all.find(|&dtype| long_name(dtype) == name)
 }
 
 /// Reads a dtype: one of ours, one of NumPy's, a name, or `bool`, `int`, `float` or `complex`.
@@ -68,12 +68,20 @@ pub fn dtype(object: &Bound<'_, PyAny>) -> PyResult<bitlane::DType> {
         }
     }
     let name = if object.is_instance_of::<PyString>() {
-        Some(object.extract::<String>()?)
+        let name = object.extract::<String>()?;
+        match named(&name) {
+            Some(dtype) => return Ok(dtype),
+            // One of NumPy's codes, such as "f4" or "<i8".
+            None => py.import("numpy").and_then(|numpy| {
+                numpy.getattr("dtype")?.call1((name,))?.getattr("name")?.extract::<String>()
+            }),
+        }
     } else {
         // A dtype of NumPy, or one of its types of scalars.
         let name = object.getattr("name").or_else(|_| object.getattr("__name__"));
-        name.ok().and_then(|name| name.extract::<String>().ok())
+        name.and_then(|name| name.extract::<String>())
     };
+    let name = name.ok();
     name.as_deref().and_then(named).ok_or_else(|| {
         let all: Vec<_> = bitlane::DType::ALL.iter().map(|&dtype| long_name(dtype)).collect();
         PyTypeError::new_err(format!("{object} is not a dtype; the dtypes are {}", all.join(" ")))

@@ -42,6 +42,8 @@ def test_chunks_stay_arrays_of_ours(rng):
         same_bits(result, expected)
     same_bits(chunked.rechunk((5, 30)).compute(), ours)
     same_bits(chunked.map_blocks(bl.exp).compute(), bl.exp(ours))
+    made = da.arange(100, chunks=30, dtype="f4").map_blocks(bl.asarray, dtype="f4", meta=bl.zeros(0, dtype=bl.float32))
+    same_bits(bd.sum(made / 7).compute(), bl.sum(bl.arange(100, dtype=bl.float32) / 7))
     same_bits(da.concatenate([chunked, chunked]).compute(), bl.concat([ours, ours]))
     same_bits(da.where(chunked > 0, chunked, -chunked).compute(), abs(ours))
     for name in ("max", "min", "any", "all"):

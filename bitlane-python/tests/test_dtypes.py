@@ -19,6 +19,8 @@ def test_dtypes_are_numpys():
         assert pickle.loads(pickle.dumps(ours)) == ours and hash(ours) == hash(getattr(bl, name))
     assert bl.bfloat16.itemsize == 2 and repr(bl.bfloat16) == "bitlane.bfloat16"
     assert bl.zeros(1, dtype=float).dtype == bl.float64
+    # The codes of NumPy count bytes.
+    assert bl.zeros(1, dtype="f4").dtype == bl.float32 and bl.zeros(1, dtype="<i8").dtype == bl.int64
     with pytest.raises(TypeError, match="bfloat16"):
         bl.zeros(1, dtype="float12")
 

@@ -265,7 +265,7 @@ impl Weights {
         } else {
             (Tensor::concatenate(&codes, 0)?, Tensor::concatenate(&scales, 0)?)
         };
-        let mut words = codes.pack(&packing(), 0)?;
+        let mut words = crate::packed(&codes, &packing(), &[1, 0], 0)?;
         if !len.is_multiple_of(2) {
             // The half of the last byte that is left has the code of 0.
             let filled = nearest(code, &Tensor::zeros([1], DType::F32, device)?.into_expr())?;
@@ -323,6 +323,21 @@ impl Weights {
         }
         let blocks = values.reshape([scales.len(), self.block_size]);
         Ok((blocks * scales.unsqueeze(1)?).reshape(&self.shape))
+    }
+
+    /// Returns the shape of the values.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// # use bitlane_quant::bitsandbytes::{Code, Weights};
+    /// let x = Tensor::zeros([3, 5], DType::F32, &Device::cpu())?;
+    /// assert_eq!(Weights::quantize(Code::Nf4, 64, &x)?.shape(), [3, 5]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
     }
 
     /// Returns the tensors of a file, whose names begin with this one. Scales are not quantised themselves.

@@ -1,30 +1,135 @@
 //! What a model's `config.json` says about the layout of its weights.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use bitlane::{Error, Result, Tensor};
+use bitlane::{DType, Error, Result, Tensor};
 use serde_json::{Map, Value, json};
 
+use crate::fp4::Scales;
 use crate::grouped::{Format, Scheme, Weights, Zeros};
-use crate::refused;
+use crate::{bitsandbytes, fp4, refused};
 
 const OP: &str = "quantization_config";
+
+/// The layout of the quantised weights of a model.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane_quant::{Config, Layout};
+/// let config = Config::parse(r#"{"quant_method": "mxfp4"}"#)?.unwrap();
+/// assert_eq!(config.layout().to_string(), "MXFP4");
+/// assert!(!matches!(config.layout(), Layout::Grouped(_)));
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Layout {
+    /// Integers in groups.
+    Grouped(Format),
+    /// The 4-bit codes of bitsandbytes; every tensor says which.
+    Bitsandbytes,
+    /// 4-bit floats.
+    Fp4(Scales),
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Layout::Grouped(format) => write!(f, "{format}"),
+            Layout::Bitsandbytes => f.write_str("bitsandbytes, 4 bits"),
+            Layout::Fp4(Scales::Mx) => f.write_str("MXFP4"),
+            Layout::Fp4(Scales::Nv) => f.write_str("NVFP4"),
+        }
+    }
+}
+
+/// The weights of a layer, in whichever layout.
+///
+/// # Examples
+///
+/// ```
+/// # use bitlane::{DType, Device, Tensor};
+/// use bitlane_quant::Config;
+/// let device = Device::cpu();
+/// let tensors = [
+///     ("experts.up_blocks".into(), Tensor::full([4, 1, 16], 0x22, DType::U8, &device)?),
+///     ("experts.up_scales".into(), Tensor::full([4, 1], 127, DType::U8, &device)?),
+/// ];
+/// let config = Config::parse(r#"{"quant_method": "mxfp4"}"#)?.unwrap();
+/// let layer = config.layer(&tensors.into(), "experts.up")?;
+/// assert_eq!(layer.shape(), [4, 32]);
+/// assert_eq!(layer.dequantize(DType::F16)?.cast(DType::F32)?.max(..)?.item::<f32>()?, 1.0);
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Layer {
+    /// Integers in groups.
+    Grouped(Weights),
+    /// Codes of bitsandbytes.
+    Bitsandbytes(bitsandbytes::Weights),
+    /// 4-bit floats.
+    Fp4(fp4::Weights),
+}
+
+impl Layer {
+    /// Returns the shape of the values.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # fn f(layer: bitlane_quant::Layer) {
+    /// println!("{:?}", layer.shape());
+    /// # }
+    /// ```
+    pub fn shape(&self) -> Vec<usize> {
+        match self {
+            Layer::Grouped(weights) => weights.shape().to_vec(),
+            Layer::Bitsandbytes(weights) => weights.shape().to_vec(),
+            Layer::Fp4(weights) => weights.shape(),
+        }
+    }
+
+    /// Returns the values as `f16`, `bf16` or `f32`.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # fn f(layer: bitlane_quant::Layer) -> bitlane::Result<()> {
+    /// let values = layer.dequantize(bitlane::DType::BF16)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Weights::dequantize`].
+    pub fn dequantize(&self, dtype: DType) -> Result<Tensor> {
+        match self {
+            Layer::Grouped(weights) => weights.dequantize(dtype),
+            Layer::Bitsandbytes(weights) => weights.dequantize(dtype),
+            Layer::Fp4(weights) => weights.dequantize(dtype),
+        }
+    }
+}
 
 /// The object `quantization_config` of a model's `config.json`: how its weights are quantised.
 ///
 /// # Examples
 ///
 /// ```
-/// use bitlane_quant::Config;
+/// use bitlane_quant::{Config, Layout};
 /// use bitlane_quant::grouped::Format;
 /// let text = r#"{"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128, "version": "gemm", "zero_point": true}}"#;
 /// let config = Config::parse(text)?.expect("it is quantised");
-/// assert_eq!(config.format(), &Format::awq().group_size(128));
+/// assert_eq!(config.layout(), &Layout::Grouped(Format::awq().group_size(128)));
 /// # Ok::<(), bitlane::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    format: Format,
+    layout: Layout,
     /// Whether every zero point is said to be in the middle.
     symmetric: bool,
     /// Whether groups of inputs do not follow one another.
@@ -60,8 +165,10 @@ impl Config {
             "gptq" => gptq(&fields)?,
             "awq" => awq(&fields)?,
             "compressed-tensors" => compressed_tensors(&fields)?,
+            "bitsandbytes" => four_bits(&fields)?,
+            "mxfp4" => Config::of(Layout::Fp4(Scales::Mx)),
             other => {
-                let known = "gptq, awq and compressed-tensors";
+                let known = "gptq, awq, compressed-tensors, bitsandbytes and mxfp4";
                 return Err(refused(
                     OP,
                     format!("quant_method: {other:?} is not known; known are {known}"),
@@ -91,10 +198,14 @@ impl Config {
             let reason = "zeros: no field says that one was subtracted from whole words; use `Zeros::Stored` (gptq_v2)";
             return Err(refused(OP, reason.into()));
         }
-        Ok(Config { format: format.clone(), symmetric: false, act_order: false })
+        Ok(Config::of(Layout::Grouped(format.clone())))
     }
 
-    /// Says that every zero point is in the middle of the codes (`sym`), which [`Config::weights`] checks.
+    fn of(layout: Layout) -> Config {
+        Config { layout, symmetric: false, act_order: false }
+    }
+
+    /// Says that every zero point is in the middle of the codes (`sym`), which [`Config::layer`] checks.
     ///
     /// # Examples
     ///
@@ -138,19 +249,19 @@ impl Config {
         self.act_order
     }
 
-    /// Returns the format.
+    /// Returns the layout.
     ///
     /// # Examples
     ///
     /// ```
     /// use bitlane_quant::Config;
     /// let text = r#"{"quant_method": "gptq", "bits": 3, "group_size": -1, "checkpoint_format": "gptq_v2"}"#;
-    /// let format = Config::parse(text)?.unwrap().format().clone();
-    /// assert_eq!(format.to_string(), "GPTQ, 3 bits, one group, zero points Stored");
+    /// let config = Config::parse(text)?.unwrap();
+    /// assert_eq!(config.layout().to_string(), "GPTQ, 3 bits, one group, zero points Stored");
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    pub fn format(&self) -> &Format {
-        &self.format
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// Returns the object as text. `plain` are the names of linear layers that are not quantised.
@@ -165,7 +276,25 @@ impl Config {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn to_json(&self, plain: &[&str]) -> String {
-        let format = &self.format;
+        let format = match &self.layout {
+            Layout::Grouped(format) => format,
+            Layout::Bitsandbytes => {
+                return json!({ "quant_method": "bitsandbytes", "load_in_4bit": true }).to_string();
+            }
+            Layout::Fp4(Scales::Mx) => return json!({ "quant_method": "mxfp4" }).to_string(),
+            Layout::Fp4(Scales::Nv) => {
+                let weights = json!({ "num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16 });
+                let group = json!({ "targets": ["Linear"], "weights": weights });
+                let groups = json!({ "group_0": group });
+                return json!({
+                    "quant_method": "compressed-tensors",
+                    "format": "nvfp4-pack-quantized",
+                    "config_groups": groups,
+                    "ignore": plain,
+                })
+                .to_string();
+            }
+        };
         let (bits, size) = (format.bits(), format.inputs_per_group());
         let all = size.map_or(json!(-1), |size| json!(size));
         let object = match format.scheme() {
@@ -218,15 +347,24 @@ impl Config {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn layers(&self, tensors: &BTreeMap<String, Tensor>) -> Vec<String> {
-        let name = match self.format.scheme() {
-            Scheme::Gptq | Scheme::Awq => "qweight",
-            Scheme::CompressedTensors => "weight_packed",
+        let endings: &[&str] = match &self.layout {
+            Layout::Grouped(format) if format.scheme() == Scheme::CompressedTensors => {
+                &[".weight_packed"]
+            }
+            Layout::Grouped(_) => &[".qweight"],
+            Layout::Bitsandbytes => {
+                &[".weight.quant_state.bitsandbytes__nf4", ".weight.quant_state.bitsandbytes__fp4"]
+            }
+            Layout::Fp4(Scales::Mx) => &["_blocks", ".weight_packed"],
+            Layout::Fp4(Scales::Nv) => &[".weight_packed"],
         };
-        let of = |full: &String| Some(full.strip_suffix(name)?.strip_suffix('.')?.to_owned());
+        let of = |full: &String| {
+            Some(endings.iter().find_map(|ending| full.strip_suffix(ending))?.to_owned())
+        };
         tensors.keys().filter_map(of).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Takes the weights of a layer, as [`Weights::from_tensors`] does, and checks that they are symmetric if the object says so.
+    /// Takes the weights of a layer from the tensors of a file, and checks that they are symmetric if the object says so.
     ///
     /// # Examples
     ///
@@ -234,27 +372,35 @@ impl Config {
     /// use bitlane_quant::Config;
     /// use bitlane_quant::grouped::Format;
     /// let config = Config::new(&Format::gptq(4))?;
-    /// assert!(config.weights(&Default::default(), "proj").is_err());
+    /// assert!(config.layer(&Default::default(), "proj").is_err());
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// As for [`Weights::from_tensors`], and [`Error::InvalidArgument`] if zero points are not where `sym` says they are.
-    pub fn weights(&self, tensors: &BTreeMap<String, Tensor>, layer: &str) -> Result<Weights> {
-        let weights = Weights::from_tensors(&self.format, tensors, layer)?;
-        if !self.symmetric {
-            return Ok(weights);
-        }
-        let others = weights.asymmetric()?;
+    pub fn layer(&self, tensors: &BTreeMap<String, Tensor>, layer: &str) -> Result<Layer> {
+        let format = match &self.layout {
+            Layout::Grouped(format) => format,
+            Layout::Bitsandbytes => {
+                let weights =
+                    bitsandbytes::Weights::from_tensors(tensors, &format!("{layer}.weight"))?;
+                return Ok(Layer::Bitsandbytes(weights));
+            }
+            Layout::Fp4(kind) => {
+                return Ok(Layer::Fp4(fp4::Weights::from_tensors(*kind, tensors, layer)?));
+            }
+        };
+        let weights = Weights::from_tensors(format, tensors, layer)?;
+        let others = if self.symmetric { weights.asymmetric()? } else { 0 };
         if others == 0 {
-            return Ok(weights);
+            return Ok(Layer::Grouped(weights));
         }
-        let middle = 1 << (self.format.bits() - 1);
+        let middle = 1 << (format.bits() - 1);
         let reason = format!(
             "sym: {others} zero points of {layer} are not {middle}, as they are in symmetric weights; are they stored in another way than \
              {:?} says (checkpoint_format gptq or gptq_v2)?",
-            self.format.zeros()
+            format.zeros()
         );
         Err(refused(OP, reason))
     }
@@ -348,7 +494,7 @@ fn gptq(fields: &Fields<'_>) -> Result<Config> {
     };
     let format = fields.grouped(format, &["group_size", "q_group_size"])?;
     let act_order = fields.bool("desc_act")?.unwrap_or(false);
-    Ok(Config { format, symmetric, act_order })
+    Ok(Config { layout: Layout::Grouped(format), symmetric, act_order })
 }
 
 /// Whether the metadata names a program as the one that wrote the file.
@@ -374,11 +520,12 @@ fn awq(fields: &Fields<'_>) -> Result<Config> {
         return Err(refused(OP, reason.into()));
     }
     let format = fields.grouped(Format::awq(), &["group_size", "q_group_size"])?;
-    Ok(Config { format, symmetric: false, act_order: false })
+    Ok(Config::of(Layout::Grouped(format)))
 }
 
 fn compressed_tensors(fields: &Fields<'_>) -> Result<Config> {
-    fields.only("format", &["pack-quantized"])?;
+    let formats = ["pack-quantized", "mxfp4-pack-quantized", "nvfp4-pack-quantized"];
+    fields.only("format", &formats)?;
     let groups = fields.get(&["config_groups"]).ok_or_else(|| missing("config_groups"))?;
     let groups = groups.as_object().ok_or_else(|| not("config_groups", "an object", groups))?;
     let weights: BTreeSet<String> =
@@ -392,7 +539,21 @@ fn compressed_tensors(fields: &Fields<'_>) -> Result<Config> {
         return Err(missing(&format!("config_groups.{name}.weights")));
     };
     let weights = Fields(weights);
-    weights.only("type", &["int"])?;
+    let floats = match fields.text("format")? {
+        Some("mxfp4-pack-quantized") => Some(Scales::Mx),
+        Some("nvfp4-pack-quantized") => Some(Scales::Nv),
+        _ => None,
+    };
+    weights.only("type", if floats.is_some() { &["float"] } else { &["int"] })?;
+    if let Some(kind) = floats {
+        let (bits, size) = (weights.bits(&["num_bits"])?, weights.get(&["group_size"]));
+        if bits != 4 || size.is_some_and(|size| size.as_u64() != Some(kind.block_size() as u64)) {
+            let reason =
+                format!("group_size: {bits} bits in such groups are not {}", Layout::Fp4(kind));
+            return Err(refused(OP, reason));
+        }
+        return Ok(Config::of(Layout::Fp4(kind)));
+    }
     weights.only("actorder", &["weight", "static"])?;
     let bits = weights.bits(&["num_bits"])?;
     let symmetric = weights.bool("symmetric")?.unwrap_or(true);
@@ -407,5 +568,14 @@ fn compressed_tensors(fields: &Fields<'_>) -> Result<Config> {
             return Err(refused(OP, reason));
         }
     };
-    Ok(Config { format, symmetric, act_order: false })
+    Ok(Config { layout: Layout::Grouped(format), symmetric, act_order: false })
+}
+
+fn four_bits(fields: &Fields<'_>) -> Result<Config> {
+    if fields.bool("load_in_4bit")? != Some(true) {
+        let reason = "load_in_4bit: only the 4-bit codes of bitsandbytes can be read";
+        return Err(refused(OP, reason.into()));
+    }
+    fields.only("bnb_4bit_quant_type", &["nf4", "fp4"])?;
+    Ok(Config::of(Layout::Bitsandbytes))
 }

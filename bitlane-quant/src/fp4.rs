@@ -350,10 +350,7 @@ impl Weights {
         blocks.push(self.kind.block_size());
         let axis = self.words.rank() - 1;
         let codes = self.words.clone().into_expr().unpack(&packing(), axis);
-        // With the bits where those of an f16 are, the value is 2^14 times too small; the lowest ones are subnormal.
-        let bits = codes.cast(DType::U16);
-        let bits = ((&bits & 8) << 12) | ((&bits & 7) << 9);
-        let values = bits.bitcast(DType::F16).cast(DType::F32) * 16384.0;
+        let values = e2m1(&codes, 1.0);
         Ok((values.reshape(blocks) * scale).reshape(self.shape()))
     }
 
@@ -376,6 +373,14 @@ impl Weights {
 
 fn packing() -> Packing {
     Packing::new(4, DType::U8)
+}
+
+/// Returns the value of a 4-bit float (sign, two bits of exponent, one of significand) as `f32`, times a factor.
+pub(crate) fn e2m1<'a>(codes: &Expr<'a>, factor: f64) -> Expr<'a> {
+    // With the bits where those of an f16 are, the value is 2^14 times too small; the lowest ones are subnormal.
+    let bits = codes.cast(DType::U16);
+    let bits = ((&bits & 8) << 12) | ((&bits & 7) << 9);
+    bits.bitcast(DType::F16).cast(DType::F32) * (16384.0 * factor)
 }
 
 /// Returns values as `f32`, one block in a row.
@@ -419,6 +424,6 @@ fn packed<'a>(scaled: &Expr<'a>, sign: Expr<'a>, values: &Tensor) -> Result<Tens
     let [first, rest @ ..] = steps;
     let code = rest.into_iter().fold(first, |sum, step| sum + step);
     let sign = sign.cast(DType::U8) << 3;
-    let words = (code | sign).pack(&packing(), 1).rules(Rules::Paddle).run()?;
-    words.reshape(shape_with(values, 2))
+    let codes = (code | sign).rules(Rules::Paddle).run()?;
+    crate::packed(&codes, &packing(), &[0, 1], 1)?.reshape(shape_with(values, 2))
 }

@@ -7,9 +7,10 @@ use std::fs;
 use std::io::Cursor;
 
 use bitlane::{DType, Device, ErrorKind, Tensor, safetensors};
-use bitlane_quant::Config;
+use bitlane_quant::fp4::Scales;
 use bitlane_quant::gguf::{Kind, Reader, Type, Value};
 use bitlane_quant::grouped::{Format, Weights, Zeros};
+use bitlane_quant::{Config, Layout};
 
 use common::{devices, golden_path};
 
@@ -171,7 +172,7 @@ fn metadata_chooses_the_format() {
             Format::compressed_tensors(8).with_zeros(Zeros::Stored)),
     ] {
         let config = Config::parse(&text).unwrap().unwrap();
-        assert_eq!(config.format(), &format, "{text}");
+        assert_eq!(config.layout(), &Layout::Grouped(format.clone()), "{text}");
         if format.zeros() != Zeros::MinusOneInWords {
             let again = Config::parse(&config.to_json(&["lm_head"])).unwrap().unwrap();
             assert_eq!(again, config);
@@ -179,6 +180,25 @@ fn metadata_chooses_the_format() {
     }
     assert!(Config::new(&Format::gptq(4).with_zeros(Zeros::MinusOneInWords)).is_err());
     assert_eq!(Config::parse("{}").unwrap(), None);
+    let floats = |format: &str, size: usize| {
+        let weights = format!(r#"{{"num_bits": 4, "type": "float", "group_size": {size}}}"#);
+        compressed(&weights).replace("\"pack-quantized", &format!("\"{format}-pack-quantized"))
+    };
+    for (text, layout) in [
+        (r#"{"quant_method": "mxfp4"}"#.into(), Layout::Fp4(Scales::Mx)),
+        (floats("mxfp4", 32), Layout::Fp4(Scales::Mx)),
+        (floats("nvfp4", 16), Layout::Fp4(Scales::Nv)),
+        (
+            r#"{"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_quant_type": "nf4"}"#.into(),
+            Layout::Bitsandbytes,
+        ),
+    ] {
+        let config = Config::parse(&text).unwrap().unwrap();
+        assert_eq!(config.layout(), &layout, "{text}");
+        assert_eq!(Config::parse(&config.to_json(&[])).unwrap().unwrap(), config);
+    }
+    let error = Config::parse(&floats("nvfp4", 32)).unwrap_err().to_string();
+    assert!(error.contains("group_size"), "{error}");
 }
 
 #[test]
@@ -201,6 +221,7 @@ fn metadata_that_cannot_be_read_is_refused() {
         (awq(r#", "version": "gemv_fast""#), "version: gemv_fast"),
         (awq(r#", "zero_point": false"#), "zero_point"),
         (r#"{"quant_method": "awq", "bits": 3, "group_size": 128}"#.into(), "bits: AWQ"),
+        (r#"{"quant_method": "bitsandbytes", "load_in_8bit": true}"#.into(), "load_in_4bit"),
         (r#"{"quant_method": "quip"}"#.into(), "quant_method: \"quip\""),
         (
             r#"{"quant_method": "compressed-tensors", "format": "marlin-24"}"#.into(),
@@ -235,8 +256,8 @@ fn symmetric_weights_are_checked() {
     };
     let config = Config::parse(&text("gptq_v2")).unwrap().unwrap();
     assert_eq!(config.layers(&tensors), ["proj"]);
-    assert!(config.weights(&tensors, "proj").is_ok());
+    assert!(config.layer(&tensors, "proj").is_ok());
     let config = Config::parse(&text("gptq")).unwrap().unwrap();
-    let error = config.weights(&tensors, "proj").unwrap_err().to_string();
+    let error = config.layer(&tensors, "proj").unwrap_err().to_string();
     assert!(error.contains("sym: 32 zero points of proj are not 8"), "{error}");
 }

@@ -17,8 +17,11 @@ use bytemuck::AnyBitPattern;
 pub use self::borrow::HostSlice;
 pub(crate) use self::borrow::storage_of;
 use crate::device::DeviceKind;
+use crate::exclusive::Exclusive;
 use crate::gather::GatherRequest;
+use crate::program::Program;
 use crate::request::Request;
+use crate::scalar::ElementBytes;
 use crate::scan::ScanRequest;
 use crate::storage::Access;
 use crate::{Device, Element, Result};
@@ -98,10 +101,7 @@ pub(crate) fn places(
     }
 }
 
-#[cfg(feature = "cpu")]
-pub(crate) use cpu::Executable;
-
-/// Returns whether the device runs an [`Executable`].
+/// Returns whether the device runs executables as part of its requests, beside whole calls.
 #[cfg(feature = "cpu")]
 #[inline]
 pub(crate) fn has_executables(device: &Device) -> bool {
@@ -109,6 +109,91 @@ pub(crate) fn has_executables(device: &Device) -> bool {
         DeviceKind::Cpu => true,
         #[cfg(feature = "cuda")]
         DeviceKind::Cuda(_) => false,
+    }
+}
+
+/// A program for contiguous operands, which has been translated for the kind of device that it is run on.
+pub(crate) enum Executable {
+    #[cfg(feature = "cpu")]
+    Cpu(cpu::Executable),
+    #[cfg(feature = "cuda")]
+    Cuda(cuda::Executable),
+}
+
+impl Executable {
+    /// Translates a program, given which of its inputs in memory are one element for all. Returns `None` if there are too
+    /// many of them, or if a step is not defined for its dtype.
+    pub(crate) fn new(
+        device: &Device,
+        op: &'static str,
+        program: Program,
+        is_one: impl Fn(usize) -> bool,
+    ) -> Option<Executable> {
+        match device.kind() {
+            #[cfg(feature = "cpu")]
+            DeviceKind::Cpu => {
+                let _ = op;
+                cpu::Executable::new(program, is_one).map(Executable::Cpu)
+            }
+            #[cfg(feature = "cuda")]
+            DeviceKind::Cuda(_) => cuda::Executable::new(op, program, is_one).map(Executable::Cuda),
+        }
+    }
+
+    /// Whether so many elements, at least one, are best computed without a plan.
+    #[inline(always)]
+    pub(crate) fn takes(&self, len: usize) -> bool {
+        match self {
+            #[cfg(feature = "cpu")]
+            Executable::Cpu(executable) => executable.takes(len),
+            #[cfg(feature = "cuda")]
+            Executable::Cuda(executable) => executable.takes(len),
+        }
+    }
+
+    /// Gives one of the program's inputs, a number, another value.
+    #[inline(always)]
+    pub(crate) fn set_number(&mut self, input: u16, number: ElementBytes) {
+        match self {
+            #[cfg(feature = "cpu")]
+            Executable::Cpu(executable) => executable.set_number(input, number),
+            #[cfg(feature = "cuda")]
+            Executable::Cuda(executable) => executable.set_number(input, number),
+        }
+    }
+
+    /// Computes `len` elements, which it takes, from those of the other slots to those of the destination, the first slot,
+    /// each from its offset on.
+    ///
+    /// The memory is that of the device and holds so many elements, or one, of the program's dtypes, in the order of its
+    /// slots. The caller holds the locks: that of the destination, whose memory is no other slot's, for writing. The error,
+    /// which the CPU never has, is boxed, because a larger result would be written to memory in every call.
+    #[inline(always)]
+    pub(crate) fn run(
+        &mut self,
+        device: &Device,
+        len: usize,
+        out: Option<Exclusive<'_, Memory>>,
+        memories: &[&Memory],
+        offsets: &[usize],
+    ) -> std::result::Result<(), Box<crate::Error>> {
+        match (self, device.kind()) {
+            #[cfg(feature = "cpu")]
+            (Executable::Cpu(executable), DeviceKind::Cpu) => {
+                let _ = out;
+                executable.run(len, memories, offsets);
+                Ok(())
+            }
+            #[cfg(feature = "cuda")]
+            (Executable::Cuda(executable), DeviceKind::Cuda(device)) => {
+                executable.run(device, len, out, memories, offsets).map_err(Box::new)
+            }
+            #[cfg(all(feature = "cpu", feature = "cuda"))]
+            _ => Err(Box::new(crate::Error::InvalidArgument {
+                op: "prepared",
+                reason: "it was prepared for another kind of device".into(),
+            })),
+        }
     }
 }
 

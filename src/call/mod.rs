@@ -5,21 +5,19 @@
 //! or checks the destination, makes the plan and calls the backend. `prepared` remembers what becomes of small calls.
 
 mod part;
-#[cfg(feature = "cpu")]
 pub(crate) mod prepared;
 mod reduce;
 #[cfg(feature = "cpu")]
 pub(crate) mod rows;
 mod run;
+mod saturate;
 mod variance;
 
 use smallvec::SmallVec;
 
 pub(crate) use self::reduce::ReduceArguments;
 pub(crate) use self::run::{ReduceAxes, Target};
-#[cfg(feature = "cpu")]
-use crate::expr::graph::Node;
-use crate::expr::graph::Operation;
+use crate::expr::graph::{Node, Operation};
 use crate::layout::{Shape, boxed, broadcast};
 use crate::op::ElementOp;
 use crate::operand::{InMemory, Operand};
@@ -48,10 +46,6 @@ pub(crate) struct Call<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Conversion {
     /// The index of the input.
-    #[cfg_attr(
-        not(feature = "cpu"),
-        expect(dead_code, reason = "only prepared calls convert again")
-    )]
     input: u16,
     meaning: Meaning,
     dtype: DType,
@@ -127,14 +121,11 @@ pub(crate) fn run_operation<'a, const N: usize>(
     rules: Rules,
     target: Target<'a>,
 ) -> Result<Tensor> {
-    #[cfg(feature = "cpu")]
+    let mut all = prepared::Operands::new();
+    if operands.iter().try_for_each(|operand| all.add(operand)).is_some()
+        && let Some(output) = prepared::run(&[Node::on_inputs(operation)], &all, rules, target)
     {
-        let mut all = prepared::Operands::new();
-        if operands.iter().try_for_each(|operand| all.add(operand)).is_some()
-            && let Some(output) = prepared::run(&[Node::on_inputs(operation)], &all, rules, target)
-        {
-            return Ok(output?.tensor());
-        }
+        return Ok(output?.tensor());
     }
     run_general(operation, &operands, rules, target)
 }
@@ -244,7 +235,6 @@ impl<'a> Call<'a> {
     }
 
     /// Adds a tensor as an input of its own, even if it is the same view as another.
-    #[cfg(feature = "cpu")]
     fn tensor_apart(&mut self, tensor: &'a Tensor) -> Elements<'a> {
         let value = self.program.memory(tensor.dtype());
         self.inputs.push(InMemory::Tensor(tensor));
@@ -307,6 +297,7 @@ impl<'a> Call<'a> {
         match operation {
             Operation::Unary(op) => self.unary(op, x.elements(name)?, rules),
             Operation::Cast(dtype) => Ok(self.cast(x.elements(name)?, dtype)),
+            Operation::CastSaturating(dtype) => self.cast_saturating(x.elements(name)?, dtype),
             Operation::Bitcast(dtype) => self.bitcast(x.elements(name)?, dtype),
             Operation::Binary(op) => self.binary(op, x, y, rules),
             Operation::Select => self.select(x, y, z, rules),

@@ -1,7 +1,7 @@
-//! Calls on contiguous tensors of one shape on the CPU, which are promoted and translated once and then remembered.
+//! Calls on contiguous tensors of one shape, which are promoted and translated once and then remembered.
 //!
 //! Programs make the same few calls again and again, and on few elements promoting the operands and translating the
-//! program takes longer than running it. A prepared call has been put together by [`Call`] like any other; whatever
+//! program takes longer than running it or, on CUDA, than launching its kernel. A prepared call has been put together by [`Call`] like any other; whatever
 //! cannot be prepared, and every error, is left to the general path.
 
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use smallvec::SmallVec;
 
 use super::{Call, Conversion, Elements, Target, Term};
-use crate::backend::{self, Executable, Memory};
+use crate::backend::{Executable, Memory};
 use crate::expr::graph::{Located, Node};
 use crate::operand::{InMemory, Operand};
 use crate::plan::OUT;
@@ -54,6 +54,9 @@ struct Signature {
     /// The index of each operand among the tensors, or behind them among the numbers, counted from 1; 0 where there is
     /// none.
     operands: [u8; MAX_OPERANDS],
+    /// Whether the tensors are on a CUDA device.
+    #[cfg(feature = "cuda")]
+    is_cuda: bool,
 }
 
 /// Marks a tensor without dimensions in a [`Signature`].
@@ -66,6 +69,8 @@ impl<'a> Operands<'a> {
             tensors: [0; MAX_TENSORS],
             numbers: [0; MAX_TENSORS],
             operands: [0; MAX_OPERANDS],
+            #[cfg(feature = "cuda")]
+            is_cuda: false,
         };
         Operands {
             tensors: [None; MAX_TENSORS],
@@ -103,7 +108,13 @@ impl<'a> Operands<'a> {
         if self.tensors[index].is_none() {
             let is_zero_d = tensor.rank() == 0;
             let (is_alike, has_shape) = match self.like {
-                None => (backend::has_executables(tensor.device()), true),
+                None => {
+                    #[cfg(feature = "cuda")]
+                    {
+                        self.signature.is_cuda = tensor.device().is_cuda();
+                    }
+                    (true, true)
+                }
                 Some(like) if like.has_shape_and_device_of(tensor) => (true, false),
                 Some(like) => {
                     let has_shape = like.rank() == 0;
@@ -111,6 +122,10 @@ impl<'a> Operands<'a> {
                 }
             };
             if !is_alike || !tensor.is_contiguous() {
+                return None;
+            }
+            #[cfg(feature = "cuda")]
+            if self.signature.is_cuda && !self.is_plain_on_cuda(tensor) {
                 return None;
             }
             if has_shape {
@@ -122,11 +137,21 @@ impl<'a> Operands<'a> {
         Some(index)
     }
 
+    /// Whether a further tensor runs on the stream of the others, so that it does not matter whose stream the call takes, and
+    /// shares no storage with them: a view that is read twice is one input of a kernel.
+    #[cfg(feature = "cuda")]
+    fn is_plain_on_cuda(&self, tensor: &Tensor) -> bool {
+        self.tensors().all(|known| {
+            known.device().has_stream_of(tensor.device()) && !known.shares_storage(tensor)
+        })
+    }
+
     /// How many operands there are.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
+    #[cfg(feature = "cuda")]
     fn tensors(&self) -> impl Iterator<Item = &'a Tensor> + Clone {
         self.tensors.iter().map_while(|tensor| *tensor)
     }
@@ -168,8 +193,8 @@ impl Output<'_> {
 }
 
 /// Computes operations on operands, the last of which is the result. Returns `None` if the general path has to,
-/// including for every error but a lack of memory.
-#[inline]
+/// including for every error but a lack of memory and what a device says.
+#[inline(always)]
 pub(crate) fn run<'a>(
     nodes: &[Node],
     operands: &Operands<'a>,
@@ -251,6 +276,8 @@ struct Prepared {
     rules: Rules,
     /// How each number becomes an input of the program.
     conversions: Box<[Conversion]>,
+    /// The tensor in each of the program's slots but the first.
+    slots: Box<[u8]>,
     /// The dtype of the result.
     dtype: DType,
     executable: Executable,
@@ -269,8 +296,9 @@ impl Prepared {
             return None;
         }
         let mut call = Call::new();
-        let tensors: SmallVec<[Elements<'_>; MAX_TENSORS]> =
-            operands.tensors().map(|tensor| call.tensor_apart(tensor)).collect();
+        // Tensors become inputs where they are first used, as on the general path, whose kernels serve here, too.
+        let mut tensors: [Option<Elements<'_>>; MAX_TENSORS] = [None; MAX_TENSORS];
+        let mut slots: SmallVec<[u8; MAX_TENSORS]> = SmallVec::new();
         let mut results: SmallVec<[Elements<'_>; MAX_PREPARED]> = SmallVec::new();
         // A number is an operand of one operation alone, so there is one dtype to convert it to.
         let mut numbers = 0;
@@ -279,7 +307,13 @@ impl Prepared {
                 Some(match node.place(index).located() {
                     Located::Node(node) => Term::Elements(*results.get(node)?),
                     Located::Input(operand) => match operands.get(operand)? {
-                        Ok(tensor) => Term::Elements(*tensors.get(tensor)?),
+                        Ok(index) => {
+                            let tensor = operands.tensors[index]?;
+                            Term::Elements(*tensors[index].get_or_insert_with(|| {
+                                slots.push(index as u8);
+                                call.tensor_apart(tensor)
+                            }))
+                        }
                         Err((number, scalar)) if number == numbers => {
                             numbers += 1;
                             Term::Number(scalar)
@@ -302,22 +336,25 @@ impl Prepared {
         }
         let Call { mut program, conversions, .. } = call;
         program.finish(results.last()?.value);
-        let has_dimensions = operands.like?.rank() > 0;
-        let is_one = |tensor: usize| has_dimensions && operands.is_zero_d(tensor);
+        let like = operands.like?;
+        let is_one =
+            |input: usize| like.rank() > 0 && operands.is_zero_d(usize::from(slots[input]));
+        let op = nodes.last()?.operation.name();
         Some(Prepared {
             nodes: nodes.into(),
             signature: operands.signature,
             rules,
             conversions: conversions.into_vec().into(),
             dtype: program.dtype(program.result()),
-            executable: Executable::new(program, is_one)?,
+            executable: Executable::new(like.device(), op, program, is_one)?,
+            slots: slots.into_vec().into(),
         })
     }
 
     /// Computes the result. Returns `None` if there are too many elements, if a number does not fit, or if the
     /// destination differs from the operands in shape, device or layout, has another dtype than the result, or shares
     /// storage with an operand.
-    #[inline]
+    #[inline(always)]
     fn run<'a>(
         &mut self,
         operands: &Operands<'a>,
@@ -335,13 +372,14 @@ impl Prepared {
         let mut offsets = [0; 1 + MAX_TENSORS];
         let mut count = 0;
         let mut is_apart = true;
-        for tensor in operands.tensors() {
+        for &index in &self.slots {
+            let tensor = operands.tensors[usize::from(index)]?;
             is_apart &= target.out.is_none_or(|out| !tensor.shares_storage(out));
             storages[count] = tensor.storage();
             count += 1;
             offsets[count] = tensor.layout().offset();
         }
-        let output = match target.out {
+        let mut output = match target.out {
             Some(out) => {
                 let is_direct = is_apart
                     && out.dtype() == self.dtype
@@ -358,13 +396,16 @@ impl Prepared {
                 Err(error) => return Some(Err(error)),
             },
         };
-        let destination = match &output {
+        let destination = match &mut output {
             Output::Given(out) => Destination::Shared(out.storage()),
             Output::New { memory, .. } => Destination::New(memory),
         };
-        storage::with_locked(destination, &storages[..count], |memories| {
-            self.executable.run(len, memories, &offsets);
+        let done = storage::with_locked(destination, &storages[..count], |out, memories| {
+            self.executable.run(like.device(), len, out, memories, &offsets)
         });
-        Some(Ok(output))
+        Some(match done {
+            Ok(()) => Ok(output),
+            Err(error) => Err(*error),
+        })
     }
 }

@@ -56,6 +56,7 @@ struct Spill<'a> {
 pub(crate) enum Operation {
     Unary(UnaryOp),
     Cast(DType),
+    CastSaturating(DType),
     Bitcast(DType),
     Binary(BinaryOp),
     Select,
@@ -68,7 +69,6 @@ pub(crate) enum Operation {
 
 impl Operation {
     /// Whether each element of the result is computed from those with the same index.
-    #[cfg(feature = "cpu")]
     pub(crate) const fn is_elementwise(self) -> bool {
         !matches!(self, Operation::Reduce(..) | Operation::View(..))
     }
@@ -77,6 +77,7 @@ impl Operation {
         match self {
             Operation::Unary(_)
             | Operation::Cast(_)
+            | Operation::CastSaturating(_)
             | Operation::Bitcast(_)
             | Operation::Reduce(..)
             | Operation::View(..) => 1,
@@ -90,6 +91,7 @@ impl Operation {
         match self {
             Operation::Unary(op) => op.name(),
             Operation::Cast(_) => "cast",
+            Operation::CastSaturating(_) => "cast_saturating",
             Operation::Bitcast(_) => "bitcast",
             Operation::Binary(op) => op.name(),
             Operation::Select => ElementOp::Select.name(),
@@ -117,7 +119,6 @@ impl Node {
     }
 
     /// An operation on the first inputs.
-    #[cfg(feature = "cpu")]
     #[inline]
     pub(crate) fn on_inputs(operation: Operation) -> Node {
         let last = operation.arity() - 1;
@@ -131,7 +132,6 @@ impl Node {
     }
 
     /// The same operation on other operands; `None` if there is none for one of them.
-    #[cfg(feature = "cpu")]
     pub(super) fn with_operands(
         self,
         mut place: impl FnMut(usize) -> Option<Location>,
@@ -391,7 +391,6 @@ impl<'a> Graph<'a> {
     }
 
     /// The operands in memory and the numbers: the first ones, and the others.
-    #[cfg(feature = "cpu")]
     #[inline]
     pub(super) fn inputs(&self) -> (&[Option<Operand<'a>>], &[Operand<'a>]) {
         (&self.inline[..self.inputs.min(self.inline.len())], self.more())

@@ -1,7 +1,6 @@
 //! Expressions: operations that are recorded first and computed in one pass.
 
 mod display;
-#[cfg(feature = "cpu")]
 mod flat;
 pub(crate) mod graph;
 mod lower;
@@ -174,7 +173,6 @@ impl<'a> Expr<'a> {
 
     #[inline]
     fn run_into(&self, target: Target<'_>) -> Result<Tensor> {
-        #[cfg(feature = "cpu")]
         if let Some(output) = self.run_prepared(target) {
             return Ok(output?.tensor());
         }

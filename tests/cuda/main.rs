@@ -28,6 +28,8 @@ mod order;
 #[cfg(unix)]
 mod setup;
 #[cfg(unix)]
+mod tiles;
+#[cfg(unix)]
 #[macro_use]
 #[path = "../devices/trials.rs"]
 mod trials;
@@ -142,6 +144,13 @@ fn main() {
             memory_that_runs_out
             other_libraries_get_what_is_trimmed
             kernels_are_compiled_once_per_machine
+        }
+        tiles {
+            sizes_around_those_of_tiles
+            dimensions_in_every_order
+            operands_beside_a_turned_one
+            destinations_of_turned_operands
+            wide_indices_in_tiles
         }
     };
     let ignored = ignored || !setup::has_both_nvrtc();

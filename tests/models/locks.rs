@@ -67,8 +67,8 @@ impl Operation {
     fn run(self, storages: &[Arc<Storage>]) {
         let add = |x: &Memory, y: &Memory| x.read().wrapping_add(y.read());
         let read = |operands: &[&Arc<Storage>]| {
-            let new = Device.allocate(0).unwrap();
-            with_locked(Destination::New(&new), operands, |memories| {
+            let mut new = Device.allocate(0).unwrap();
+            with_locked(Destination::New(&mut new), operands, |_, memories| {
                 let sum =
                     memories[1..].iter().map(|memory| memory.read()).fold(0, usize::wrapping_add);
                 memories[0].write(sum);
@@ -77,7 +77,7 @@ impl Operation {
         match self {
             Operation::Small(out, [x, y]) => {
                 let [out, x, y] = [out, x, y].map(|place| &storages[place]);
-                with_locked(Destination::Shared(out), &[x, y], |memories| {
+                with_locked(Destination::Shared(out), &[x, y], |_, memories| {
                     memories[0].write(add(memories[1], memories[2]));
                 });
             }

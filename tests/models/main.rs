@@ -11,7 +11,6 @@
 
 #[allow(dead_code, reason = "the models use a part of the files they check")]
 mod cpu;
-#[cfg(feature = "cuda")]
 #[allow(dead_code, reason = "the models use a part of the files they check")]
 #[path = "../../src/exclusive.rs"]
 mod exclusive;

@@ -6,6 +6,7 @@ use bitlane::{DType, ReduceOp, Result};
 use crate::Failure;
 use crate::sass::functions::{FUNCTIONS, title};
 use crate::sass::reductions::{Row, Terms, rows};
+use crate::sass::tiles;
 
 /// A generated kernel with a title.
 #[derive(Clone, Debug)]
@@ -119,6 +120,15 @@ pub fn bounded() -> std::result::Result<Vec<Sample>, Failure> {
     let (x, y) = (draft.view(F32, &[2])?, draft.number(F32));
     draft.apply(add, &[x, y])?;
     samples.add("every second f32 + number", draft.kernels())?;
+    for row in tiles::rows() {
+        let mut draft = Draft::new(&[ROWS, COLUMNS]);
+        let x = draft.view(row.dtype, &TURNED)?;
+        if row.adds {
+            let y = draft.dense(row.dtype);
+            draft.apply(add, &[x, y])?;
+        }
+        samples.add(row.title(), draft.kernels())?;
+    }
     for row in rows() {
         // Those after the first launch have few terms.
         let kernel = launches(&row)?.into_iter().next();

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bitlane::{DType, Tensor, safetensors};
-use bitlane_quant::Config;
 use bitlane_quant::gguf::Reader;
 use bitlane_quant::grouped::{Format, Scheme, Zeros};
+use bitlane_quant::{Config, Layer, Layout};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -94,39 +94,49 @@ pub fn run(options: &Options) -> Outcome {
     let mut all = model.load(&device)?;
     let layers = model.config.layers(&all.tensors);
     if layers.is_empty() {
-        return Err(at(input, format!("no tensors of {}", model.config.format())));
+        return Err(at(input, format!("no tensors of {}", model.config.layout())));
     }
     let bar = Progress::new(TITLE, layers.len());
     let mut symmetric = true;
     for layer in &layers {
         // Every layer is checked before one is converted.
-        symmetric &= model.config.weights(&all.tensors, layer)?.is_symmetric()?;
+        if let Layer::Grouped(weights) = model.config.layer(&all.tensors, layer)? {
+            symmetric &= weights.is_symmetric()?;
+        }
     }
-    let format = options.to.format(model.config.format(), symmetric);
+    let format = match model.config.layout() {
+        Layout::Grouped(from) => options.to.format(from, symmetric),
+        _ if options.to.dtype().is_some() => None,
+        other => {
+            let reason =
+                format!("{other} has no groups of another layout; give --to f16, bf16 or f32");
+            return Err(at(input, reason));
+        }
+    };
     let config = format.as_ref().map(Config::new).transpose()?;
     let ordered = model.config.has_act_order();
     let config = config.map(|config| config.symmetric(symmetric).act_order(ordered));
     for layer in &layers {
         bar.step(layer);
-        let weights = model.config.weights(&all.tensors, layer)?;
-        let made = match (&format, options.to.dtype()) {
-            (Some(format), _) => {
+        let weights = model.config.layer(&all.tensors, layer)?;
+        let made = match (&format, &weights) {
+            (Some(format), Layer::Grouped(weights)) => {
                 let converted = weights.repack(format);
                 converted.map_err(|error| format!("{layer}: {error}"))?.tensors()?
             }
-            (None, dtype) => {
-                let values = weights.dequantize(dtype.unwrap_or(DType::F32))?;
+            _ => {
+                let values = weights.dequantize(options.to.dtype().unwrap_or(DType::F32))?;
                 vec![("weight", values.contiguous()?)]
             }
         };
-        all.replace(layer, model.config.format().scheme(), made);
+        all.replace(layer, model.config.layout(), made);
     }
     bar.finish();
     let plain: Vec<_> = plain_layers(&all.tensors);
     let plain: Vec<&str> = plain.iter().map(String::as_str).collect();
     let text = model.text_with(config.map(|config| config.to_json(&plain)))?;
     write(&model, &all, &text, input, output)?;
-    let (from, count) = (model.config.format(), layers.len());
+    let (from, count) = (model.config.layout(), layers.len());
     let to = format
         .map_or_else(|| options.to.dtype().map_or("", DType::name).into(), |it| it.to_string());
     let said = format!("{}: {count} layers, from {from}, to {to}", output.display());
@@ -136,25 +146,25 @@ pub fn run(options: &Options) -> Outcome {
 
 impl Tensors {
     /// Puts the tensors of a layer in the place of those that it had.
-    fn replace(&mut self, layer: &str, scheme: Scheme, made: Vec<(&'static str, Tensor)>) {
-        let old: &[&str] = match scheme {
-            Scheme::CompressedTensors => &[
-                "weight_packed",
-                "weight_scale",
-                "weight_zero_point",
-                "weight_shape",
-                "weight_g_idx",
-            ],
-            _ => &["qweight", "qzeros", "scales", "g_idx"],
+    fn replace(&mut self, layer: &str, layout: &Layout, made: Vec<(&'static str, Tensor)>) {
+        let is_old = |rest: &str| match layout {
+            Layout::Grouped(format) if format.scheme() != Scheme::CompressedTensors => {
+                [".qweight", ".qzeros", ".scales", ".g_idx"].contains(&rest)
+            }
+            Layout::Bitsandbytes => rest == ".weight" || rest.starts_with(".weight."),
+            _ => rest.starts_with(".weight_") || ["_blocks", "_scales"].contains(&rest),
         };
+        let names = self.tensors.keys();
+        let old = names.filter(|name| name.strip_prefix(layer).is_some_and(is_old));
         let mut file = 0;
-        for name in old {
-            let name = format!("{layer}.{name}");
+        // The name of a parameter of gpt-oss is that of its values.
+        let bare = self.tensors.contains_key(&format!("{layer}_blocks"));
+        for name in old.cloned().collect::<Vec<_>>() {
             self.tensors.remove(&name);
             file = self.file_of.remove(&name).unwrap_or(file);
         }
         for (name, tensor) in made {
-            let name = format!("{layer}.{name}");
+            let name = if bare { layer.to_owned() } else { format!("{layer}.{name}") };
             self.file_of.insert(name.clone(), file);
             self.tensors.insert(name, tensor);
         }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use bitlane::Device;
+use bitlane_quant::Layer;
 use bitlane_quant::gguf::Reader;
 use clap::Args;
 use serde_json::json;
@@ -28,14 +29,17 @@ pub fn run(options: &Options) -> Outcome {
     let mut rows = Vec::new();
     let mut layers = Vec::new();
     for layer in model.config.layers(&all.tensors) {
-        let weights = model.config.weights(&all.tensors, &layer)?;
-        let symmetric = weights.is_symmetric()?;
-        let ([outputs, inputs], kind) =
-            (weights.shape(), if symmetric { "symmetric" } else { "asymmetric" });
-        rows.push(vec![layer.clone(), format!("[{outputs}, {inputs}]"), kind.into()]);
-        layers.push(json!({ "name": layer, "shape": [outputs, inputs], "symmetric": symmetric }));
+        let weights = model.config.layer(&all.tensors, &layer)?;
+        let kind = match &weights {
+            Layer::Grouped(weights) if weights.is_symmetric()? => "symmetric",
+            Layer::Grouped(_) => "asymmetric",
+            _ => "",
+        };
+        let shape = weights.shape();
+        rows.push(vec![layer.clone(), format!("{shape:?}"), kind.into()]);
+        layers.push(json!({ "name": layer, "shape": shape, "symmetric": kind == "symmetric" }));
     }
-    let format = model.config.format().to_string();
+    let format = model.config.layout().to_string();
     let count = rows.len();
     let text = format!("{format}\n{count} layers, in which everything fits\n{}", columns(&rows));
     Ok(Answer::new(text, json!({ "format": format, "layers": layers })))

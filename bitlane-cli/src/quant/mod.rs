@@ -10,7 +10,7 @@ use crate::answer::Outcome;
 
 const FORMATS: &str = "\
 A model is a folder with config.json and .safetensors files, of GPTQ, AWQ or compressed-tensors (pack-quantized); its
-config.json says which. A .gguf file can be shown, and converted to floats.
+config.json says which. Models of bitsandbytes and MXFP4, and .gguf files, can be shown, and converted to floats.
 
 Examples:
   bitlane quant info model/

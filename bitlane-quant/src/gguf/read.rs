@@ -3,6 +3,7 @@
 use bitlane::{DType, Expr, Result, Rules, Tensor};
 
 use super::{Kind, table};
+use crate::fp4::e2m1;
 
 /// Returns the values of rows of blocks. They are in the right order, in any number of dimensions.
 pub(super) fn values(kind: Kind, rows: &Tensor, dtype: DType) -> Result<Tensor> {
@@ -44,9 +45,10 @@ impl Block<'_> {
         bytes.reshape(all)
     }
 
-    /// Returns the `f16` at a byte of every block, with as many dimensions of size 1 after that of the blocks.
+    /// Returns the `f16` at a byte of every block as `f32`, with as many dimensions of size 1 after that of the blocks. It is
+    /// converted here, and not for every value that needs it.
     fn scale(&self, start: usize, dimensions: usize) -> Result<Tensor> {
-        let scale = self.rows.narrow(1, start, 2)?.bitcast(DType::F16)?;
+        let scale = self.rows.narrow(1, start, 2)?.bitcast(DType::F16)?.cast(DType::F32)?;
         let mut shape = vec![scale.shape()[0]];
         shape.extend(vec![1; dimensions]);
         scale.reshape(shape)
@@ -62,22 +64,25 @@ impl Block<'_> {
         minimum: Option<usize>,
         zero: i64,
     ) -> Result<Tensor> {
-        let scale = self.scale(0, 3)?;
-        let halves = self.table(&[0, 4], [2, 1, 1])?;
-        let high = self.bytes(start, &[2, 2, 1])?;
-        let places = self.table(&[0, 1, 2, 3, 4, 5, 6, 7], [8])?;
-        let low = self.bytes(if bits == 5 { start + 4 } else { start }, &[1, 2, 8])?;
-        let low = (low.into_expr() >> &halves) & 15;
-        let steps = if bits == 5 { low | (((high.expr() >> &places) & 1) << 4) } else { low };
-        let value = (steps.cast(DType::F32) - zero) * scale.expr().cast(DType::F32);
+        let halves = [self.table(&[0, 4], [2, 1])?, self.table(&[0, 4], [2, 1, 1])?];
+        let (steps, dimensions) = if bits == 5 {
+            let high = self.bytes(start, &[2, 2, 1])?;
+            let places = self.table(&[0, 1, 2, 3, 4, 5, 6, 7], [8])?;
+            let low = (self.bytes(start + 4, &[1, 2, 8])?.into_expr() >> &halves[1]) & 15;
+            (low | (((high.into_expr() >> places) & 1) << 4), 3)
+        } else {
+            ((self.bytes(start, &[1, 16])?.into_expr() >> &halves[0]) & 15, 2)
+        };
+        let scale = self.scale(0, dimensions)?;
+        let value = (steps.cast(DType::F32) - zero) * &scale;
         let Some(start) = minimum else { return finished(value, dtype) };
-        let minimum = self.scale(start, 3)?;
-        finished(value + minimum.expr().cast(DType::F32), dtype)
+        let minimum = self.scale(start, dimensions)?;
+        finished(value + &minimum, dtype)
     }
 
     fn q8_0(&self, dtype: DType) -> Result<Tensor> {
         let (scale, steps) = (self.scale(0, 1)?, self.bytes(2, &[32])?.bitcast(DType::I8)?);
-        finished(steps.expr().cast(DType::F32) * scale.expr().cast(DType::F32), dtype)
+        finished(steps.expr().cast(DType::F32) * &scale, dtype)
     }
 
     /// Eight runs of 32 values, each with a scale and a minimum of 6 bits. Those of the first four runs are in bytes of
@@ -98,9 +103,9 @@ impl Block<'_> {
         let steps = self.bytes(16, &[2, 2, 1, 32])?;
         let halves = self.table(&[0, 4], [2, 1])?;
         let steps = ((steps.expr() >> &halves) & 15).cast(DType::F32);
-        let scale = scale.expr().cast(DType::F32) * &scales;
-        let minimum = minimum.expr().cast(DType::F32) * &minima;
-        let value = scale * steps - minimum;
+        let scale = (scale.expr() * &scales).rules(Rules::Paddle).run()?;
+        let minimum = (minimum.expr() * &minima).rules(Rules::Paddle).run()?;
+        let value = steps * &scale - &minimum;
         finished(value, dtype)
     }
 
@@ -115,8 +120,9 @@ impl Block<'_> {
         let fours = self.table(&[0, 4], [2, 1, 1, 1])?;
         let twos = self.table(&[0, 2, 4, 6], [2, 2, 1, 1])?;
         let steps = ((low.expr() >> &fours) & 15) | (((high.expr() >> &twos) & 3) << 4);
-        let scale = scale.expr().cast(DType::F32) * scales.expr().cast(DType::F32);
-        let value = scale * (steps.cast(DType::F32) - 32);
+        let scale = scale.expr() * scales.expr().cast(DType::F32);
+        let scale = scale.rules(Rules::Paddle).run()?;
+        let value = (steps.cast(DType::F32) - 32) * &scale;
         finished(value, dtype)
     }
 
@@ -124,26 +130,19 @@ impl Block<'_> {
         let (scale, steps) = (self.scale(64, 3)?, self.bytes(0, &[2, 1, 32])?);
         let pairs = self.table(&[0, 2, 4, 6], [4, 1])?;
         let steps = ((steps.expr() >> &pairs) & 3).cast(DType::F32) - 1;
-        let value = steps * scale.expr().cast(DType::F32);
+        let value = steps * &scale;
         finished(value, dtype)
     }
 
     fn mxfp4(&self, dtype: DType) -> Result<Tensor> {
         let (exponent, steps) = (self.bytes(0, &[1, 1])?, self.bytes(1, &[1, 16])?);
         let halves = self.table(&[0, 4], [2, 1])?;
-        let value = doubled(&((steps.expr() >> &halves) & 15)) * half_power(&exponent.expr());
+        let scale = half_power(&exponent.expr()).rules(Rules::Paddle).run()?;
+        // The sign of a zero is lost, as in the reference.
+        let doubled = e2m1(&((steps.expr() >> &halves) & 15), 2.0) + 0.0;
+        let value = doubled * &scale;
         finished(value, dtype)
     }
-}
-
-/// Returns twice the value of a 4-bit float (sign, two bits of exponent, one of significand) as `f32`. The sign of a zero
-/// is lost, as in the reference.
-pub(super) fn doubled<'a>(float: &Expr<'a>) -> Expr<'a> {
-    let bits = float & 7;
-    // With an exponent, a leading one comes before the bit of the significand.
-    let normal = ((&bits & 1) | 2) << ((&bits >> 1) - 1);
-    let size = bits.less_than(2).select(&bits, normal).cast(DType::I8);
-    float.less_than(8).select(&size, -&size).cast(DType::F32)
 }
 
 /// Returns half of the power of two that a byte stands for, 2^(byte − 128), as `f32`. The two lowest are subnormal.

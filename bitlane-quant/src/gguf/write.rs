@@ -1,9 +1,9 @@
 //! Blocks of values.
 
-use bitlane::{DType, Expr, Packing, ReduceOp, Result, Rules, Tensor};
+use bitlane::{DType, Expr, Packing, Result, Rules, Tensor};
 
-use super::read::{doubled, half_power};
-use super::{Kind, table};
+use super::Kind;
+use super::read::half_power;
 
 /// Returns the blocks of rows of `f32` values, as rows of bytes.
 pub(super) fn blocks(kind: Kind, values: &Tensor) -> Result<Tensor> {
@@ -23,10 +23,8 @@ pub(super) fn blocks(kind: Kind, values: &Tensor) -> Result<Tensor> {
             let steps = away_from_zero(&(values.expr() * inverse(&scale)));
             let steps = (steps.cast(DType::I8) + 1).cast(DType::U8);
             let steps = steps.rules(Rules::Paddle).run()?;
-            let pairs = table(&[0, 2, 4, 6], [4, 1], values.device())?;
             let steps = steps.reshape((.., 2, 4, 32))?;
-            let bytes = (steps.expr() << &pairs).reduce(ReduceOp::BitwiseOr, 2);
-            let bytes = bytes.rules(Rules::Paddle).run()?.reshape((.., 64))?;
+            let bytes = fields(&steps, 2, 2)?.reshape((.., 64))?;
             joined(&[bytes, half(&scale)?])
         }
         Kind::MXFP4 => mxfp4(values),
@@ -65,10 +63,14 @@ fn packed(steps: &Tensor, bits: usize) -> Result<Vec<Tensor>> {
         parts.push(high.pack(&Packing::arrow_bits(), 1)?);
     }
     let low = (steps & 15)?.reshape((.., 2, 16))?;
-    let halves = table(&[0, 4], [2, 1], steps.device())?;
-    let bytes = (low.expr() << &halves).reduce(ReduceOp::BitwiseOr, 1);
-    parts.push(bytes.rules(Rules::Paddle).run()?);
+    parts.push(fields(&low, 1, 4)?);
     Ok(parts)
+}
+
+/// Joins the bytes along an axis, each of which has a field of some bits of its own.
+fn fields(steps: &Tensor, axis: usize, bits: usize) -> Result<Tensor> {
+    let order: Vec<usize> = (0..8 / bits).collect();
+    crate::packed(steps, &Packing::new(bits, DType::U8), &order, axis)?.squeeze(axis)
 }
 
 /// The value that is farthest from zero, with its sign, becomes the lowest step.
@@ -99,11 +101,15 @@ fn mxfp4(values: &Tensor) -> Result<Tensor> {
     let exponent = largest.expr().log2().floor() + (127 - 2);
     let exponent = largest.expr().greater_than(0).select(exponent, 0.0);
     let exponent = exponent.cast(DType::U8).rules(Rules::Paddle).run()?;
-    let floats: Vec<u8> = (0..16).collect();
-    let floats = table(&floats, [16], values.device())?;
-    let (columns, exponents) = (values.unsqueeze(-1)?, exponent.unsqueeze(-1)?);
-    let candidates = half_power(&exponents.expr()) * doubled(&floats.expr());
-    let nearest = (candidates - &columns).abs().argmin(-1);
-    let nearest = nearest.cast(DType::U8).rules(Rules::Paddle).run()?;
+    let half = half_power(&exponent.expr()).rules(Rules::Paddle).run()?;
+    // Twice the bounds between floats; a value at a bound becomes the smaller one, and 0 has no sign.
+    let size = values.expr().abs();
+    let above = [0.5, 1.5, 2.5, 3.5, 5.0, 7.0, 10.0]
+        .map(|bound| size.greater_than(half.expr() * bound).cast(DType::U8));
+    let [first, rest @ ..] = above;
+    let code = rest.into_iter().fold(first, |sum, step| sum + step);
+    let code = size.isfinite().select(code, 0);
+    let sign = (values.expr().less_than(0)).logical_and(code.greater_than(0)).cast(DType::U8) << 3;
+    let nearest = (code | sign).rules(Rules::Paddle).run()?;
     joined(&[vec![exponent], packed(&nearest, 4)?].concat())
 }

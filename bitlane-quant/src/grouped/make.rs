@@ -1,6 +1,6 @@
 //! From values to words, and from one format to another.
 
-use bitlane::{DType, Expr, Result, Rules, Tensor};
+use bitlane::{DType, Result, Rules, Tensor};
 
 use super::values::ones;
 use super::weights::{Parts, at};
@@ -87,40 +87,44 @@ impl Weights {
             );
             return Err(refused(op, reason));
         }
-        let consecutive = || {
-            let groups = (0..inputs).map(|input| (input / size) as i32);
-            Tensor::from_vec(groups.collect(), inputs, values.device())
-        };
         let stored_scales = match (format.scheme, scales.dtype()) {
             (Scheme::CompressedTensors, DType::F16 | DType::BF16 | DType::F32) => scales.clone(),
             _ => scales.cast(DType::F16)?,
         };
+        // Where groups follow one another, they are a dimension of their own, along which scales are repeated.
+        let group_of = match group_of {
+            None if !inputs.is_multiple_of(size) => {
+                let groups = (0..inputs).map(|input| (input / size) as i32).collect();
+                Some(Tensor::from_vec(groups, inputs, values.device())?)
+            }
+            group_of => group_of.cloned(),
+        };
         let own = |tensor: &Tensor| -> Result<Tensor> {
-            match group_of {
+            let tensor = tensor.cast(DType::F32)?;
+            match &group_of {
                 Some(group_of) => tensor.take(group_of, 1),
-                None if inputs.is_multiple_of(size) => {
-                    let columns = tensor.unsqueeze(2)?.broadcast_to([outputs, groups, size])?;
-                    columns.contiguous()?.reshape([outputs, inputs])
-                }
-                None => tensor.take(&consecutive()?, 1),
+                None => tensor.unsqueeze(2),
             }
         };
-        let scale = own(&scales.cast(DType::F32)?)?;
-        let zero = own(&points.cast(DType::F32)?)?;
-        let values = values.cast(DType::F32)?;
+        let (scale, zero, rounded) = (own(scales)?, own(&points)?, own(&stored_scales)?);
+        let mut values = values.cast(DType::F32)?;
+        if group_of.is_none() {
+            values = values.contiguous()?.reshape([outputs, groups, inputs / groups.max(1)])?;
+        }
         let (low, high) = (-middle, format.largest() - middle);
         let steps = match format.scheme {
             Scheme::Gptq => (values.expr() + zero.expr() * &scale) / &scale,
-            Scheme::Awq => {
-                let rounded = own(&stored_scales.cast(DType::F32)?)?;
-                (values.expr() + zero.expr() * &scale) / rounded
-            }
+            Scheme::Awq => (values.expr() + zero.expr() * &scale) / &rounded,
             Scheme::CompressedTensors => {
                 ((values.expr() / &scale + (zero.expr() - middle)).clip(low, high)).round() + middle
             }
         };
         let codes = steps.round().clip(0, format.largest()).cast(DType::U8);
-        packed(format, codes, stored_scales, points, group_of.cloned(), [outputs, inputs])
+        let codes = codes.rules(Rules::Paddle).run()?.reshape([outputs, inputs])?;
+        let (axis, _) = format.axes();
+        let codes = if format.inputs_first() { codes.transpose(0, 1)? } else { codes };
+        let words = crate::packed(&codes, &format.packing(), &format.order(), axis)?;
+        finished(format, words, stored_scales, points, group_of, [outputs, inputs])
     }
 
     /// Converts the weights to another format, in one pass over the words. Every value stays as it is.
@@ -193,14 +197,16 @@ impl Weights {
             return Weights::checked(to, parts);
         }
         let codes = if own.inputs_first() { self.codes().transpose(0, 1) } else { self.codes() };
-        packed(to, codes, scales, points, self.group_of.clone(), self.shape())
+        let codes = if to.inputs_first() { codes.transpose(0, 1) } else { codes };
+        let words = codes.pack(&to.packing(), to.axes().0).rules(Rules::Paddle).run()?;
+        finished(to, words, scales, points, self.group_of.clone(), self.shape())
     }
 }
 
-/// Packs codes of outputs by inputs.
-fn packed(
+/// Adds the scales and zero points of outputs by groups to words.
+fn finished(
     format: &Format,
-    codes: Expr<'_>,
+    words: Tensor,
     scales: Tensor,
     points: Tensor,
     group_of: Option<Tensor>,
@@ -210,9 +216,6 @@ fn packed(
         let reason = format!("AWQ takes outputs in eights, not {outputs}");
         return Err(at("", "qweight", reason));
     }
-    let codes = if format.inputs_first() { codes.transpose(0, 1) } else { codes };
-    let (axis, _) = format.axes();
-    let words = codes.pack(&format.packing(), axis).rules(Rules::Paddle).run()?;
     let (scales, zeros) = stored(format, scales, &points)?;
     let parts = Parts { prefix: "", words, scales, zeros, group_of, inputs: Some(inputs) };
     Weights::checked(format, parts)

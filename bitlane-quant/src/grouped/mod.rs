@@ -34,6 +34,9 @@ use crate::refused;
 
 pub use weights::Weights;
 
+/// Which of eight codes each field of a word of AWQ holds, from the lowest up.
+const AWQ_ORDER: [usize; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
+
 /// Which library's tensors a [`Format`] describes.
 ///
 /// # Examples
@@ -285,8 +288,18 @@ impl Format {
     fn packing(&self) -> Packing {
         let packing = Packing::new(self.bits, DType::I32);
         match self.scheme {
-            Scheme::Awq => packing.order([0, 2, 4, 6, 1, 3, 5, 7]),
+            Scheme::Awq => packing.order(AWQ_ORDER),
             Scheme::Gptq | Scheme::CompressedTensors => packing,
+        }
+    }
+
+    /// Returns which code each field of a word holds, unless codes cross words.
+    fn order(&self) -> Vec<usize> {
+        match (self.scheme, self.bits) {
+            (Scheme::Awq, _) => AWQ_ORDER.into(),
+            // A code in every bit would be more tensors than a pass can have.
+            (_, 2 | 4 | 8) => (0..32 / self.bits).collect(),
+            _ => Vec::new(),
         }
     }
 

@@ -48,7 +48,7 @@ impl CudaDevice {
         };
         for (slot, &size) in sizes.iter().enumerate() {
             let offset = plan.slots[slot].offset * size;
-            parameters.at[slot] = address(op, access, slot)? + offset as u64;
+            parameters.at[slot] = address(op, access.memory(slot))? + offset as u64;
             for level in 0..plan.rank {
                 let step = plan.slots[slot].strides[level] * size as isize;
                 parameters.step[level][slot] = step as i64;
@@ -75,7 +75,7 @@ impl CudaDevice {
     pub(crate) fn places(&self, op: &'static str, len: usize, access: &Access<'_>) -> Result<()> {
         let mut parameters = Parameters { count: len as u64, ..Parameters::default() };
         for slot in 0..3 {
-            parameters.at[slot] = address(op, access, slot)?;
+            parameters.at[slot] = address(op, access.memory(slot))?;
         }
         let key = Key::from_slice(&[KEY, u8::MAX]);
         self.launch_gather(op, key, "write_places", &parameters, access)
@@ -106,7 +106,7 @@ impl CudaDevice {
         let blocks = (parameters.count as usize).div_ceil(BL_THREADS as usize);
         let x = blocks.min(GRID_X);
         let grid = [count(x)?, count(blocks.div_ceil(x))?];
-        self.order(access)?;
+        self.order_all(access)?;
         note(|| Kernel { name: op.into(), source: source(), kernel: kernel() });
         trace_launch!(kernel = op, ?grid, "launch");
         // SAFETY: these are the parameters of the kernel. All elements that it reaches through them lie inside the memory of

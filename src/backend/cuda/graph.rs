@@ -55,8 +55,9 @@ pub(super) enum Way {
     Launch(Arc<Stream>),
 }
 
+/// Whether no thread captures.
 #[inline]
-fn is_idle() -> bool {
+pub(super) fn is_idle() -> bool {
     THREADS.load(Ordering::Relaxed) == 0
 }
 

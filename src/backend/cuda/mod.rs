@@ -12,6 +12,7 @@
 //! | `reclaim` | frees memory, and retries later when the driver refuses |
 //! | `foreign` | transfers memory to and from cudarc |
 //! | `run`, `scan`, `gather` | turn requests into launches |
+//! | `executable` | runs programs on contiguous operands, for which no plan has to be made |
 //! | `nvrtc`, `loading`, `cache`, `kernels`, `statistics` | compile, load, store, look up and count kernels |
 //! | `shapes`, `launch`, `params` | hand-written kernels: when each applies, and its parameters |
 //! | `generate` | generates the kernels for all other requests on demand |
@@ -22,6 +23,7 @@ mod cache;
 mod capture;
 mod context;
 mod driver;
+mod executable;
 mod force;
 pub(crate) mod foreign;
 mod gather;
@@ -60,6 +62,7 @@ use cudarc::driver::sys::CUstream;
 
 pub(crate) use self::cache::folder as cache_folder;
 use self::context::{Bound, Context};
+pub(crate) use self::executable::Executable;
 pub use self::force::Force;
 pub(crate) use self::force::set as force;
 pub(crate) use self::graph::{Graph, note};
@@ -137,6 +140,12 @@ impl CudaDevice {
 
     pub(crate) fn ordinal(&self) -> usize {
         self.stream.context().ordinal()
+    }
+
+    /// Whether work on another device is queued on the same stream.
+    #[inline]
+    pub(crate) fn has_stream_of(&self, other: &CudaDevice) -> bool {
+        Arc::ptr_eq(&self.stream, &other.stream)
     }
 
     /// Returns the device of a stream that a user of cudarc created.

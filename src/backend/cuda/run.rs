@@ -16,6 +16,7 @@ use super::shapes::{KernelShape, Pair};
 use super::trace::trace_launch;
 use super::tuning::Tuning;
 use crate::backend::Memory;
+use crate::exclusive::Exclusive;
 use crate::introspect::Kernel;
 use crate::plan::OUT;
 use crate::program::Input;
@@ -29,28 +30,37 @@ type Loaded = SmallVec<[(Function, [u32; 2]); 2]>;
 impl CudaDevice {
     /// Queues the launches of a request or, on a thread that captures a graph, adds them to the graph.
     pub(crate) fn run(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
+        let queue = |device: &CudaDevice| {
+            device.queue(request, &operands(request, access)?, || device.order_all(access))
+        };
         match graph::way(&self.stream)? {
-            None => self.queue(request, access),
+            None => queue(self),
             Some(Way::Prepare(stream)) => CudaDevice { stream }.prepare(request, access),
-            Some(Way::Launch(stream)) => CudaDevice { stream }.queue(request, access),
+            Some(Way::Launch(stream)) => queue(&CudaDevice { stream }),
         }
     }
 
-    /// Queues the launches of a request on this stream.
+    /// Queues the launches of a request on this stream. `order` makes the stream wait for earlier work on the memory, which
+    /// is locked until this returns.
     ///
     /// An error leaves the destination unchanged: every other call that can fail comes before the first launch, and
     /// only a reduction has more than one launch, of which only the last writes the destination.
-    fn queue(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
-        let operands = operands(request, access)?;
+    #[inline]
+    pub(super) fn queue(
+        &self,
+        request: &Request<'_>,
+        operands: &[Operand],
+        order: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         let context = self.stream.context();
         let force = force::current();
-        if let Some((pair, shape)) = hand_written(request, &operands, force) {
+        if let Some((pair, shape)) = hand_written(request, operands, force) {
             let (parameters, grid) = Parameters::of(shape, &pair)?;
             let grid = [count(grid[0])?, count(grid[1])?];
             let _bound = context.bind()?;
             // Looked up first: a compilation takes long, and can fail.
             let function = context.kernels().shape(&self.stream, pair.module, shape)?;
-            self.order(access)?;
+            order()?;
             note(|| written_by_hand(&pair, shape));
             trace_launch!(kernel = %pair.module.kernel(shape), ?grid, plan = ?request.plan, "launch");
             // SAFETY: the parameters were made for this shape from the plan, all of whose elements lie inside the
@@ -60,9 +70,9 @@ impl CudaDevice {
         }
         let _bound = context.bind()?;
         let mut workspace = Vec::new();
-        let jobs = self.jobs(request, &operands, force, &mut workspace)?;
+        let jobs = self.jobs(request, operands, force, &mut workspace)?;
         let ready = self.ready(&jobs)?;
-        self.order(access)?;
+        order()?;
         for (job, &(function, grid)) in jobs.iter().zip(&ready) {
             note(|| generated(job));
             trace_launch!(kernel = %job.form.name(), ?grid, plan = ?request.plan, "launch");
@@ -121,22 +131,32 @@ impl CudaDevice {
     }
 
     /// Makes this stream wait for earlier work on the memory of every slot.
-    pub(super) fn order(&self, access: &Access<'_>) -> Result<()> {
-        let out = access.destination().and_then(|out| out.try_part(Memory::as_cuda));
-        let out = out.ok_or_else(|| crate::Error::InvalidArgument {
-            op: "cuda",
-            reason: "the destination is not locked for writing".into(),
-        })?;
-        CudaMemory::before_write(out, &self.stream)?;
-        for slot in 0..access.slots() {
-            match access.memory(slot) {
-                Memory::Cuda(memory) if !access.is_written(slot) => {
-                    memory.before_read(&self.stream)?
-                }
-                _ => {}
-            }
+    pub(super) fn order_all(&self, access: &Access<'_>) -> Result<()> {
+        let inputs = (0..access.slots()).filter(|&slot| !access.is_written(slot));
+        self.order(access.destination(), inputs.map(|slot| access.memory(slot)))
+    }
+
+    /// Makes this stream wait for earlier work on a destination and on inputs that are other memory.
+    #[inline]
+    pub(super) fn order<'a>(
+        &self,
+        out: Option<Exclusive<'_, Memory>>,
+        inputs: impl Iterator<Item = &'a Memory>,
+    ) -> Result<()> {
+        let out = out.and_then(|out| out.try_part(Memory::as_cuda));
+        CudaMemory::before_write(out.ok_or_else(not_locked)?, &self.stream)?;
+        for memory in inputs.filter_map(Memory::as_cuda) {
+            memory.before_read(&self.stream)?;
         }
         Ok(())
+    }
+}
+
+#[cold]
+fn not_locked() -> crate::Error {
+    crate::Error::InvalidArgument {
+        op: "cuda",
+        reason: "the destination is not locked for writing".into(),
     }
 }
 
@@ -169,6 +189,11 @@ fn hand_written<'a>(
     }
     let pair = Pair::of(request, operands)?;
     let shape = pair.shape(force)?;
+    // Generated kernels read turned operands by tiles.
+    let gathers = matches!(shape, KernelShape::Gath2 | KernelShape::Gath4 | KernelShape::Gath8);
+    if gathers && !force.has(Force::GATHER) && generate::is_turned(request.plan, operands) {
+        return None;
+    }
     Some((pair, shape))
 }
 
@@ -186,13 +211,13 @@ fn imagined(request: &Request<'_>) -> Vec<Operand> {
     dtypes.map(|dtype| Operand { address: IMAGINED, size: dtype.size() }).collect()
 }
 
-/// Returns the address of the memory of a slot.
+/// Returns the address of memory.
+#[inline]
 pub(super) fn address(
     #[cfg_attr(not(feature = "cpu"), expect(unused_variables))] op: &'static str,
-    access: &Access<'_>,
-    slot: usize,
+    memory: &Memory,
 ) -> Result<u64> {
-    match access.memory(slot) {
+    match memory {
         Memory::Cuda(memory) => Ok(memory.address()),
         #[cfg(feature = "cpu")]
         Memory::Cpu(_) => {
@@ -208,7 +233,7 @@ fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Oper
     let mut push = |slot: usize, dtype: DType| {
         let size = dtype.size();
         let offset = request.plan.slots[slot].offset * size;
-        let address = address(request.op, access, slot)? + offset as u64;
+        let address = address(request.op, access.memory(slot))? + offset as u64;
         operands.push(Operand { address, size });
         Ok::<_, crate::Error>(())
     };

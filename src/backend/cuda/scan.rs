@@ -43,9 +43,9 @@ impl CudaDevice {
             return Err(Error::InvalidArgument { op, reason });
         };
         let workspace = CudaMemory::allocate(&self.stream, if chunks > 1 { bytes } else { 0 })?;
-        let from = address(op, access, 1)? + (offset * terms.size()) as u64;
+        let from = address(op, access.memory(1))? + (offset * terms.size()) as u64;
         let sizes = [rows, len, inner, chunks].map(|size| size as u64);
-        let words = [from, address(op, access, 0)?, workspace.address()];
+        let words = [from, address(op, access.memory(0))?, workspace.address()];
         let words: [u64; 7] =
             [words[0], words[1], words[2], sizes[0], sizes[1], sizes[2], sizes[3]];
         let grid = |blocks: usize| -> Result<[u32; 2]> {
@@ -53,7 +53,7 @@ impl CudaDevice {
             Ok([count(x)?, count(blocks.div_ceil(x))?])
         };
         let grids = [grid(blocks)?, grid(rows)?, grid(blocks)?];
-        self.order(access)?;
+        self.order_all(access)?;
         let first = if chunks > 1 { 0 } else { 2 };
         for (&function, grid) in functions.iter().zip(grids).skip(first) {
             note(|| {

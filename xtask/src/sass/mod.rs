@@ -14,6 +14,7 @@ mod measure;
 mod pytorch;
 pub mod reductions;
 mod report;
+pub mod tiles;
 
 use std::fs;
 use std::path::PathBuf;
@@ -37,6 +38,9 @@ pub struct Options {
     /// Only the hand-written kernels of these dtypes.
     #[arg(long)]
     dtype: Vec<String>,
+    /// Only the generated kernels whose titles contain these words.
+    #[arg(long)]
+    title: Option<String>,
     /// Also those without a budget.
     #[arg(long)]
     all: bool,
@@ -61,6 +65,9 @@ pub fn run(options: Options) -> Outcome {
     let mut chosen = modules::chosen(&options.op, &options.dtype)?;
     let nvrtc = modules::nvrtc(&options.nvrtc)?;
     chosen.retain(|unit| options.all || unit.has_budget);
+    if let Some(words) = &options.title {
+        chosen.retain(|unit| unit.title.as_ref().is_some_and(|title| title.contains(words)));
+    }
 
     let tools = Tools::new(nvrtc.version().0)?;
     let folder = root().join("target/sass");
@@ -90,7 +97,8 @@ pub fn run(options: Options) -> Outcome {
     println!("{}", report::table(&measured, pytorch.as_ref()));
     println!("{}", generated::table(&measured));
     println!("{}", functions::table(&measured));
-    print!("{}", reductions::table(&measured));
+    println!("{}", reductions::table(&measured));
+    print!("{}", tiles::table(&measured));
     if let Some(file) = options.markdown {
         fs::write(&file, report::page(&measured, pytorch.as_ref(), nvrtc.version()))?;
     }
@@ -102,6 +110,7 @@ pub fn run(options: Options) -> Outcome {
                 Some(title) => {
                     let mut missed = generated::violations(title, figures);
                     missed.extend(reductions::violations(title, arch, figures));
+                    missed.extend(tiles::violations(title, arch, figures));
                     missed
                 }
             };

@@ -20,12 +20,17 @@ pub(in crate::backend::cuda) enum Class {
     Column,
     /// Any other stride along the inner loop.
     Strided,
+    /// Contiguous along the other loop of a tile, and read through shared memory.
+    Turned,
 }
 
 impl Class {
     /// Whether the address depends on the position in each loop rather than on the linear index alone.
     pub(super) fn is_located(self) -> bool {
-        matches!(self, Class::RunAligned | Class::Run | Class::Column | Class::Strided)
+        matches!(
+            self,
+            Class::RunAligned | Class::Run | Class::Column | Class::Strided | Class::Turned
+        )
     }
 }
 
@@ -39,6 +44,8 @@ pub(in crate::backend::cuda) enum Walk {
     Groups,
     /// The loops count elements, and a group may straddle the end of the inner loop.
     Elements,
+    /// The loops count square tiles of the inner loop and another one, each of which a block computes.
+    Tiles,
 }
 
 /// One operand in memory: what its class depends on besides the plan.

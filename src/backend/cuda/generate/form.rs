@@ -129,6 +129,8 @@ pub(in crate::backend::cuda) struct Form<'a> {
     /// The number of groups per thread, all of whose loads are issued before the first is used. In sums by lanes and by
     /// blocks, those of a thread in a tile.
     pub(super) depth: u8,
+    /// The elements along a side of a tile; 0 if there are no tiles.
+    pub(super) tile: u8,
 }
 
 /// A form as bytes, under which its kernel is looked up.
@@ -158,6 +160,7 @@ impl Form<'_> {
             u8::from(self.wide) | u8::from(self.masked) << 1,
             self.group,
             self.depth,
+            self.tile,
             self.out as u8,
         ]);
         // The lengths, by which a reader of the key would know where each list ends. Like all indices of a program, they
@@ -184,6 +187,11 @@ impl Form<'_> {
         key
     }
 
+    /// Returns how many slots have an address of their own in each group.
+    pub(super) fn located(&self) -> usize {
+        self.classes.iter().filter(|class| class.is_located()).count()
+    }
+
     /// Returns the slot of the mask, if there is one.
     pub(super) fn mask(&self) -> Option<usize> {
         self.masked.then(|| self.classes.len() - 1)
@@ -196,6 +204,7 @@ impl Form<'_> {
                 Walk::Linear => "linear",
                 Walk::Groups => "groups",
                 Walk::Elements => "elements",
+                Walk::Tiles => "tiles",
             },
             KernelKind::Sum(Adders::Thread, ..) => "thread",
             KernelKind::Sum(Adders::Lanes, ..) => "lanes",
@@ -286,6 +295,7 @@ mod tests {
             wide: false,
             group: 1,
             depth: 1,
+            tile: 0,
         };
         form.key()
     }

@@ -4,14 +4,16 @@ use smallvec::SmallVec;
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
 use super::form::{Form, KernelKind, calls_large};
+use super::tiles::Tiles;
 use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, push_numbers};
 use crate::backend::cuda::force::Force;
+use crate::backend::cuda::tuning::Tuning;
 use crate::plan::{OUT, Plan};
 use crate::request::Request;
 use crate::{Error, Result};
 
 /// The register budget for the operands of a group, in bytes.
-const GROUP_BYTES: usize = 208;
+pub(super) const GROUP_BYTES: usize = 208;
 
 /// The number of bytes that a thread should have in flight.
 const IN_FLIGHT: usize = 64;
@@ -21,7 +23,13 @@ pub(super) fn map<'a>(
     request: &Request<'a>,
     operands: &[Operand],
     force: Force,
+    tuning: Tuning,
 ) -> Result<Job<'a>> {
+    if !force.has(Force::ELEMENTS)
+        && let Some(tiles) = Tiles::of(request, operands, tuning)
+    {
+        return tiles.job(request, operands, force);
+    }
     let plan = request.plan;
     let slots = 0..plan.slots.len();
     let slow = calls_large(request.program);
@@ -45,7 +53,7 @@ pub(super) fn map<'a>(
     let head = match walk {
         Walk::Linear => best_head(plan, operands, group),
         Walk::Elements if plan.is_dense(OUT) => operands[OUT].head(group).min(plan.len),
-        Walk::Groups | Walk::Elements => 0,
+        Walk::Groups | Walk::Elements | Walk::Tiles => 0,
     };
     let class = |slot: usize| operands[slot].class(plan, slot, walk, group, head);
     let classes: SmallVec<[Class; 8]> = slots.clone().map(class).collect();
@@ -56,7 +64,7 @@ pub(super) fn map<'a>(
     let wide = force.has(Force::WIDE)
         || match walk {
             Walk::Linear => groups >= NARROW,
-            Walk::Groups | Walk::Elements => {
+            Walk::Groups | Walk::Elements | Walk::Tiles => {
                 plan.len >= NARROW || !located.iter().all(|&slot| is_near(plan, &plan.slots[slot]))
             }
         };
@@ -71,7 +79,7 @@ pub(super) fn map<'a>(
         wide,
     );
     let depth = match walk {
-        Walk::Elements => 1,
+        Walk::Elements | Walk::Tiles => 1,
         _ if slow => 1,
         Walk::Linear | Walk::Groups => {
             let out = operands[OUT].size;
@@ -91,12 +99,13 @@ pub(super) fn map<'a>(
         wide,
         group: group as u8,
         depth: depth as u8,
+        tile: 0,
     };
 
     let tail = plan.len - head - groups * group;
     let per_block = THREADS * depth;
     let blocks = match walk {
-        Walk::Elements => (groups + head + tail).div_ceil(THREADS),
+        Walk::Elements | Walk::Tiles => (groups + head + tail).div_ceil(THREADS),
         Walk::Linear | Walk::Groups => {
             groups / per_block + usize::from(!groups.is_multiple_of(per_block) || head + tail != 0)
         }

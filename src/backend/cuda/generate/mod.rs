@@ -5,19 +5,21 @@
 //! | `class` | classifies the access pattern of an operand, as finely as kernels distinguish it |
 //! | `form` | holds everything that a kernel's source depends on, and derives the lookup key from it |
 //! | `source` | writes the CUDA C++ of a form |
-//! | `map`, `sum` | turn a request into a form, parameters and a grid |
+//! | `map`, `tiles`, `sum` | turn a request into a form, parameters and a grid |
 
 mod class;
 mod form;
 mod map;
 mod source;
 mod sum;
+mod tiles;
 
 use smallvec::SmallVec;
 
 pub(super) use self::class::{NARROW, Operand, is_near};
 pub(super) use self::form::{Form, Key, is_large};
 pub(super) use self::source::{COMMON, REDUCE_SOURCE, kernel, source};
+pub(super) use self::tiles::is_turned;
 use super::force::Force;
 use super::launch::{divisor, step};
 use super::params::{BL_THREADS, BL_VECTOR_BYTES, BlDivisor};
@@ -70,7 +72,7 @@ pub(super) fn jobs<'a>(
     allocate: impl FnMut(usize) -> Result<u64>,
 ) -> Result<SmallVec<[Job<'a>; 2]>> {
     match &request.reduction {
-        None => map::map(request, operands, force).map(|job| SmallVec::from_iter([job])),
+        None => map::map(request, operands, force, tuning).map(|job| SmallVec::from_iter([job])),
         Some(reduction) => sum::sum(request, reduction, operands, force, tuning, allocate),
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::THREADS;
 use super::class::{Class, Walk};
 use super::form::{Adders, Finish, Form, KernelKind, calls_large};
 use crate::DType;
@@ -17,6 +18,8 @@ pub(in crate::backend::cuda) const COMMON: &str =
 const FUNCTIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/functions.cuh"));
 /// The skeletons of elementwise kernels.
 const MAP: &str = include_str!(concat!(env!("OUT_DIR"), "/map.cuh"));
+/// The skeleton of elementwise kernels with turned operands.
+const TILES: &str = include_str!(concat!(env!("OUT_DIR"), "/tiles.cuh"));
 /// The skeletons of reductions.
 const REDUCE: &str = include_str!(concat!(env!("OUT_DIR"), "/reduce.cuh"));
 
@@ -27,7 +30,8 @@ pub(in crate::backend::cuda) const REDUCE_SOURCE: [&str; 2] = [COMMON, REDUCE];
 pub(in crate::backend::cuda) fn source(form: &Form<'_>) -> String {
     let functions = if calls_large(form.program) { FUNCTIONS } else { "" };
     let skeleton = if form.kind == KernelKind::Map { MAP } else { REDUCE };
-    [COMMON, functions, skeleton, "#line 1 \"generated\"\n", &kernel(form)].concat()
+    let tiles = if form.walk == Walk::Tiles { TILES } else { "" };
+    [COMMON, functions, skeleton, tiles, "#line 1 \"generated\"\n", &kernel(form)].concat()
 }
 
 /// Returns the part of the source that is specific to this kernel.
@@ -40,8 +44,14 @@ pub(in crate::backend::cuda) fn kernel(form: &Form<'_>) -> String {
     text.constants();
     text.params();
     text.kept();
-    text.places();
+    match form.walk {
+        Walk::Tiles => text.places_in_tile(),
+        _ => text.places(),
+    }
     text.group();
+    if form.walk == Walk::Tiles {
+        text.turned();
+    }
     text.compute();
     match form.kind {
         KernelKind::Map => text.store(),
@@ -51,6 +61,7 @@ pub(in crate::backend::cuda) fn kernel(form: &Form<'_>) -> String {
     let skeleton = match (form.kind, form.walk) {
         (KernelKind::Map, Walk::Linear | Walk::Groups) => "map_groups",
         (KernelKind::Map, Walk::Elements) => "map_elements",
+        (KernelKind::Map, Walk::Tiles) => "map_tiles",
         (KernelKind::Sum(Adders::Thread, ..), _) => "sum_by_threads",
         (KernelKind::Sum(Adders::Lanes, ..), _) => "sum_by_lanes",
         (KernelKind::Sum(Adders::Block, ..), _) => "sum_by_blocks",
@@ -132,6 +143,17 @@ impl Text<'_> {
             u8::from(straddles),
             u8::from(!straddles),
         ));
+        if form.walk == Walk::Tiles {
+            let parts =
+                usize::from(form.tile) * usize::from(form.tile) / THREADS / usize::from(group);
+            let shared: Vec<_> = self.staged().map(|(.., tile)| format!("{tile}::BYTES")).collect();
+            self.member(&format!(
+                "enum {{ TILE = {}, LOCATED = {}, PARTS = {parts} }};\n    enum {{ SHARED = {} }};",
+                form.tile,
+                form.located(),
+                shared.join(" + "),
+            ));
+        }
         let result = match self.last_rounding() {
             None => form.program.dtype(form.program.result()),
             Some(Rounding::OfCast | Rounding::OfArithmetic) => DType::F32,
@@ -148,6 +170,13 @@ impl Text<'_> {
         let form = self.form;
         self.member("struct Params {");
         self.member("    u64 at[SLOTS];");
+        if form.walk == Walk::Tiles {
+            self.member("    u64 inner_size, across_size;");
+            self.member("    i64 step[LOCATED][2];");
+            self.numbers();
+            self.member(&format!("    Loops<{}, LOCATED + 2> loops;\n    }};", form.rank));
+            return;
+        }
         self.member("    u64 groups, full_blocks, head, tail, inner_size, inner_starts;");
         if let KernelKind::Sum(..) = form.kind {
             self.member("    u64 terms, whole_groups, outputs, tiles, segments, segment_groups, lanes_log2;");
@@ -157,13 +186,8 @@ impl Text<'_> {
         if strided > 0 {
             self.member(&format!("    i64 inner[{strided}];"));
         }
-        let numbers =
-            form.program.inputs().iter().filter(|input| matches!(input, Input::Number(..)));
-        let numbers = numbers.count();
-        if numbers > 0 {
-            self.member(&format!("    BlValue number[{numbers}];"));
-        }
-        let located = form.classes.iter().filter(|class| class.is_located()).count();
+        self.numbers();
+        let located = form.located();
         if located > 0 {
             self.member(&format!("    Loops<{}, {located}> loops;", form.rank));
         }
@@ -177,6 +201,15 @@ impl Text<'_> {
         self.member(
             "static BL_FN Index inner_starts(const Params& p) { return Index(p.inner_starts); }",
         );
+    }
+
+    /// Writes the parameter with the program's numbers, if there are any.
+    fn numbers(&mut self) {
+        let inputs = self.form.program.inputs().iter();
+        let numbers = inputs.filter(|input| matches!(input, Input::Number(..))).count();
+        if numbers > 0 {
+            self.member(&format!("    BlValue number[{numbers}];"));
+        }
     }
 
     /// Writes the values that are the same for all elements: numbers and constant operands.
@@ -214,7 +247,7 @@ impl Text<'_> {
         self.member("struct Places { u64 address[SLOTS]; Index outer; };");
         self.member("template <int N, class I> static BL_FN Places places(const Params& p, const u64 (&at)[SLOTS], I n) {");
         self.member("    Places places;");
-        let located = form.classes.iter().filter(|class| class.is_located()).count();
+        let located = form.located();
         if located > 0 {
             self.member(&format!("    Index offset[{located}];"));
             self.member("    places.outer = locate(p.loops, Index(n), offset);");
@@ -227,13 +260,13 @@ impl Text<'_> {
             let run = match form.walk {
                 Walk::Linear => format!("N * {size}"),
                 Walk::Groups => format!("GROUP * {size}"),
-                Walk::Elements => format!("{size}"),
+                Walk::Elements | Walk::Tiles => format!("{size}"),
             };
             let address = match class {
                 // Not used: constant operands are loaded by `keep`.
                 Class::Constant => "at[".to_owned() + &slot.to_string() + "]",
                 Class::DenseAligned | Class::Dense => format!("advance<{run}>(at[{slot}], n)"),
-                Class::RunAligned | Class::Run | Class::Column | Class::Strided => {
+                Class::RunAligned | Class::Run | Class::Column | Class::Strided | Class::Turned => {
                     next += 1;
                     format!("displace<{size}>(at[{slot}], offset[{}])", next - 1)
                 }
@@ -244,6 +277,74 @@ impl Text<'_> {
         if form.depth > 1 && form.kind == KernelKind::Map {
             self.later();
         }
+    }
+
+    /// Iterates over the located slots, as (slot, place among them).
+    fn located(&self) -> impl Iterator<Item = (usize, usize)> {
+        let classes = self.form.classes.iter().enumerate();
+        classes.filter(|(_, class)| class.is_located()).map(|(slot, _)| slot).zip(0..)
+    }
+
+    /// Iterates over the turned operands, as (name, slot, type of their elements in a tile).
+    fn staged(&self) -> impl Iterator<Item = (String, usize, String)> {
+        let turned = self.grouped().into_iter().filter(|(.., class)| *class == Class::Turned);
+        turned.map(|(name, dtype, slot, _)| {
+            (name, slot, format!("Turned<dtype_{dtype}, {}>", self.form.tile))
+        })
+    }
+
+    /// Writes the function that computes the addresses of the operands of a group in a tile.
+    fn places_in_tile(&mut self) {
+        self.member("struct Places { u64 address[SLOTS]; };");
+        self.member("static BL_FN Places in_tile(const Params& p, const Index (&origin)[LOCATED + 2], u32 i, u32 j) {");
+        self.member("    Places places;");
+        let located: Vec<_> = self.located().collect();
+        for (slot, place) in located {
+            let along = match self.form.classes[slot] {
+                // They are read by `stage`.
+                Class::Turned => continue,
+                Class::Column => String::new(),
+                Class::Strided => format!(" + Index(i) * Index(p.step[{place}][0])"),
+                _ => " + Index(i)".into(),
+            };
+            let size = self.dtype(slot).size();
+            self.member(&format!(
+                "    places.address[{slot}] = displace<{size}>(p.at[{slot}], \
+                 origin[{place}]{along} + Index(j) * Index(p.step[{place}][1]));"
+            ));
+        }
+        self.member("    return places;\n    }");
+    }
+
+    /// Writes the struct of a thread's elements of the turned operands, and the functions that load them and read those of a
+    /// group from shared memory.
+    fn turned(&mut self) {
+        let staged: Vec<_> = self.staged().collect();
+        let places: Vec<_> = self.located().collect();
+        let (mut fields, mut keeps, mut loads, mut turns) =
+            (String::new(), String::new(), Vec::new(), Vec::new());
+        let mut before = String::from("0");
+        for (name, slot, tile) in &staged {
+            let size = self.dtype(*slot).size();
+            let place = places.iter().find(|(of, _)| of == slot).map_or(0, |(_, place)| *place);
+            let _ = write!(fields, "{tile} {name}; ");
+            let _ = write!(keeps, "{name}.keep(shared + {before}); ");
+            loads.push(format!(
+                "{tile}::load<FULL>(displace<{size}>(p.at[{slot}], origin[{place}]), p.step[{place}][0] * {size}, inner, across)"
+            ));
+            turns.push(format!("group.{name} = {tile}::read<N>(shared + {before}, i, j);"));
+            let _ = write!(before, " + {tile}::BYTES");
+        }
+        self.member(&format!(
+            "struct Staged {{ {fields}BL_FN void keep(unsigned char* shared) const {{ {keeps}}} }};"
+        ));
+        self.member("template <bool FULL> static BL_FN Staged stage(const Params& p, const Index (&origin)[LOCATED + 2], u32 inner, u32 across) {");
+        self.member(&format!(
+            "    return Staged{{{}}};\n    }}",
+            loads.join(",\n                  ")
+        ));
+        self.member("template <int N> static BL_FN void turn(Group<N>& group, const unsigned char* shared, u32 i, u32 j) {");
+        self.member(&format!("    {}\n    }}", turns.join("\n        ")));
     }
 
     /// Writes the function that computes the addresses of the further groups of a thread, which for contiguous operands
@@ -269,8 +370,12 @@ impl Text<'_> {
         self.member("    return places;\n    }");
     }
 
-    /// Returns the parameter that holds the stride in bytes of a slot along the inner loop.
+    /// Returns the stride in bytes of a slot along the inner loop.
     fn inner_step(&self, slot: usize) -> String {
+        if self.form.walk == Walk::Tiles {
+            let place = self.located().find(|(of, _)| *of == slot).map_or(0, |(_, place)| place);
+            return format!("p.step[{place}][0] * {}", self.dtype(slot).size());
+        }
         let before = self.form.classes[..slot].iter().filter(|&&class| class == Class::Strided);
         format!("p.inner[{}]", before.count())
     }
@@ -284,6 +389,11 @@ impl Text<'_> {
                 Class::Dense | Class::Run => (format!("Each<dtype_{dtype}, N>"), None),
                 Class::Strided => (format!("Each<dtype_{dtype}, N>"), Some(self.inner_step(slot))),
                 Class::Constant | Class::Column => (format!("One<dtype_{dtype}>"), None),
+                Class::Turned => {
+                    let _ = write!(fields, "Each<dtype_{dtype}, N> {name}; ");
+                    loads.push(format!("Each<dtype_{dtype}, N>{{}}"));
+                    continue;
+                }
             };
             let step = step.map_or(String::new(), |step| format!(", {step}"));
             let _ = write!(fields, "{held} {name}; ");
@@ -372,7 +482,9 @@ impl Text<'_> {
             _ if self.last_rounding().is_some() => (rounded.as_str(), None),
             Class::DenseAligned | Class::RunAligned => ("store_run", None),
             Class::Strided => ("store_each", Some(self.inner_step(OUT))),
-            Class::Constant | Class::Dense | Class::Run | Class::Column => ("store_each", None),
+            Class::Constant | Class::Dense | Class::Run | Class::Column | Class::Turned => {
+                ("store_each", None)
+            }
         };
         let (function, mask) = match form.mask().map(|slot| form.classes[slot]) {
             None => (function.to_owned(), ""),

@@ -287,6 +287,7 @@ impl<'p> Stage<'p, '_> {
             wide,
             group: group as u8,
             depth: choice.depth as u8,
+            tile: 0,
         };
         let mut words: Words = self.operands.iter().map(|operand| operand.address).collect();
         let (inner_size, inner_starts) =
