@@ -53,7 +53,39 @@ template <> BL_FN bf16 round_to<bf16>(f32 x) {
 #endif
 }
 
-// ---- Rounding to odd, for a single rounding to f16 or bf16 -------------------------------------------------------
+// ---- Floats of 8 bits to and from f32 ----------------------------------------------------------------------------
+
+// The bits, moved into place, are an f32 that lacks a power of two. The product is exact, that of a subnormal number too.
+BL_FN f32 widen(f8e4m3fn x) {
+    const u32 sign = u32(x.bits & 0x80) << 24, magnitude = x.bits & 0x7f;
+    const f32 moved = from_bits<f32>(magnitude << 20) * from_bits<f32>((127 + 120) << 23);
+    return from_bits<f32>(sign | (magnitude == 0x7f ? 0x7fc00000u : bits_of(moved)));
+}
+// The upper half of an f16, whose conversion loses the sign of a NaN.
+BL_FN f32 widen(f8e5m2 x) { return from_bits<f32>(bits_of(widen(f16{u16(x.bits << 8)})) | u32(x.bits & 0x80) << 24); }
+
+// Rounds the magnitude of a finite f32 to a float with so many bits of mantissa: as an integer that counts such floats,
+// whose exponents have this bias. One that is too large gives a number above all finite ones.
+template <int MANTISSA, int BIAS> BL_FN u32 count_of(u32 magnitude) {
+    constexpr int drop = 23 - MANTISSA;
+    // The sum with a number whose last bit is that of a subnormal result is rounded there.
+    constexpr u32 unit = u32(127 + 23 + 1 - BIAS - MANTISSA) << 23;
+    if (magnitude < u32(128 - BIAS) << 23) return bits_of(from_bits<f32>(magnitude) + from_bits<f32>(unit)) - unit;
+    const u32 odd = magnitude >> drop & 1;
+    return (magnitude - (u32(127 - BIAS) << 23) + ((1u << (drop - 1)) - 1) + odd) >> drop;
+}
+template <> BL_FN f8e4m3fn round_to<f8e4m3fn>(f32 x) {
+    const u32 bits = bits_of(x), magnitude = bits & 0x7fffffffu;
+    const u32 count = magnitude > 0x43e80000u ? 0x7f : count_of<3, 7>(magnitude);  // above 464 there is only the NaN
+    return f8e4m3fn{u8((bits >> 24 & 0x80) | count)};
+}
+template <> BL_FN f8e5m2 round_to<f8e5m2>(f32 x) {
+    const u32 bits = bits_of(x), magnitude = bits & 0x7fffffffu;
+    const u32 finite = magnitude >= 0x47700000u ? 0x7c : count_of<2, 15>(magnitude);  // from 61440 on it is infinite
+    return f8e5m2{u8((bits >> 24 & 0x80) | (magnitude > 0x7f800000u ? 0x7e : finite))};
+}
+
+// ---- Rounding to odd, for a single rounding to fewer bits -------------------------------------------------------
 
 // x as f32, truncated, with the last bit set if that is inexact. Rounding the result to nearest in a format at least
 // two bits shorter gives the same as rounding x directly: the set bit stands for everything that was truncated.
@@ -76,7 +108,7 @@ template <class S> BL_FN f32 round_to_odd(S x) {
 
 // ---- One conversion per pair of kinds ----------------------------------------------------------------------------
 
-template <class T> constexpr bool is_real_float() { return is_float<T>() || is_half<T>(); }
+template <class T> constexpr bool is_real_float() { return is_float<T>() || is_half<T>() || is_float8<T>(); }
 template <class T> constexpr T lowest() { return is_signed_integer<T>() ? T(u64(1) << (8 * sizeof(T) - 1)) : T(0); }
 template <class T> constexpr T highest() { return T(~lowest<T>()); }
 
@@ -139,9 +171,13 @@ template <class S> BL_FN f16 integer_to_f16(S x) {
 #endif
 }
 
-// A float or an integer to f16, bf16, f32 or f64.
+// A float or an integer to a float.
 template <class D, class S> BL_FN D to_float(S x) {
     if constexpr (same<D, S>()) return x;
+    else if constexpr (is_float8<S>()) return to_float<D>(widen(x));
+    else if constexpr (is_float8<D>() && is_half<S>()) return take_sign(round_to<D>(widen(x)), x);
+    else if constexpr (is_float8<D>() && same<S, f64>()) return take_sign(round_to<D>(round_to_odd(x)), x);
+    else if constexpr (is_float8<D>()) return round_to<D>(f32(x));  // an integer that f32 rounds is too large
     else if constexpr (same<S, bf16>() && same<D, f32>()) return widen(x);  // moves the bits, including those of a NaN
     else if constexpr (is_half<S>() && is_half<D>()) return take_sign(round_to<D>(widen(x)), x);
     else if constexpr (is_half<S>()) return take_sign(D(widen(x)), x);
@@ -171,6 +207,7 @@ template <class H, bool SIGNED> BL_FN u32 round_pair(f32 low, f32 high) {
 template <class S> BL_FN bool is_nonzero(S x) {
     if constexpr (is_complex<S>()) return x.re != 0 || x.im != 0;
     else if constexpr (is_half<S>()) return u16(x.bits << 1) != 0;
+    else if constexpr (is_float8<S>()) return u8(x.bits << 1) != 0;
     else if constexpr (is_bool<S>()) return x.bits != 0;
     else return x != S(0);
 }
@@ -183,7 +220,7 @@ template <class D, class S> BL_FN D convert(S x) {
     else if constexpr (is_complex<S>()) return convert<D>(x.re);
     else if constexpr (is_complex<D>()) return D{to_float<decltype(D::re)>(x), 0};
     else if constexpr (is_real_float<D>()) return to_float<D>(x);
-    else if constexpr (is_half<S>()) return float_to_integer<D>(widen(x));
+    else if constexpr (is_half<S>() || is_float8<S>()) return float_to_integer<D>(widen(x));
     else if constexpr (is_float<S>()) return float_to_integer<D>(x);
     else return D(x);
 }

@@ -1,5 +1,6 @@
 // The operations: one struct each, whose function `apply` computes one element. All operands have the compute dtype,
-// except the condition of select; the result has it too, or is boolean. The host ensures that an op accepts its dtype.
+// except the condition of select; the result has it too, or is boolean. The host ensures that an op accepts its dtype, and
+// has floats of 8 bits computed in f32, except by the operations on bits.
 // The ops that need math.cuh or integer division are in functions.cuh.
 
 namespace bl {
@@ -39,9 +40,9 @@ template <class T> BL_FN u32 clamped_amount(T amount) {
     else return u32(amount);
 }
 
-// f16 and bf16 as f32, others as they are.
+// Floats of 8 and 16 bits as f32, others as they are.
 template <class T> BL_FN auto as_float(T x) {
-    if constexpr (is_half<T>()) return widen(x);
+    if constexpr (is_half<T>() || is_float8<T>()) return widen(x);
     else return x;
 }
 

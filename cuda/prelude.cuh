@@ -28,6 +28,8 @@ typedef double f64;
 
 // Types that C++ lacks, or whose built-in arithmetic must not be used by accident, are structs of bits.
 struct boolean { u8 bits; };
+struct f8e4m3fn { u8 bits; };
+struct f8e5m2 { u8 bits; };
 struct f16 { u16 bits; };
 struct bf16 { u16 bits; };
 struct alignas(8) c64 { f32 re, im; };
@@ -43,6 +45,8 @@ typedef i8 dtype_i8;
 typedef i16 dtype_i16;
 typedef i32 dtype_i32;
 typedef i64 dtype_i64;
+typedef f8e4m3fn dtype_f8e4m3fn;
+typedef f8e5m2 dtype_f8e5m2;
 typedef f16 dtype_f16;
 typedef bf16 dtype_bf16;
 typedef f32 dtype_f32;
@@ -55,6 +59,7 @@ template <class A, class B> struct Same { enum { value = false }; };
 template <class A> struct Same<A, A> { enum { value = true }; };
 template <class A, class B> constexpr bool same() { return Same<A, B>::value; }
 template <class T> constexpr bool is_bool() { return same<T, boolean>(); }
+template <class T> constexpr bool is_float8() { return same<T, f8e4m3fn>() || same<T, f8e5m2>(); }
 template <class T> constexpr bool is_half() { return same<T, f16>() || same<T, bf16>(); }
 template <class T> constexpr bool is_complex() { return same<T, c64>() || same<T, c128>(); }
 template <class T> constexpr bool is_float() { return same<T, f32>() || same<T, f64>(); }

@@ -1,10 +1,13 @@
 //! Conversion of one value to another dtype. Every conversion on the host uses these definitions.
 //!
 //! Integers wrap, floats truncate and saturate to integers (NaN gives 0), everything but zero is `true`, complex
-//! numbers lose their imaginary part, and a value that has to be rounded is rounded once, to nearest even.
+//! numbers lose their imaginary part, and a value that has to be rounded is rounded once, to nearest even. A number that is
+//! too large for a float becomes infinite or, in `f8e4m3fn`, which has no infinities, a NaN.
 
 use half::{bf16, f16};
 use num_complex::Complex;
+
+use crate::{f8e4m3fn, f8e5m2};
 
 /// Conversion to the element type `T` by the rules of this module.
 pub(crate) trait Cast<T> {
@@ -184,6 +187,39 @@ macro_rules! complex_casts {
 }
 
 complex_casts! { f32 f64 }
+
+/// Conversions of the floats of 8 bits.
+macro_rules! float8_casts {
+    ($($float:ident)*) => {$(
+        casts_through! { $float, $float::to_f32 => bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64 }
+        // Integers that `f32` has to round are too large for 8 bits.
+        cast_with! {
+            bool => $float: value if value { $float::ONE } else { $float::default() };
+            u8 => $float: value $float::from_f32(value.into());
+            u16 => $float: value $float::from_f32(value.into());
+            u32 => $float: value $float::from_f32(value as f32);
+            u64 => $float: value $float::from_f32(value as f32);
+            i8 => $float: value $float::from_f32(value.into());
+            i16 => $float: value $float::from_f32(value.into());
+            i32 => $float: value $float::from_f32(value as f32);
+            i64 => $float: value $float::from_f32(value as f32);
+            f16 => $float: value $float::from_f32(f16_to_f32(value));
+            bf16 => $float: value $float::from_f32(bf16_to_f32(value));
+            f32 => $float: value $float::from_f32(value);
+            f64 => $float: value $float::from_f32(f64_to_odd_f32(value));
+            Complex<f32> => $float: value value.re.cast();
+            Complex<f64> => $float: value value.re.cast();
+            $float => $float: value value;
+        }
+        real_to_complex! { $float }
+    )*};
+}
+
+float8_casts! { f8e4m3fn f8e5m2 }
+cast_with! {
+    f8e4m3fn => f8e5m2: value f8e5m2::from_f32(value.to_f32());
+    f8e5m2 => f8e4m3fn: value f8e4m3fn::from_f32(value.to_f32());
+}
 
 #[cfg(test)]
 mod tests {

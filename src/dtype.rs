@@ -23,6 +23,8 @@ macro_rules! for_each_dtype {
             I16: i16 = "i16" Signed;
             I32: i32 = "i32" Signed;
             I64: i64 = "i64" Signed;
+            F8E4M3FN: crate::float8::f8e4m3fn = "f8e4m3fn" Float;
+            F8E5M2: crate::float8::f8e5m2 = "f8e5m2" Float;
             F16: half::f16 = "f16" Float;
             BF16: half::bf16 = "bf16" Float;
             F32: f32 = "f32" Float;
@@ -50,7 +52,7 @@ pub enum Category {
     Bool,
     /// Signed and unsigned integers.
     Int,
-    /// IEEE 754 binary floats and bfloat16.
+    /// IEEE 754 binary floats, bfloat16 and floats of 8 bits.
     Float,
     /// Complex numbers of two floats.
     Complex,
@@ -92,7 +94,7 @@ macro_rules! define_dtype {
         /// assert_eq!(dtype, DType::BF16);
         /// assert_eq!(dtype.to_string(), "bf16");
         /// assert_eq!(dtype.size(), 2);
-        /// assert_eq!(DType::ALL.len(), 15);
+        /// assert_eq!(DType::ALL.len(), 17);
         /// # Ok::<(), bitlane::Error>(())
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -179,7 +181,7 @@ mod sealed {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the type of a tensor's elements",
-    note = "elements are bool, integers of 8 to 64 bits, `f16`, `bf16`, `f32`, `f64`, `Complex<f32>` and `Complex<f64>`"
+    note = "elements are bool, integers of 8 to 64 bits, `f8e4m3fn`, `f8e5m2`, `f16`, `bf16`, `f32`, `f64`, `Complex<f32>` and `Complex<f64>`"
 )]
 pub trait Element:
     Copy + fmt::Debug + Send + Sync + NoUninit + CheckedBitPattern + sealed::Sealed + 'static
@@ -271,7 +273,7 @@ impl DType {
         matches!(self.class(), Class::Unsigned)
     }
 
-    /// Returns `true` for `f16`, `bf16`, `f32` and `f64`.
+    /// Returns `true` for `f8e4m3fn`, `f8e5m2`, `f16`, `bf16`, `f32` and `f64`.
     ///
     /// # Examples
     ///
@@ -281,6 +283,25 @@ impl DType {
     /// ```
     pub const fn is_float(self) -> bool {
         matches!(self.class(), Class::Float)
+    }
+
+    /// Returns the dtype for computations of several steps: `f32` for narrower floats, and else the dtype itself.
+    pub(crate) const fn working(self) -> DType {
+        match self.class() {
+            Class::Float if self.size() < 4 => DType::F32,
+            _ => self,
+        }
+    }
+
+    /// Returns the dtype in which elements are reduced and scanned: every float of 8 bits is an `f32`, and everything else is
+    /// combined as it is.
+    pub(crate) const fn reduced_as(self) -> DType {
+        if self.is_float8() { DType::F32 } else { self }
+    }
+
+    /// Returns `true` for `f8e4m3fn` and `f8e5m2`.
+    pub(crate) const fn is_float8(self) -> bool {
+        matches!(self, DType::F8E4M3FN | DType::F8E5M2)
     }
 
     /// Returns `true` for `c64` and `c128`.

@@ -27,7 +27,7 @@
 //! - A [`Tensor`] is a view of storage on a device, described by a shape, strides and an offset. Clones and views
 //!   ([`slice`](Tensor::slice), [`permute`](Tensor::permute), [`broadcast_to`](Tensor::broadcast_to) and so on) share
 //!   the storage and never copy; every operation accepts every view.
-//! - A [`DType`] is one of fifteen element types, from `bool` to complex numbers of 128 bits.
+//! - A [`DType`] is one of seventeen element types, from `bool` to complex numbers of 128 bits.
 //! - An [`Operand`] is the other side of an operation: a tensor, a Rust number or, with the feature `ndarray`, an
 //!   array on the host. A literal on the left of an operator needs a type, as in `1i32 << &x`.
 //! - A [`BinaryOp`] names an operation on two operands. Each has a method ([`Tensor::add`]), an in-place method
@@ -92,8 +92,8 @@
 //! # Semantics
 //!
 //! Shifts are defined for every amount: an amount that is negative or not less than the bit width gives 0, or −1 for
-//! an arithmetic right shift of a negative value. Integer arithmetic wraps. `f16` and `bf16` are computed in `f32` and
-//! rounded once, to nearest even; operations are neither contracted nor reordered. `copysign` works on the bits: it
+//! an arithmetic right shift of a negative value. Integer arithmetic wraps. Floats of 8 and 16 bits are computed in `f32`
+//! and rounded once, to nearest even; operations are neither contracted nor reordered. `copysign` works on the bits: it
 //! honours the signs of zeros and NaNs, and keeps the payload of a NaN. Floats are summed in `f64`, in an order that
 //! depends only on the number of terms. `exp`, `sin` and all other functions are implemented by this crate; those of one
 //! operand are correctly rounded in `f16`, `bf16` and `f32`.
@@ -193,6 +193,7 @@ mod device;
 mod dtype;
 mod error;
 mod exclusive;
+mod float8;
 mod interop;
 #[cfg(feature = "cuda")]
 #[doc(hidden)]
@@ -225,6 +226,7 @@ pub use interop::npy;
 #[cfg(feature = "safetensors")]
 pub use interop::safetensors;
 
+pub use float8::{f8e4m3fn, f8e5m2};
 pub use half::{bf16, f16};
 pub use num_complex::Complex;
 

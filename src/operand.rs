@@ -153,7 +153,7 @@ macro_rules! for_each_number {
     ($callback:ident) => {
         $callback! {
             bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize
-            f16 bf16 f32 f64 Complex<f32> Complex<f64>
+            $crate::f8e4m3fn $crate::f8e5m2 f16 bf16 f32 f64 Complex<f32> Complex<f64>
         }
     };
 }

@@ -141,10 +141,18 @@ impl Program {
         self.step(Action::Bitcast, dtype, to, [value; 3])
     }
 
-    /// Adds a step that applies a function to values that already have the dtype of the computation.
+    /// Adds a step that applies a function to values that already have the dtype of the computation. Floats of 8 bits are
+    /// converted to a wider one for it, and the result is rounded.
     pub(crate) fn apply<const N: usize>(&mut self, op: ElementOp, arguments: [Value; N]) -> Value {
         debug_assert_eq!(N, op.arity());
         let dtype = self.dtype(arguments[N - 1]);
+        let wide = computed_in(op, dtype);
+        if wide != dtype {
+            let arguments = arguments.map(|argument| self.cast(argument, wide));
+            let result = self.apply(op, arguments);
+            let is_wide = self.dtype(result) == wide;
+            return if is_wide { self.cast(result, dtype) } else { result };
+        }
         let mut all = [arguments[0]; 3];
         all[..N].copy_from_slice(&arguments);
         let step = self.step(Action::Apply(op), dtype, op.result(dtype), all);
@@ -306,6 +314,18 @@ impl fmt::Display for Program {
             writeln!(f, ")")?;
         }
         write!(f, "-> {}", self.result)
+    }
+}
+
+/// Returns the dtype in which the backends apply a function to elements of a dtype. Floats of 8 bits are computed in `f32`,
+/// except that the sum of a product may need more bits, and that some functions read and write bits.
+pub(crate) const fn computed_in(op: ElementOp, dtype: DType) -> DType {
+    use ElementOp::{Abs, Copysign, Fma, Negative, NextAfter, Select, Signbit};
+    match op {
+        _ if !dtype.is_float8() => dtype,
+        Abs | Negative | Signbit | Copysign | NextAfter | Select => dtype,
+        Fma => DType::F64,
+        _ => DType::F32,
     }
 }
 

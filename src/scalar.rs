@@ -7,13 +7,13 @@ use num_complex::Complex;
 
 use crate::cast::Cast;
 use crate::dtype::for_each_dtype;
-use crate::{Category, DType, Error, Result};
+use crate::{Category, DType, Error, Result, f8e4m3fn, f8e5m2};
 
 /// A number as an operand.
 ///
 /// A scalar is weakly typed: combined with a tensor it adopts the dtype of the tensor, unless its [`Category`] is
-/// higher. Every primitive number type except `i128` and `u128`, and `f16`, `bf16` and [`Complex`] numbers convert
-/// into it.
+/// higher. Every primitive number type except `i128` and `u128`, and `f16`, `bf16`, floats of 8 bits and
+/// [`Complex`] numbers convert into it.
 ///
 /// # Examples
 ///
@@ -212,6 +212,8 @@ scalar_from! {
     u32: value => Scalar::Int(value.into());
     u64: value => i64::try_from(value).map_or(Scalar::UInt(value), Scalar::Int);
     usize: value => Scalar::from(value as u64);
+    f8e4m3fn: value => Scalar::Float(value.cast());
+    f8e5m2: value => Scalar::Float(value.cast());
     f16: value => Scalar::Float(value.cast());
     bf16: value => Scalar::Float(value.cast());
     f32: value => Scalar::Float(value.into());

@@ -243,7 +243,7 @@ fn promotion() {
     let table = answer(&folder, &["promote", "divide", "--table", "--rules", "torch"]);
     assert_eq!(table.lines().count(), 2 + 1 + DType::ALL.len());
     let table = answer(&folder, &["promote", "sqrt", "--table"]);
-    assert!(table.contains("Paddle  Torch  NumPy  JAX"), "{table}");
+    assert!(table.contains("Paddle    Torch     NumPy     JAX"), "{table}");
     assert_eq!(answer(&folder, &["promote", "sqrt", "u8", "--rules", "NumPy"]), "f16\n");
     assert_eq!(answer(&folder, &["promote", "sum", "u8", "--rules", "jax"]), "u64\n");
     assert_eq!(answer(&folder, &["promote", "cumulative_sum", "i8", "--rules", "jax"]), "i64\n");

@@ -10,6 +10,7 @@ mod reduce;
 #[cfg(feature = "cpu")]
 pub(crate) mod rows;
 mod run;
+mod saturate;
 mod variance;
 
 use smallvec::SmallVec;
@@ -296,6 +297,7 @@ impl<'a> Call<'a> {
         match operation {
             Operation::Unary(op) => self.unary(op, x.elements(name)?, rules),
             Operation::Cast(dtype) => Ok(self.cast(x.elements(name)?, dtype)),
+            Operation::CastSaturating(dtype) => self.cast_saturating(x.elements(name)?, dtype),
             Operation::Bitcast(dtype) => self.bitcast(x.elements(name)?, dtype),
             Operation::Binary(op) => self.binary(op, x, y, rules),
             Operation::Select => self.select(x, y, z, rules),

@@ -169,6 +169,9 @@ impl<'a> Call<'a> {
         let shape = *self.shape(root.shape);
         let Call { mut program, inputs: sources, .. } = self;
         program.finish(root.value);
+        if over.is_some() {
+            program.cast(root.value, program.dtype(root.value).reduced_as());
+        }
         let device = root.device.or(target.out.or(target.mask).map(Tensor::device));
         let opened;
         let device = match device {

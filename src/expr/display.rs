@@ -167,7 +167,10 @@ fn write_node(
         write_argument(f, graph, argument, names, false)?;
     }
     match (node.operation, reduction) {
-        (Operation::Cast(dtype) | Operation::Bitcast(dtype), _) => write!(f, ", {dtype})"),
+        (
+            Operation::Cast(dtype) | Operation::CastSaturating(dtype) | Operation::Bitcast(dtype),
+            _,
+        ) => write!(f, ", {dtype})"),
         (Operation::View(view), _) => {
             let arguments = graph.view(view).map_or("", |view| &view.arguments);
             write!(f, ", {arguments})")

@@ -56,6 +56,7 @@ struct Spill<'a> {
 pub(crate) enum Operation {
     Unary(UnaryOp),
     Cast(DType),
+    CastSaturating(DType),
     Bitcast(DType),
     Binary(BinaryOp),
     Select,
@@ -76,6 +77,7 @@ impl Operation {
         match self {
             Operation::Unary(_)
             | Operation::Cast(_)
+            | Operation::CastSaturating(_)
             | Operation::Bitcast(_)
             | Operation::Reduce(..)
             | Operation::View(..) => 1,
@@ -89,6 +91,7 @@ impl Operation {
         match self {
             Operation::Unary(op) => op.name(),
             Operation::Cast(_) => "cast",
+            Operation::CastSaturating(_) => "cast_saturating",
             Operation::Bitcast(_) => "bitcast",
             Operation::Binary(op) => op.name(),
             Operation::Select => ElementOp::Select.name(),

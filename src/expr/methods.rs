@@ -289,6 +289,21 @@ impl<'a> Expr<'a> {
         self.clone().then(Operation::Cast(dtype))
     }
 
+    /// Converts the elements to a dtype, as [`Tensor::cast_saturating`](crate::Tensor::cast_saturating) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::from_nested([1.5f32, 1e4], &Device::cpu())?;
+    /// let scaled = (x.expr() * 2).cast_saturating(DType::F8E4M3FN).cast(DType::F32).run()?;
+    /// assert_eq!(scaled.to_vec::<f32>()?, [3.0, 448.0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    pub fn cast_saturating(&self, dtype: DType) -> Expr<'a> {
+        self.clone().then(Operation::CastSaturating(dtype))
+    }
+
     /// Reads the bits of the elements as another dtype of the same size; see [`Tensor::bitcast`](crate::Tensor::bitcast).
     ///
     /// # Examples

@@ -1,7 +1,7 @@
 //! Safetensors: files of named tensors, the format in which many models are published.
 //!
-//! All dtypes except `c128`, which the format lacks, can be saved. Floats of 8 bits or fewer, which the format has and
-//! bitlane lacks, are rejected with an error that names the tensor. Untrusted files are safe to open: the header is
+//! All dtypes except `c128`, which the format lacks, can be saved. Other floats of 8 bits or fewer, which the format has
+//! and bitlane lacks, are rejected with an error that names the tensor. Untrusted files are safe to open: the header is
 //! checked against the file before tensors are allocated. Saving is atomic: a reader never sees a partially written
 //! file.
 //!
@@ -34,7 +34,7 @@ use crate::{DType, Device, Result, Tensor};
 const OP: &str = "safetensors";
 
 /// The dtypes that bitlane and the format have in common.
-const DTYPES: [(DType, Dtype); 14] = [
+const DTYPES: [(DType, Dtype); 16] = [
     (DType::Bool, Dtype::BOOL),
     (DType::U8, Dtype::U8),
     (DType::U16, Dtype::U16),
@@ -44,6 +44,8 @@ const DTYPES: [(DType, Dtype); 14] = [
     (DType::I16, Dtype::I16),
     (DType::I32, Dtype::I32),
     (DType::I64, Dtype::I64),
+    (DType::F8E4M3FN, Dtype::F8_E4M3),
+    (DType::F8E5M2, Dtype::F8_E5M2),
     (DType::F16, Dtype::F16),
     (DType::BF16, Dtype::BF16),
     (DType::F32, Dtype::F32),

@@ -38,7 +38,7 @@ macro_rules! define_domain {
             }
 
             /// The set with one bit per dtype, so that asking for one takes no branch.
-            const fn bits(self) -> u16 {
+            const fn bits(self) -> u32 {
                 match self {
                     $(Domain::$domain => crate::dtype::for_each_dtype!(domain_bits $domain),)*
                 }
@@ -56,7 +56,7 @@ macro_rules! define_domain {
 
 macro_rules! domain_bits {
     ($domain:ident $($variant:ident: $rust:ty = $name:literal $class:ident;)*) => {
-        $((Option::<()>::is_some(&in_domain!($domain $class ())) as u16) << DType::$variant as u32)|*
+        $((Option::<()>::is_some(&in_domain!($domain $class ())) as u32) << DType::$variant as u32)|*
     };
 }
 

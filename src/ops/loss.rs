@@ -1,8 +1,8 @@
 //! Loss functions: the distance between predictions `x` and targets `y`, per element, summed or averaged.
 //!
 //! Each function makes one pass over memory. The formulas below use `z = x − y`; products and sums are evaluated from
-//! left to right. They are computed in the dtype to which `x` and `y` promote, except that `f16` and `bf16` are
-//! computed in `f32`, and parameters are rounded to the dtype of the computation. The result is rounded once, after the
+//! left to right. They are computed in the dtype to which `x` and `y` promote, except that floats of 8 and
+//! 16 bits are computed in `f32`, and parameters are rounded to the dtype of the computation. The result is rounded once, after the
 //! sum if there is one. Sums are computed as by [`Tensor::sum`].
 //!
 //! # Examples
@@ -292,10 +292,7 @@ fn run(
     let mut call = Call::new();
     let [x, y] = [call.tensor(x), call.tensor(y)];
     let (resolved, shape, device) = call.resolve_pair(op, &x.into(), &y.into())?;
-    let dtype = match resolved.result {
-        DType::F16 | DType::BF16 => DType::F32,
-        wide => wide,
-    };
+    let dtype = resolved.result.working();
     let [x, y] = [x, y].map(|term| {
         let promoted = call.cast(term, resolved.result);
         call.cast(promoted, dtype).value

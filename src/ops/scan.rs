@@ -147,6 +147,7 @@ fn fresh(op: ScanOp, x: &Tensor, axis: usize, dtype: Option<DType>) -> Result<Te
         }
     }
     let x = if own == x.dtype() { x.contiguous()? } else { x.cast(own)? };
+    let x = x.cast(own.reduced_as())?;
     let result = dtype.unwrap_or(op.result(own));
     let out = Tensor::undefined(name, x.device(), x.shape(), result)?;
     if out.is_empty() {
@@ -155,7 +156,7 @@ fn fresh(op: ScanOp, x: &Tensor, axis: usize, dtype: Option<DType>) -> Result<Te
     let request = ScanRequest {
         op: name,
         combine: op.combine(),
-        terms: own,
+        terms: x.dtype(),
         out: result,
         outer: x.shape()[..axis].iter().product(),
         len: x.shape()[axis],

@@ -22,6 +22,7 @@
 //! # Ok::<(), bitlane::Error>(())
 //! ```
 
+mod float8;
 mod jax;
 mod numpy;
 mod op;
@@ -357,6 +358,7 @@ pub(crate) fn decide(
         return Err(Refusal::NumberInLoss);
     }
     let common = match rules {
+        _ if float8::is_one(lhs) || float8::is_one(rhs) => float8::compute(family, lhs, rhs, rules),
         Rules::Paddle => paddle::compute(family, lhs, rhs),
         Rules::Torch => torch::compute(family, lhs, rhs),
         Rules::NumPy => numpy::compute(family, lhs, rhs),
@@ -415,11 +417,20 @@ type Matrix = [[Option<DType>; DType::ALL.len()]; DType::ALL.len()];
 
 const EMPTY: Matrix = [[None; DType::ALL.len()]; DType::ALL.len()];
 
-/// Builds a [`Matrix`] from a table as printed in the documentation of the libraries; `-` is a rejected pair.
+/// Builds a [`Matrix`] from a table as printed in the documentation of the libraries; `-` is a rejected pair. The columns
+/// are the rows. Floats of 8 bits are in no table.
 macro_rules! matrix {
     ($($row:ident: [$($cell:tt)*])*) => {{
         let mut matrix = $crate::promote::EMPTY;
-        $(matrix[$crate::DType::$row as usize] = [$($crate::promote::matrix!(@ $cell)),*];)*
+        let columns = [$($crate::DType::$row),*];
+        $({
+            let row = [$($crate::promote::matrix!(@ $cell)),*];
+            let mut index = 0;
+            while index < columns.len() {
+                matrix[$crate::DType::$row as usize][columns[index] as usize] = row[index];
+                index += 1;
+            }
+        })*
         matrix
     }};
     (@ -) => { None };

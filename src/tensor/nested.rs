@@ -16,7 +16,7 @@ use crate::{Device, Element, Error, Result};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an element nor nested elements",
-    note = "elements are bool, integers of 8 to 64 bits, `f16`, `bf16`, `f32`, `f64` and their complex numbers; \
+    note = "elements are bool, integers of 8 to 64 bits, `f8e4m3fn`, `f8e5m2`, `f16`, `bf16`, `f32`, `f64` and their complex numbers; \
             they may be nested in arrays, vectors and slices"
 )]
 pub trait Nested {

@@ -162,7 +162,8 @@ impl Tensor {
     /// - A float becomes an integer by truncating and saturating; NaN becomes 0.
     /// - Every value other than zero becomes `true`, including NaN.
     /// - A complex number loses its imaginary part, except that it becomes `true` if either part is not zero.
-    /// - A value that a float cannot represent is rounded once, to nearest even.
+    /// - A value that a float cannot represent is rounded once, to nearest even. One that is too large becomes infinite or,
+    ///   in `f8e4m3fn`, which has no infinities, a NaN; [`cast_saturating`](Tensor::cast_saturating) avoids both.
     ///
     /// # Examples
     ///
@@ -184,6 +185,33 @@ impl Tensor {
         }
         let (rules, target) = (Rules::default(), Target::default());
         run_operation(Operation::Cast(dtype), [&self.into()], rules, target)
+    }
+
+    /// Converts the elements to a dtype, and gives the largest finite value instead of what is too large.
+    ///
+    /// It is [`cast`](Tensor::cast) of values that have been limited to the lowest and the highest finite value of the dtype.
+    /// Infinities are limited too. A NaN stays a NaN, or becomes the integer 0. An integer becomes the nearest one that
+    /// a narrower integer dtype has, instead of wrapping; to `bool` it is `cast`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitlane::{DType, Device, Tensor};
+    /// let x = Tensor::from_slice(&[0.3f32, 500.0, f32::NEG_INFINITY], [3], &Device::cpu())?;
+    /// let narrow = x.cast_saturating(DType::F8E4M3FN)?;
+    /// assert_eq!(narrow.cast(DType::F32)?.to_vec::<f32>()?, [0.3125, 448.0, -448.0]);
+    /// let x = Tensor::from_slice(&[300i32, -7], [2], &Device::cpu())?;
+    /// assert_eq!(x.cast_saturating(DType::U8)?.to_vec::<u8>()?, [255, 0]);
+    /// # Ok::<(), bitlane::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnsupportedDType`] for a complex dtype, [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or
+    /// [`Error::Driver`].
+    pub fn cast_saturating(&self, dtype: DType) -> Result<Tensor> {
+        let (rules, target) = (Rules::default(), Target::default());
+        run_operation(Operation::CastSaturating(dtype), [&self.into()], rules, target)
     }
 
     /// Returns a tensor with the same elements in row-major order without gaps. Copies only if needed.

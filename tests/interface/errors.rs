@@ -271,8 +271,8 @@ fn names_of_nothing() {
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert_eq!(
         error.to_string(),
-        "dtype: \"u128\" names no dtype; the names are bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 \
-         f32 f64 c64 c128"
+        "dtype: \"u128\" names no dtype; the names are bool u8 u16 u32 u64 i8 i16 i32 i64 f8e4m3fn \
+         f8e5m2 f16 bf16 f32 f64 c64 c128"
     );
     let error = "shift".parse::<BinaryOp>().unwrap_err().to_string();
     assert!(

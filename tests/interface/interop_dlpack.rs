@@ -77,6 +77,24 @@ fn memory_of_others_is_read_as_another_dtype_only_if_it_is_aligned() {
 }
 
 #[test]
+fn floats_of_8_bits_have_codes_of_their_own() {
+    for device in devices() {
+        for (dtype, code) in [(DType::F8E4M3FN, 10), (DType::F8E5M2, 12)] {
+            let x = Tensor::arange(6, dtype, &device).unwrap();
+            let capsule: Capsule<DLManagedTensorVersioned> = dlpack::export(&x).unwrap();
+            let managed = capsule.into_raw();
+            // SAFETY: `into_raw` has just given up the pointer, to a valid structure.
+            let given = unsafe { (*managed).dl_tensor.dtype };
+            assert_eq!((given.code, given.bits, given.lanes), (code, 8, 1));
+            // SAFETY: nothing else refers to the structure.
+            let capsule = unsafe { Capsule::from_raw(managed) }.unwrap();
+            let y = dlpack::import(capsule, &device).unwrap();
+            assert!(y.dtype() == dtype && y.bits_equal(&x).unwrap());
+        }
+    }
+}
+
+#[test]
 fn the_memory_outlives_the_exporter() {
     for device in devices() {
         let x = Tensor::arange(1000, DType::I64, &device).unwrap();

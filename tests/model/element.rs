@@ -27,6 +27,8 @@ pub enum Number {
 /// Returns the widths of exponent and mantissa of a float, or of a part of a complex number.
 pub fn float_format(dtype: DType) -> Option<(u32, u32)> {
     match dtype {
+        DType::F8E4M3FN => Some((4, 3)),
+        DType::F8E5M2 => Some((5, 2)),
         DType::F16 => Some((5, 10)),
         DType::BF16 => Some((8, 7)),
         DType::F32 | DType::C64 => Some((8, 23)),
@@ -77,7 +79,11 @@ pub fn decode(dtype: DType, bits: Bits) -> Number {
     let fraction = bits & ((1 << mantissa_bits) - 1);
     let biased = (bits >> mantissa_bits & ((1 << exponent_bits) - 1)) as i32;
     let bias = (1 << (exponent_bits - 1)) - 1;
-    if biased == (1 << exponent_bits) - 1 {
+    // A dtype without infinities has numbers there, except the last.
+    if dtype == DType::F8E4M3FN && bits & 0x7f == 0x7f {
+        return Number::Nan { negative };
+    }
+    if dtype != DType::F8E4M3FN && biased == (1 << exponent_bits) - 1 {
         return match fraction {
             0 => Number::Infinite { negative },
             _ => Number::Nan { negative },
@@ -92,7 +98,10 @@ pub fn decode(dtype: DType, bits: Bits) -> Number {
 pub fn encode_float(dtype: DType, number: Number) -> Bits {
     let (exponent_bits, mantissa_bits) = float_format(dtype).unwrap();
     let sign = |negative: bool| Bits::from(negative) << (exponent_bits + mantissa_bits);
-    let infinity = ((1 << exponent_bits) - 1) << mantissa_bits;
+    let infinity = match dtype {
+        DType::F8E4M3FN => 0x7f, // the NaN
+        _ => ((1 << exponent_bits) - 1) << mantissa_bits,
+    };
     let (negative, mantissa, exponent) = match number {
         Number::Nan { negative } => return sign(negative) | infinity | 1 << (mantissa_bits - 1),
         Number::Infinite { negative } => return sign(negative) | infinity,

@@ -19,8 +19,13 @@ pub fn nearest(dtype: DType, value: f64) -> Bits {
     cast(DType::F64, dtype, value.to_bits().into())
 }
 
-/// Returns the result of a function for two elements of a float dtype, up to the last place.
+/// Returns the result of a function for two elements of a float dtype, up to the last place. Floats of 8 bits have the
+/// result of `f32`, rounded.
 pub fn function(op: BinaryOp, dtype: DType, x: Bits, y: Bits) -> Bits {
+    if dtype.size() == 1 {
+        let [x, y] = [x, y].map(|bits| cast(dtype, DType::F32, bits));
+        return cast(DType::F32, dtype, function(op, DType::F32, x, y));
+    }
     let [a, b] = [x, y].map(|bits| value(dtype, bits));
     let result = match op {
         // Explicit, because C libraries treat signalling NaNs differently.
@@ -74,25 +79,37 @@ pub fn is_conversion_of_near(
         let (part, (re, im)) = (part_dtype(to), parts(to, given));
         return im == 0 && is_conversion_of_near(from, expected, nan, part, re);
     }
-    let (center, given) = (value(from, expected), value(to, given));
-    if center.is_nan() || given.is_nan() {
-        return center.is_nan() && given.is_nan();
+    // What is too large for a dtype without infinities becomes a NaN of the same sign.
+    let converted = |bits: Bits| match decode(to, bits) {
+        Number::Nan { negative } if to == DType::F8E4M3FN => {
+            if negative {
+                f64::NEG_INFINITY
+            } else {
+                f64::INFINITY
+            }
+        }
+        _ => value(to, bits),
+    };
+    let center = value(from, expected);
+    if center.is_nan() {
+        return value(to, given).is_nan();
+    }
+    let given = converted(given);
+    if given.is_nan() {
+        return false;
     }
     let floor = if nan == Nan::NearSum { 0.5 } else { 0.0 };
+    let last = if from == DType::F8E4M3FN { 448.0 } else { f64::INFINITY };
     let end = |up: bool| {
         let mut bits = nearest(from, center);
         for _ in 0..units(from) {
-            bits = nextafter(
-                from,
-                bits,
-                nearest(from, if up { f64::INFINITY } else { f64::NEG_INFINITY }),
-            );
+            bits = nextafter(from, bits, nearest(from, if up { last } else { -last }));
         }
         let unit = value(from, nearest(from, floor) + 1) - value(from, nearest(from, floor));
         let apart = if floor > 0.0 { units(from) as f64 * unit } else { 0.0 };
         let wide = if up { center + apart } else { center - apart };
         let end = if up { wide.max(value(from, bits)) } else { wide.min(value(from, bits)) };
-        value(to, cast(DType::F64, to, end.to_bits().into()))
+        converted(cast(DType::F64, to, end.to_bits().into()))
     };
     // Only a sum may have another sign: a zero has the right one otherwise.
     let has_sign = nan == Nan::NearSum || center.is_sign_negative() == given.is_sign_negative();

@@ -10,6 +10,7 @@ mod devices;
 mod elements;
 mod exhaustive;
 mod expressions;
+mod float8;
 mod fuzz_cases;
 mod goldens;
 mod gradients;

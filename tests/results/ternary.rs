@@ -6,7 +6,8 @@ use crate::model::random::Random;
 use crate::model::ternary::{clip, fma};
 use bitlane::{DType, ErrorKind, Expr, Rules, Tensor};
 
-const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
+const FLOATS: [DType; 6] =
+    [DType::F8E4M3FN, DType::F8E5M2, DType::F16, DType::BF16, DType::F32, DType::F64];
 
 /// Triples of edge values, of random numbers, and of numbers whose sum cancels or is near a tie.
 fn triples(dtype: DType) -> [Vec<Bits>; 3] {

@@ -27,12 +27,13 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Iterates over every module that can be loaded.
+    /// Iterates over every module that can be loaded. There is none for floats of 8 bits, most of whose operations are
+    /// programs of several steps.
     pub(crate) fn all() -> impl Iterator<Item = Module> {
         let ops = ElementOp::ALL.iter().copied().filter(|&op| op.arity() == 2 && !is_large(op));
         ops.flat_map(|op| {
-            let dtypes =
-                DType::ALL.iter().copied().filter(move |&dtype| op.domain().contains(dtype));
+            let dtypes = DType::ALL.iter().copied().filter(|dtype| !dtype.is_float8());
+            let dtypes = dtypes.filter(move |&dtype| op.domain().contains(dtype));
             dtypes.map(move |dtype| Module { op, dtype })
         })
     }
@@ -295,7 +296,8 @@ mod tests {
         for &op in ElementOp::ALL {
             for &dtype in DType::ALL {
                 let exists = Module::all().any(|other| other == Module { op, dtype });
-                assert_eq!(exists, op.arity() == 2 && !is_large(op) && op.domain().contains(dtype));
+                let is_written = op.arity() == 2 && !is_large(op) && !dtype.is_float8();
+                assert_eq!(exists, is_written && op.domain().contains(dtype), "{op:?} {dtype}");
             }
         }
     }

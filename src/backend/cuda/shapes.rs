@@ -1,7 +1,7 @@
 //! Selection of hand-written kernels: which of them, if any, runs a request.
 //!
 //! They cover programs of one binary step whose operands have the dtype of the computation and whose destination is
-//! contiguous and has the dtype of the result. There they are faster than generated kernels, because they pack narrow
+//! contiguous and has the dtype of the result, except those of floats of 8 bits. There they are faster than generated kernels, because they pack narrow
 //! lanes into words and are specialised by broadcast. All other requests run on generated kernels.
 
 use super::force::Force;
@@ -100,6 +100,7 @@ impl<'a> Pair<'a> {
         if request.masked
             || request.reduction.is_some()
             || is_large(op)
+            || step.dtype.is_float8()
             || request.out != step.result
             || request.program.result() != Value::Step(0)
             || !request.plan.is_dense(OUT)

@@ -464,6 +464,8 @@ fn data_type(dtype: DType) -> DLDataType {
         DType::BF16 => 4,
         DType::C64 | DType::C128 => 5,
         DType::Bool => 6,
+        DType::F8E4M3FN => 10,
+        DType::F8E5M2 => 12,
     };
     DLDataType { code, bits: dtype.bits() as u8, lanes: 1 }
 }

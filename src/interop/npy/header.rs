@@ -87,7 +87,7 @@ impl Header {
     }
 
     /// Returns the complete header, in version 1 of the format.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
         let sizes: Vec<String> = self.shape.iter().map(|size| format!("{size},")).collect();
         // Only a tuple of one element needs a trailing comma.
         let sizes = sizes.join(" ");
@@ -95,7 +95,7 @@ impl Header {
         let order = if self.fortran { "True" } else { "False" };
         let mut text = format!(
             "{{'descr': '{}', 'fortran_order': {order}, 'shape': ({sizes}), }}",
-            descr_of(self.dtype)
+            descr_of(self.dtype)?
         );
         let start = MAGIC.len() + 4;
         let end = (start + text.len() + 1).next_multiple_of(ALIGNMENT);
@@ -103,12 +103,12 @@ impl Header {
         text.push('\n');
         // With at most eight sizes the length fits 16 bits by far.
         let len = (text.len() as u16).to_le_bytes();
-        [MAGIC, &[1, 0][..], &len, text.as_bytes()].concat()
+        Ok([MAGIC, &[1, 0][..], &len, text.as_bytes()].concat())
     }
 }
 
-/// Returns NumPy's code for a dtype without the byte order: its kind and its size.
-fn kind_of(dtype: DType) -> String {
+/// Returns NumPy's code for a dtype without the byte order: its kind and its size. `None` if the format has none.
+fn kind_of(dtype: DType) -> Option<String> {
     let kind = match dtype {
         DType::Bool => 'b',
         DType::U8 | DType::U16 | DType::U32 | DType::U64 => 'u',
@@ -116,18 +116,24 @@ fn kind_of(dtype: DType) -> String {
         DType::F16 | DType::F32 | DType::F64 => 'f',
         // NumPy has no such dtype; ml_dtypes saves it as raw bytes.
         DType::BF16 => 'V',
+        // ml_dtypes saves one as any byte, and the other under a name that NumPy does not read.
+        DType::F8E4M3FN | DType::F8E5M2 => return None,
         DType::C64 | DType::C128 => 'c',
     };
-    format!("{kind}{}", dtype.size())
+    Some(format!("{kind}{}", dtype.size()))
 }
 
-fn descr_of(dtype: DType) -> String {
+fn descr_of(dtype: DType) -> Result<String> {
+    let kind = kind_of(dtype).ok_or_else(|| {
+        let reason = "which the format does not have; save `x.bitcast(DType::U8)`";
+        refused(OP, format!("the elements are {dtype}, {reason}"))
+    })?;
     let order = match dtype.size() {
         1 => '|',
         _ if cfg!(target_endian = "big") => '>',
         _ => '<',
     };
-    format!("{order}{}", kind_of(dtype))
+    Ok(format!("{order}{kind}"))
 }
 
 /// Parses a description such as `<f4`. Returns the dtype, and whether its bytes have to be swapped.
@@ -138,10 +144,16 @@ fn dtype_of(descr: &str) -> Result<(DType, bool)> {
         Some(("|" | "=", kind)) => (cfg!(target_endian = "big"), kind),
         _ => (cfg!(target_endian = "big"), descr),
     };
-    let dtype = DType::ALL.iter().copied().find(|&dtype| kind_of(dtype) == kind);
+    let dtype = DType::ALL.iter().copied().find(|&dtype| kind_of(dtype).as_deref() == Some(kind));
     let dtype = dtype.ok_or_else(|| {
-        let known: Vec<_> = DType::ALL.iter().map(|&dtype| kind_of(dtype)).collect();
-        refused(OP, format!("dtype {descr:?} is not known; known are {}", known.join(" ")))
+        let known: Vec<_> = DType::ALL.iter().filter_map(|&dtype| kind_of(dtype)).collect();
+        let remedy = match kind {
+            "V1" | "f1" => {
+                "; save floats of 8 bits as `x.view(numpy.uint8)`, and bitcast them here"
+            }
+            _ => "",
+        };
+        refused(OP, format!("dtype {descr:?} is not known; known are {}{remedy}", known.join(" ")))
     })?;
     Ok((dtype, big != cfg!(target_endian = "big") && dtype.size() > 1))
 }
@@ -225,7 +237,7 @@ mod tests {
         for &dtype in DType::ALL {
             for shape in [vec![], vec![3], vec![2, 0, 4], vec![1; 8]] {
                 let header = Header { dtype, swapped: false, fortran: shape.len() == 3, shape };
-                let bytes = header.to_bytes();
+                let bytes = header.to_bytes().unwrap();
                 assert_eq!(bytes.len() % ALIGNMENT, 0);
                 assert_eq!(Header::read(&mut &*bytes).unwrap(), header);
             }

@@ -1,6 +1,7 @@
 //! NumPy's file formats: `.npy` for one array, and `.npz` for several named arrays.
 //!
-//! All fifteen dtypes are supported. NumPy itself has no `bf16`; it is stored as `<V2`, as the package `ml_dtypes`
+//! All dtypes are supported except `f8e4m3fn` and `f8e5m2`, for which the format has no name: save their bits with
+//! `x.bitcast(DType::U8)`. NumPy itself has no `bf16`; it is stored as `<V2`, as the package `ml_dtypes`
 //! stores its `bfloat16`, and `numpy.load("x.npy").view(ml_dtypes.bfloat16)` loads it in Python. Big-endian files can
 //! be read. Fortran order is preserved in both directions: an array in Fortran order becomes a view with the
 //! corresponding strides, and such a view is saved in Fortran order.
@@ -70,8 +71,8 @@ pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// [`Error::File`](crate::Error::File) if the file cannot be written, and as for [`Tensor::to_bytes`]. On error an
-/// existing file is unchanged.
+/// [`Error::File`](crate::Error::File) if the file cannot be written or the format lacks the dtype, and as for
+/// [`Tensor::to_bytes`]. On error an existing file is unchanged.
 pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     let path = path.as_ref();
     in_file(path, replace(OP, path, |writer| write(writer, tensor)))
@@ -126,7 +127,8 @@ fn read_promised(mut reader: impl Read, promised: u64, device: &Device) -> Resul
 ///
 /// # Errors
 ///
-/// [`Error::File`](crate::Error::File) if the writer fails, and as for [`Tensor::to_bytes`].
+/// [`Error::File`](crate::Error::File) if the writer fails or the format lacks the dtype, and as for
+/// [`Tensor::to_bytes`].
 pub fn write(mut writer: impl Write, tensor: &Tensor) -> Result<()> {
     let order: Vec<usize> = (0..tensor.rank()).rev().collect();
     let reversed = tensor.permute(order)?;
@@ -134,6 +136,6 @@ pub fn write(mut writer: impl Write, tensor: &Tensor) -> Result<()> {
     let header =
         Header { dtype: tensor.dtype(), swapped: false, fortran, shape: tensor.shape().to_vec() };
     let elements = if fortran { reversed.to_bytes()? } else { tensor.to_bytes()? };
-    let written = writer.write_all(&header.to_bytes()).and_then(|()| writer.write_all(&elements));
+    let written = writer.write_all(&header.to_bytes()?).and_then(|()| writer.write_all(&elements));
     written.map_err(|error| refused(OP, error))
 }

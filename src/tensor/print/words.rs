@@ -5,7 +5,7 @@ use num_complex::Complex;
 
 use super::super::Tensor;
 use crate::dtype::for_each_dtype;
-use crate::{DType, Element, Result};
+use crate::{DType, Element, Result, f8e4m3fn, f8e5m2};
 
 /// How elements are printed.
 #[derive(Clone, Copy)]
@@ -98,7 +98,8 @@ print_integers! { u8 u16 u32 u64 i8 i16 i32 i64 }
 
 /// The properties of a float type that formatting needs.
 trait Real: Copy {
-    /// The number of decimal digits that the type always preserves. Numbers from ten to this power up get an exponent.
+    /// The number of decimal digits that the type always preserves, or 3 for floats of 8 bits, which preserve none. Numbers
+    /// from ten to this power up get an exponent.
     const DIGITS: i32;
     fn to_f64(self) -> f64;
     /// Returns the shortest decimal representation that parses to the same number, such as `1.25e-3`.
@@ -140,7 +141,7 @@ macro_rules! narrow_floats {
 
             fn shortest(self) -> String {
                 let value = f64::from(self);
-                // Five significant digits distinguish all 16-bit floats.
+                // Five significant digits distinguish all floats of 8 and 16 bits.
                 let candidates = (0..5).map(|digits| format!("{value:.digits$e}"));
                 let gives_back = |text: &String| {
                     text.parse().is_ok_and(|parsed| <$float>::from_f64(parsed) == self)
@@ -151,7 +152,7 @@ macro_rules! narrow_floats {
     )*};
 }
 
-narrow_floats! { f16: 3; bf16: 2; }
+narrow_floats! { f8e4m3fn: 3; f8e5m2: 3; f16: 3; bf16: 2; }
 
 macro_rules! print_floats {
     ($($float:ty)*) => {$(
@@ -164,7 +165,7 @@ macro_rules! print_floats {
     )*};
 }
 
-print_floats! { f16 bf16 f32 f64 }
+print_floats! { f8e4m3fn f8e5m2 f16 bf16 f32 f64 }
 
 macro_rules! print_complex {
     ($($float:ty)*) => {$(

@@ -68,7 +68,7 @@ impl Cell<'_> {
     pub fn agrees(&self) -> bool {
         match self.answer {
             "!P" | "!D" => self.ours_is(ErrorKind::Promotion),
-            // A dtype that is not among the fifteen, or a missing kernel.
+            // A dtype that the crate lacks, or a missing kernel.
             "!U" | "!C" | "!J" => {
                 self.ours_is(ErrorKind::Promotion) || self.ours_is(ErrorKind::UnsupportedDType)
             }

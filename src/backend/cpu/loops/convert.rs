@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::element::{CastTo, TruthOfComplex, TruthOfFloatBits, TruthOfIntegers};
 use super::halves;
 use super::vector::Kernels;
-use crate::DType;
+use crate::{DType, f8e4m3fn, f8e5m2};
 
 /// Returns the loops that convert one dtype to another, in their order, each with the dtype of its results. There are
 /// none if the bits stay as they are.
@@ -63,7 +63,13 @@ fn hop(from: DType, to: DType) -> Hop {
         (F64, C128) => from!(from to Complex<f64>: F64 => f64),
         (_, C64) => Hop::Through(F32),
         (_, C128) => Hop::Through(F64),
-        // An `f32` holds every 16-bit float.
+        // An `f32` holds every narrower float, and integers that it rounds are too large for 8 bits.
+        (F8E4M3FN, F32) => from!(from to f32: F8E4M3FN => f8e4m3fn),
+        (F8E5M2, F32) => from!(from to f32: F8E5M2 => f8e5m2),
+        (F8E4M3FN | F8E5M2, _) => Hop::Through(F32),
+        (F32 | F64, F8E4M3FN) => from!(from to f8e4m3fn: F32 => f32, F64 => f64),
+        (F32 | F64, F8E5M2) => from!(from to f8e5m2: F32 => f32, F64 => f64),
+        (_, F8E4M3FN | F8E5M2) => Hop::Through(F32),
         (F16, F32) => Hop::Loop(const { &halves::widen() }),
         (BF16, F32) => from!(from to f32: BF16 => bf16),
         (F16 | BF16, _) => Hop::Through(F32),
@@ -107,6 +113,7 @@ fn truth(from: DType) -> Hop {
         U16 | I16 => const { &Kernels::of_one::<u16, TruthOfIntegers>() },
         U32 | I32 => const { &Kernels::of_one::<u32, TruthOfIntegers>() },
         U64 | I64 => const { &Kernels::of_one::<u64, TruthOfIntegers>() },
+        F8E4M3FN | F8E5M2 => const { &Kernels::of_one::<u8, TruthOfFloatBits>() },
         F16 | BF16 => const { &Kernels::of_one::<u16, TruthOfFloatBits>() },
         F32 => const { &Kernels::of_one::<u32, TruthOfFloatBits>() },
         F64 => const { &Kernels::of_one::<u64, TruthOfFloatBits>() },

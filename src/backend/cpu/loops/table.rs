@@ -9,8 +9,9 @@ use num_complex::Complex;
 
 use super::vector::Kernels;
 use super::{bytes, element, halves, words};
-use crate::DType;
 use crate::op::ElementOp;
+use crate::program::computed_in;
+use crate::{DType, f8e4m3fn, f8e5m2};
 
 /// How an operation is computed.
 #[derive(Clone, Copy)]
@@ -65,13 +66,16 @@ macro_rules! table {
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] wide_floats $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (F32: f32) (F64: f64)] $($rest)*)
     };
+    (@ $d:ident $f:ident $n:ident [$($rows:tt)*] float8 $($rest:ident)*) => {
+        table!(@ $d $f $n [$($rows)* (F8E4M3FN: f8e4m3fn) (F8E5M2: f8e5m2)] $($rest)*)
+    };
     // Floats, for operations on their bits.
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] float_bits $($rest:ident)*) => {
-        table!(@ $d $f $n [$($rows)* (F16 BF16: u16) (F32: u32) (F64: u64)] $($rest)*)
+        table!(@ $d $f $n [$($rows)* (F8E4M3FN F8E5M2: u8) (F16 BF16: u16) (F32: u32) (F64: u64)] $($rest)*)
     };
     // Everything whose sign is its highest bit.
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] sign_bits $($rest:ident)*) => {
-        table!(@ $d $f $n [$($rows)* (I8: u8) (I16 F16 BF16: u16) (I32 F32: u32) (I64 F64: u64)] $($rest)*)
+        table!(@ $d $f $n [$($rows)* (I8 F8E4M3FN F8E5M2: u8) (I16 F16 BF16: u16) (I32 F32: u32) (I64 F64: u64)] $($rest)*)
     };
     (@ $d:ident $f:ident $n:ident [$($rows:tt)*] complex $($rest:ident)*) => {
         table!(@ $d $f $n [$($rows)* (C64: Complex<f32>) (C128: Complex<f64>)] $($rest)*)
@@ -99,7 +103,7 @@ macro_rules! function {
     };
 }
 
-/// Returns how an operation is computed in a dtype, or `None` if it is not defined there.
+/// Returns how an operation is computed in a dtype, or `None` if it is not defined there or computed in another.
 #[inline]
 pub(crate) fn recipe(op: ElementOp, dtype: DType) -> Option<Recipe> {
     RECIPES[op as usize][dtype as usize]
@@ -126,6 +130,7 @@ const fn defined(op: ElementOp, dtype: DType) -> Option<Recipe> {
     let is_bool = matches!(dtype, DType::Bool);
     match chosen(op, dtype) {
         _ if !op.domain().contains(dtype) => None,
+        _ if computed_in(op, dtype) as u8 != dtype as u8 => None,
         // The truth of a bool is itself.
         Some(Recipe::OfTruths(kernels)) if is_bool => Some(Recipe::Loop(kernels)),
         Some(Recipe::Swapped(kernels)) if kernels.commutes => Some(Recipe::Loop(kernels)),
@@ -205,6 +210,7 @@ const fn chosen(op: ElementOp, dtype: DType) -> Option<Recipe> {
         Op::Fmax => table!(dtype: of_two Fmax floats),
         Op::Fmin => table!(dtype: of_two Fmin floats),
         Op::LogAddExp => function!(dtype: heavy LogAddExp NarrowLogAddExp),
+        Op::NextAfter if dtype.is_float8() => table!(dtype: scalar NextAfter float8),
         Op::NextAfter => table!(dtype: heavy NextAfter floats),
         Op::Atan2 => function!(dtype: heavy Atan2 NarrowAtan2),
         Op::Hypot => function!(dtype: heavy Hypot NarrowHypot),
@@ -325,7 +331,8 @@ mod tests {
         for &op in ElementOp::ALL {
             for &dtype in DType::ALL {
                 let is_there = recipe(op, dtype).is_some();
-                assert_eq!(is_there, op.domain().contains(dtype), "{op:?} {dtype}");
+                let is_here = computed_in(op, dtype) == dtype;
+                assert_eq!(is_there, is_here && op.domain().contains(dtype), "{op:?} {dtype}");
             }
         }
     }

@@ -5,7 +5,7 @@ use half::{bf16, f16};
 
 use super::{Finiteness, Modular, NearModular, Number, Quotient, Sign};
 use crate::cast::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
-use crate::math;
+use crate::{f8e4m3fn, f8e5m2, math};
 
 /// The bits of a float, in an unsigned integer of its size.
 pub(crate) trait FloatBits: Copy {
@@ -47,7 +47,6 @@ macro_rules! float_bits {
     )*};
 }
 
-// Integers of 8 bits have signs too, though no float has so few.
 float_bits! { u8 u16 u32 u64 }
 
 /// Steps between neighbours.
@@ -100,6 +99,13 @@ macro_rules! floats {
             }
         }
 
+        neighbours! { $float, $widen }
+    )*};
+}
+
+/// Neighbours of floats.
+macro_rules! neighbours {
+    ($float:ident, $widen:expr) => {
         impl Float for $float {
             #[inline(always)]
             fn nextafter(self, other: Self) -> Self {
@@ -114,7 +120,7 @@ macro_rules! floats {
                 if x.is_nan() | y.is_nan() | (x == y) { stays } else { moved }
             }
         }
-    )*};
+    };
 }
 
 floats! {
@@ -123,6 +129,9 @@ floats! {
     f32, 1.0, std::convert::identity, std::convert::identity;
     f64, 1.0, std::convert::identity, std::convert::identity;
 }
+
+neighbours! { f8e4m3fn, f8e4m3fn::to_f32 }
+neighbours! { f8e5m2, f8e5m2::to_f32 }
 
 /// Rounding to integers and the square root, for which machines have instructions.
 pub(crate) trait Rounding: Copy {
