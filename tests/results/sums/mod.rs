@@ -338,8 +338,8 @@ fn terms_of_different_magnitudes() {
                 numbers.extend((0..64).map(place));
             }
             let rows = numbers.len() / 64;
-            let x = Tensor::from_slice(&numbers, [rows, 64], &Device::cpu()).unwrap();
-            let x = x.cast(dtype).unwrap().to_device(&device).unwrap();
+            let x = Tensor::from_slice(&numbers, [rows, 64], &device).unwrap();
+            let x = x.cast(dtype).unwrap();
             for axes in [&[1][..], &[0], &[0, 1]] {
                 check_each(&[ReduceOp::Sum], &x, axes);
                 check_each(&[ReduceOp::Sum], &x.transpose(0, 1).unwrap(), axes);
