@@ -226,7 +226,7 @@ float8! {
     /// assert!(f8e4m3fn::from_f32(500.0).is_nan());
     /// ```
     f8e4m3fn: e4m3fn_to_f32 f32_to_e4m3fn one 0x38 max 0x7e nan 0x7f;
-    /// A float of 8 bits: a sign, 5 bits of exponent and 2 of mantissa, the upper half of an [`f16`]. The
+    /// A float of 8 bits: a sign, 5 bits of exponent and 2 of mantissa, the upper half of an [`f16`](half::f16). The
     /// largest number is 57344. This is the E5M2 of the OCP's 8-bit floats and `float8_e5m2` of ml_dtypes and PyTorch.
     ///
     /// # Examples

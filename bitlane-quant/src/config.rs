@@ -63,6 +63,10 @@ impl fmt::Display for Layout {
 /// assert_eq!(layer.dequantize(DType::F16)?.cast(DType::F32)?.max(..)?.item::<f32>()?, 1.0);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a layer is a few tensors, and few are held at a time"
+)]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Layer {
