@@ -190,10 +190,10 @@ fn row_axes(passes: &[Pass<'_>]) -> Option<usize> {
     let reduced = |pass: &Pass<'_>| pass.over?.axes.iter().position(|&is_reduced| is_reduced);
     let axes = passes.iter().filter_map(reduced).min()?;
     let (first, others) = passes.split_first()?;
-    let is_like = |pass: &Pass<'_>| {
-        pass.shape.len() == first.shape.len() && pass.shape[..axes] == first.shape[..axes]
-    };
-    let has_rows = first.shape[..axes].iter().product::<usize>() > 1;
+    let rows = first.shape.get(..axes)?;
+    let is_like =
+        |pass: &Pass<'_>| pass.shape.len() == first.shape.len() && pass.shape[..axes] == *rows;
+    let has_rows = rows.iter().product::<usize>() > 1;
     let is_empty = passes.iter().any(|pass| pass.shape.contains(&0));
     (has_rows && !is_empty && others.iter().all(is_like)).then_some(axes)
 }

@@ -83,6 +83,12 @@ mod bodies {
         Err(format!("{name} {}: {}: {said}", words.join(" "), done.status).into())
     }
 
+    /// Returns the dtypes that NumPy's files have.
+    fn known() -> impl Iterator<Item = DType> {
+        let float8 = [DType::F8E4M3FN, DType::F8E5M2];
+        DType::ALL.iter().copied().filter(move |dtype| !float8.contains(dtype))
+    }
+
     /// Returns the numbers 0 to 5 in a dtype.
     fn sample(dtype: DType) -> Tensor {
         Tensor::arange(6, dtype, &Device::cpu()).unwrap().reshape((2, 3)).unwrap()
@@ -102,27 +108,27 @@ mod bodies {
         }
         let file = folder.path().join(format!("{library}.safetensors"));
         let tensors = safetensors::load(file, &device)?;
-        assert_eq!(tensors.len(), DType::ALL.len() - 1);
+        assert_eq!(tensors.len(), known().count() - 1);
         for (name, tensor) in tensors {
             same(&tensor, name.parse()?, "a safetensors file");
         }
 
         let folder = tempfile::tempdir()?;
-        for &dtype in DType::ALL {
+        for dtype in known() {
             let x = sample(dtype);
             npy::save(folder.path().join(format!("{dtype}.npy")), &x)?;
             let columns = x.transpose(0, 1)?.contiguous()?.transpose(0, 1)?;
             npy::save(folder.path().join(format!("{dtype}_fortran.npy")), &columns)?;
         }
-        let named = || DType::ALL.iter().map(|&dtype| (dtype.name(), sample(dtype)));
+        let named = || known().map(|dtype| (dtype.name(), sample(dtype)));
         npy::save_npz(folder.path().join("ours.npz"), named())?;
-        let known = named().filter(|(_, tensor)| tensor.dtype() != DType::C128);
-        safetensors::save(folder.path().join("ours.safetensors"), known)?;
+        let tensors = named().filter(|(_, tensor)| tensor.dtype() != DType::C128);
+        safetensors::save(folder.path().join("ours.safetensors"), tensors)?;
         script("files.py", &[library, "check"], folder.path())
     }
 
     fn read_numpy(folder: &Path, device: &Device) -> Result<(), Failed> {
-        for &dtype in DType::ALL {
+        for dtype in known() {
             let load = |kind: &str| npy::load(folder.join(format!("{dtype}{kind}.npy")), device);
             same(&load("")?, dtype, "plain");
             same(&load("_big")?, dtype, "big-endian");
@@ -132,7 +138,7 @@ mod bodies {
         }
         for name in ["plain.npz", "compressed.npz"] {
             let arrays = npy::load_npz(folder.join(name), device)?;
-            assert_eq!(arrays.len(), DType::ALL.len());
+            assert_eq!(arrays.len(), known().count());
             for (array, tensor) in arrays {
                 same(&tensor, array.parse()?, name);
             }

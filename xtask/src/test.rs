@@ -74,13 +74,14 @@ pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
     tests.extend(sanitized(&mut steps)?);
     tests.extend(optimised(&mut steps)?);
     tests.extend(counted(&mut steps)?);
-    steps.cargo("tests of the command line without CUDA", "test -p bitlane-cli")?;
     steps.task(if full { "python --full" } else { "python" })?;
     steps.cargo("quickstart", "run --release --example quickstart")?;
     // They serve the tests on the virtual device.
     steps.join(aside)?;
     tests.extend(documented(&cuda)?);
     steps.side_by_side(tests)?;
+    // It builds the program anew, which the tests above start with CUDA.
+    steps.cargo("tests of the command line without CUDA", "test -p bitlane-cli")?;
     if full {
         everything(&mut steps, &cuda)?;
     }

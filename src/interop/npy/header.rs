@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn headers_survive_the_way_there_and_back() {
-        for &dtype in DType::ALL {
+        for &dtype in DType::ALL.iter().filter(|dtype| !dtype.is_float8()) {
             for shape in [vec![], vec![3], vec![2, 0, 4], vec![1; 8]] {
                 let header = Header { dtype, swapped: false, fortran: shape.len() == 3, shape };
                 let bytes = header.to_bytes().unwrap();
