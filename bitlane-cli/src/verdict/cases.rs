@@ -235,7 +235,7 @@ fn laid_out(layout: &str, op: BinaryOp, dtype: DType, device: &Device) -> Result
         "gen2" => (x(&[65, 2 * WIDTH])?.narrow(1, 0, WIDTH)?, y(&[65, WIDTH])?),
         "gen4" => (turned(x(&four)?)?, y(&[7, 5, 3, 64])?),
         "gen8" => (turned(x(&eight)?)?, y(&eight)?),
-        "gath2" => (x(&[67, 129])?.transpose(0, 1)?, y(&[129, 67])?),
+        "gath2" => (x(&[129, 67])?.flip(1)?, y(&[129, 67])?),
         "gath4" => (turned(x(&four)?)?.flip(3)?, y(&[7, 5, 3, 64])?),
         "gath8" => (turned(x(&eight)?)?.flip(7)?, y(&eight)?),
         _ => (x(&[3 * BLOCK + 5])?, y(&[3 * BLOCK + 5])?),
