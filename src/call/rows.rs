@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::run::{ReduceAxes, Target, alias_of, ended, reduction_plans};
+use super::run::{ReduceAxes, Target, alias_of, reduction_plans};
 use super::variance::{add_distances, mean_of};
 use super::{Call, Elements};
 use crate::backend;
@@ -120,10 +120,12 @@ impl<'a> Pass<'a> {
     fn new(stage: &Stage<'a, '_>) -> Result<Option<Pass<'a>>> {
         let (op, call, over, out) = (stage.op, stage.call, stage.over, stage.out);
         let shape = *call.shape(stage.root.shape);
+        let mut program = call.program.clone();
+        program.finish(stage.root.value);
         let destination = over.map_or(*out.layout(), |over| over.destination(&shape, out.layout()));
         let mut pass = Pass {
             op,
-            program: ended(call.program.clone(), stage.root, over),
+            program,
             shape,
             over,
             tensors: SmallVec::from_slice(&[out]),

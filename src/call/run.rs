@@ -81,15 +81,6 @@ pub(crate) struct Target<'a> {
     pub(crate) mask: Option<&'a Tensor>,
 }
 
-/// Ends a program with a value, or with the terms of a reduction, converted to a dtype in which the backends reduce.
-pub(super) fn ended(mut program: Program, root: Elements<'_>, over: Option<ReduceAxes>) -> Program {
-    program.finish(root.value);
-    if over.is_some() {
-        program.cast(root.value, program.dtype(root.value).reduced_as());
-    }
-    program
-}
-
 /// A computation whose operands are all in place.
 pub(super) struct Ready<'a> {
     pub(super) op: &'static str,
@@ -176,8 +167,11 @@ impl<'a> Call<'a> {
         function: impl FnOnce(&mut Ready<'_>) -> Result<T>,
     ) -> Result<T> {
         let shape = *self.shape(root.shape);
-        let Call { program, inputs: sources, .. } = self;
-        let program = ended(program, root, over);
+        let Call { mut program, inputs: sources, .. } = self;
+        program.finish(root.value);
+        if over.is_some() {
+            program.cast(root.value, program.dtype(root.value).reduced_as());
+        }
         let device = root.device.or(target.out.or(target.mask).map(Tensor::device));
         let opened;
         let device = match device {
