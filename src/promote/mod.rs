@@ -259,10 +259,10 @@ const fn floating(dtype: DType, rules: Rules) -> DType {
     if !(dtype.is_int() || matches!(dtype, DType::Bool)) {
         return dtype;
     }
-    match (rules, dtype.size()) {
-        (Rules::NumPy, 1) => DType::F16,
-        (Rules::NumPy, 4) | (Rules::NumPy | Rules::Jax, 8) => DType::F64,
-        _ => DType::F32,
+    match rules {
+        Rules::NumPy => numpy::smallest_float(dtype),
+        Rules::Jax if dtype.size() == 8 => DType::F64,
+        Rules::Jax | Rules::Paddle | Rules::Torch => DType::F32,
     }
 }
 
