@@ -268,7 +268,8 @@ const fn floating(dtype: DType, rules: Rules) -> DType {
 
 /// Returns the dtype of the result of a reduction under `rules`.
 ///
-/// It is the same under all rulebooks.
+/// It is the same under all rulebooks, though the libraries differ: Torch sums `u8` in `i64`, JAX sums `i32` in `i32`, and
+/// NumPy's mean of integers is `f64`.
 ///
 /// # Examples
 ///
