@@ -228,13 +228,7 @@ impl DType {
     /// assert_eq!(DType::BF16.bits(), 16);
     /// ```
     pub const fn bits(self) -> u32 {
-        match self.size() {
-            1 => 8,
-            2 => 16,
-            4 => 32,
-            8 => 64,
-            _ => 128,
-        }
+        8 * self.size() as u32
     }
 
     /// Returns `true` for the eight integer dtypes, signed and unsigned.

@@ -40,9 +40,10 @@ use crate::DType;
 ///     keeps the reduced dimensions; the *terms*, which are the elements (`Own`) or their truth (`Bool`); the binary
 ///     operation that *combines* two totals; the value of no terms; and what becomes of the total, which is the result
 ///     (`Total`), or is divided by the number of terms (`Mean`), or the place of which is the result (`Place`); the
-///     terms of a `Variance` and of its root, a `Deviation`, are the squares of the distances from the mean;
+///     terms of a `Variance` and of its root, a `Deviation`, are the squares of the distances from the mean; and the names
+///     that other libraries have for it;
 ///   - `ternary` and `losses`: the family;
-///   - `scans`: the binary operation that combines two totals.
+///   - `scans`: the binary operation that combines two totals, and the names that other libraries have for it.
 /// - The *documentation* of the methods and the variant, which is also its line in `docs/semantics.md`.
 /// - An *example* for documentation tests. For a binary operation these are two elements, the right operand, and the
 ///   result with its type; for a unary operation, two elements and the result; for a reduction, a tensor of shape
@@ -310,34 +311,34 @@ macro_rules! for_each_op {
                     {};
             }
             reductions {
-                Sum sum All Wide {sum sum_keepdims Own Add zero Total}
+                Sum sum All Wide {sum sum_keepdims Own Add zero Total "sum_axis" "sum_all"}
                     "Sums the elements over the given dimensions. Floats and complex numbers keep their dtype and are \
                      rounded once. Sums of bools and signed integers are `i64`, those of unsigned integers are `u64`; \
                      both wrap. The sum of no elements is 0."
                     {"1, 2, 3, 4, 5, 6" => i64 "5, 7, 9" "21"};
-                Prod prod All Wide {prod prod_keepdims Own Multiply one Total}
+                Prod prod All Wide {prod prod_keepdims Own Multiply one Total "product" "product_axis"}
                     "Multiplies the elements over the given dimensions. Floats and complex numbers keep their dtype and \
                      are rounded once. Products of bools and signed integers are `i64`, those of unsigned integers are \
                      `u64`; both wrap. The product of no elements is 1."
                     {"1, 2, 3, 4, 5, 6" => i64 "4, 10, 18" "720"};
-                Mean mean Fractions Same {mean mean_keepdims Own Add nan Mean}
+                Mean mean Fractions Same {mean mean_keepdims Own Add nan Mean "average" "mean_axis"}
                     "Averages floats or complex numbers over the given dimensions: their sum divided by their number, \
                      rounded once. The mean of no elements is NaN."
                     {"1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0" => f32 "2.5, 3.5, 4.5" "3.5"};
-                Var var Floats Same {var var_keepdims Own Add nan Variance}
+                Var var Floats Same {var var_keepdims Own Add nan Variance "variance" "var_axis"}
                     "Computes the variance of floats over the given dimensions: the sum of the squares of their distances \
                      from their mean, divided by their number less the correction, rounded once. The mean is not rounded. \
                      A divisor below 0 counts as 0, and the variance of no elements is NaN."
                     {"1.0f32, 1.0, 1.0, 5.0, 5.0, 5.0" => f32 "4.0, 4.0, 4.0" "4.0"};
-                Std std Floats Same {std std_keepdims Own Add nan Deviation}
+                Std std Floats Same {std std_keepdims Own Add nan Deviation "standard_deviation" "std_axis"}
                     "Computes the standard deviation of floats over the given dimensions: the square root of the variance, \
                      which is not rounded before."
                     {"1.0f32, 1.0, 1.0, 5.0, 5.0, 5.0" => f32 "2.0, 2.0, 2.0" "2.0"};
-                Max max Real Same {max max_keepdims Own Maximum none Total}
+                Max max Real Same {max max_keepdims Own Maximum none Total "amax" "reduce_max"}
                     "Returns the largest elements over the given dimensions, or NaN where there is one. −0 is less than \
                      +0. There must be an element."
                     {"1, 5, 3, 4, 2, 6" => i32 "4, 5, 6" "6"};
-                Min min Real Same {min min_keepdims Own Minimum none Total}
+                Min min Real Same {min min_keepdims Own Minimum none Total "amin" "reduce_min"}
                     "Returns the smallest elements over the given dimensions, or NaN where there is one. −0 is less \
                      than +0. There must be an element."
                     {"1, 5, 3, 4, 2, 6" => i32 "1, 2, 3" "1"};
@@ -359,7 +360,7 @@ macro_rules! for_each_op {
                     "Tests whether all elements over the given dimensions are true. Every value other than zero is, \
                      even NaN. Of no elements, all are."
                     {"1, 5, 0, 4, 2, 6" => bool "true, true, false" "false"};
-                CountNonzero count_nonzero All Wide {count_nonzero count_nonzero_keepdims Bool Add zero Total}
+                CountNonzero count_nonzero All Wide {count_nonzero count_nonzero_keepdims Bool Add zero Total "nnz"}
                     "Counts the elements over the given dimensions that are not zero, as `i64`. NaN is not zero."
                     {"0, 5, 0, 4, 2, 0" => i64 "1, 2, 0" "3"};
                 BitwiseAnd bitwise_and BoolAndIntegers Same {bitwise_and_reduce bitwise_and_reduce_keepdims Own BitwiseAnd ones Total}
@@ -370,7 +371,7 @@ macro_rules! for_each_op {
                     "Computes the bits that are 1 in any element over the given dimensions. No bit is 1 in no elements. \
                      The method has another name than the binary operation, `bitwise_or_reduce`."
                     {"1, 5, 7, 8, 4, 6" => i32 "9, 5, 7" "15"};
-                BitwiseXor bitwise_xor BoolAndIntegers Same {bitwise_xor_reduce bitwise_xor_reduce_keepdims Own BitwiseXor zero Total}
+                BitwiseXor bitwise_xor BoolAndIntegers Same {bitwise_xor_reduce bitwise_xor_reduce_keepdims Own BitwiseXor zero Total "parity"}
                     "Computes the bits that are 1 in an odd number of elements over the given dimensions: their parity. \
                      The method has another name than the binary operation, `bitwise_xor_reduce`."
                     {"1, 5, 7, 8, 4, 6" => i32 "9, 1, 1" "9"};
@@ -389,25 +390,25 @@ macro_rules! for_each_op {
                     {};
             }
             scans {
-                Sum cumulative_sum All Wide {Add}
+                Sum cumulative_sum All Wide {Add "cumsum" "prefix_sum" "accumulate"}
                     "Sums all elements along an axis up to each one. Floats and complex numbers keep their dtype, and every \
                      sum is rounded once. Sums of bools and signed integers are `i64`, those of unsigned integers are \
                      `u64`; both wrap."
                     {"1, 2, 3, 4, 5, 6" => i64 "1, 3, 6, 4, 9, 15"};
-                Prod cumulative_prod All Wide {Multiply}
+                Prod cumulative_prod All Wide {Multiply "cumprod"}
                     "Multiplies all elements along an axis up to each one. Floats and complex numbers keep their dtype, and \
                      every product is rounded once. Products of bools and signed integers are `i64`, those of unsigned \
                      integers are `u64`; both wrap."
                     {"1, 2, 3, 4, 5, 6" => i64 "1, 2, 6, 4, 20, 120"};
-                Max cumulative_max Real Same {Maximum}
+                Max cumulative_max Real Same {Maximum "cummax"}
                     "Returns the largest element along an axis up to each one, or NaN from the first one on. −0 is less than \
                      +0."
                     {"1, 5, 3, 4, 2, 6" => i32 "1, 5, 5, 4, 4, 6"};
-                Min cumulative_min Real Same {Minimum}
+                Min cumulative_min Real Same {Minimum "cummin"}
                     "Returns the smallest element along an axis up to each one, or NaN from the first one on. −0 is less \
                      than +0."
                     {"1, 5, 3, 4, 2, 6" => i32 "1, 1, 1, 4, 2, 2"};
-                Xor cumulative_xor BoolAndIntegers Same {BitwiseXor}
+                Xor cumulative_xor BoolAndIntegers Same {BitwiseXor "gray_code"}
                     "Computes the parity of every bit of all elements along an axis up to each one, which decodes Gray code."
                     {"1, 5, 7, 8, 4, 6" => i32 "1, 4, 3, 8, 12, 10"};
             }

@@ -264,6 +264,12 @@ impl Program {
         self.result = result;
     }
 
+    /// Chooses the terms of a reduction as the result of the program, in the dtype in which they are reduced.
+    pub(crate) fn finish_terms(&mut self, terms: Value) {
+        self.finish(terms);
+        self.cast(terms, self.dtype(terms).reduced_as());
+    }
+
     /// The input in a slot.
     pub(crate) fn input_in_slot(&self, slot: usize) -> Option<Value> {
         let is_there = |input: &Input| matches!(input, Input::Memory(_, other) if *other == slot);

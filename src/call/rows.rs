@@ -121,7 +121,10 @@ impl<'a> Pass<'a> {
         let (op, call, over, out) = (stage.op, stage.call, stage.over, stage.out);
         let shape = *call.shape(stage.root.shape);
         let mut program = call.program.clone();
-        program.finish(stage.root.value);
+        match over {
+            Some(_) => program.finish_terms(stage.root.value),
+            None => program.finish(stage.root.value),
+        }
         let destination = over.map_or(*out.layout(), |over| over.destination(&shape, out.layout()));
         let mut pass = Pass {
             op,

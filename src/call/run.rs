@@ -168,9 +168,9 @@ impl<'a> Call<'a> {
     ) -> Result<T> {
         let shape = *self.shape(root.shape);
         let Call { mut program, inputs: sources, .. } = self;
-        program.finish(root.value);
-        if over.is_some() {
-            program.cast(root.value, program.dtype(root.value).reduced_as());
+        match over {
+            Some(_) => program.finish_terms(root.value),
+            None => program.finish(root.value),
         }
         let device = root.device.or(target.out.or(target.mask).map(Tensor::device));
         let opened;

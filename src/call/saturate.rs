@@ -54,7 +54,10 @@ fn limits(from: DType, to: DType) -> Option<(DType, [Scalar; 2])> {
         DType::BF16 => crate::bf16::MAX.into(),
         DType::F32 => f32::MAX.into(),
         DType::F64 => f64::MAX,
-        _ => return None,
+        // Integers are above, and complex numbers are refused.
+        DType::Bool | DType::C64 | DType::C128 => return None,
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => return None,
+        DType::I8 | DType::I16 | DType::I32 | DType::I64 => return None,
     };
     // An integer that `f32` rounds is beyond the limits.
     let within = if from == DType::F64 || to == DType::F64 { DType::F64 } else { DType::F32 };

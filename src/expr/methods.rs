@@ -83,14 +83,16 @@ for_each_op!(unary: define_unary);
 macro_rules! define_reductions {
     ($(
         $variant:ident $name:ident $domain:ident $rule:ident
-        {$method:ident $keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident}
+        {$method:ident $keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident $($alias:literal)*}
         $doc:literal {$x:literal => $dtype:ident $columns:literal $whole:literal};
     )*) => {
         /// # Reductions
         ///
         /// The axes are an integer, a list of integers, a range, or `..` for all; see [`IntoAxes`].
         impl<'a> Expr<'a> {
-            $(define_reduction! { $finish $variant $method $keepdims $doc $x $dtype $columns })*
+            $(define_reduction! {
+                $finish $variant $method $keepdims [$($alias)*] $doc $x $dtype $columns
+            })*
         }
     };
 }
@@ -112,7 +114,8 @@ macro_rules! define_reduction {
     };
     (
         @ [$($parameter:tt)*] [$correction:expr] $example:literal
-        $variant:ident $method:ident $keepdims:ident $doc:literal $x:literal $dtype:ident
+        $variant:ident $method:ident $keepdims:ident [$($alias:literal)*]
+        $doc:literal $x:literal $dtype:ident
         $columns:literal
     ) => {
         #[doc = $doc]
@@ -128,6 +131,7 @@ macro_rules! define_reduction {
         )]
         /// # Ok::<(), bitlane::Error>(())
         /// ```
+        $(#[doc(alias = $alias)])*
         pub fn $method(&self, axes: impl IntoAxes $($parameter)*) -> Expr<'a> {
             self.reduction(ReduceOp::$variant, axes, false, $correction)
         }
@@ -300,6 +304,8 @@ impl<'a> Expr<'a> {
     /// assert_eq!(scaled.to_vec::<f32>()?, [3.0, 448.0]);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
+    #[doc(alias = "saturating_cast")]
+    #[doc(alias = "saturate")]
     pub fn cast_saturating(&self, dtype: DType) -> Expr<'a> {
         self.clone().then(Operation::CastSaturating(dtype))
     }

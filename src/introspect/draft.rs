@@ -157,8 +157,7 @@ impl Draft {
             return Err(Error::InvalidShape { op: "draft", shape: self.shape.into(), reason });
         };
         let result = self.program.result();
-        let result = self.program.cast(result, self.program.dtype(result).reduced_as());
-        self.program.finish(result);
+        self.program.finish_terms(result);
         let kept = 1 - axis;
         let (results, terms) = ([rows, columns][kept], [rows, columns][axis]);
         self.layouts[0] = Layout::row_major(&[results]);

@@ -21,7 +21,7 @@ pub(crate) enum Finish {
 macro_rules! define_reduce_op {
     ($(
         $variant:ident $name:ident $domain:ident $result:ident
-        {$method:ident $keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident}
+        {$method:ident $keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident $($alias:literal)*}
         $doc:literal {$($example:tt)*};
     )*) => {
         /// A reduction.

@@ -5,7 +5,7 @@ use crate::DType;
 
 macro_rules! define_scan_op {
     ($(
-        $variant:ident $name:ident $domain:ident $result:ident {$combine:ident}
+        $variant:ident $name:ident $domain:ident $result:ident {$combine:ident $($alias:literal)*}
         $doc:literal {$($example:tt)*};
     )*) => {
         /// A scan: a reduction of all elements along an axis up to each one.

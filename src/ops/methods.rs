@@ -131,8 +131,9 @@ macro_rules! define_methods {
     )*) => {
         /// # Binary operations
         ///
-        /// The second operand is another tensor, a number or an array; see [`Operand`]. These methods promote by the
-        /// default rules. For other rules, a destination or a mask see [`binary`](crate::binary()).
+        /// The second operand is another tensor, a number or an array; see [`Operand`]. These methods promote by
+        /// [`Rules::current`](crate::Rules::current). For other rules, a destination or a mask see
+        /// [`binary`](crate::binary()).
         impl Tensor {
             $(
                 #[doc = $doc]

@@ -429,26 +429,33 @@ impl Rows {
     fn checked(&self, range: impl RangeBounds<usize>) -> Result<Range<usize>> {
         let count = self.elements.shape()[1];
         let end = match range.end_bound() {
-            Bound::Included(&end) => end.checked_add(1),
+            Bound::Included(&end) => Some(end.saturating_add(1)),
             Bound::Excluded(&end) => Some(end),
             Bound::Unbounded => None,
         };
         let start = match (range.start_bound(), end) {
             (Bound::Included(&start), _) => Some(start),
-            (Bound::Excluded(&before), _) => before.checked_add(1),
+            (Bound::Excluded(&before), _) => Some(before.saturating_add(1)),
             (Bound::Unbounded, Some(end)) => end.checked_sub(count),
             (Bound::Unbounded, None) => Some(0),
         };
         let stop = start.and_then(|start| start.checked_add(count));
-        match (start, stop) {
-            (Some(start), Some(stop)) if end.is_none_or(|end| end == stop) => Ok(start..stop),
-            _ => {
-                let bounds = (range.start_bound(), range.end_bound());
-                let reason =
-                    format!("there are {count} terms, which the range {bounds:?} does not have");
-                Err(Error::InvalidArgument { op: self.op, reason })
+        let reason = match (start, stop, end) {
+            (Some(start), Some(stop), None) => return Ok(start..stop),
+            (Some(start), Some(stop), Some(end)) if end == stop => return Ok(start..stop),
+            (Some(start), _, Some(end)) => {
+                let given = end.saturating_sub(start);
+                format!("the range {start}..{end} has {given} terms, and the tensor {count}")
             }
-        }
+            (None, _, end) => {
+                let end = end.unwrap_or_default();
+                format!("the range ..{end} has at most {end} terms, and the tensor {count}")
+            }
+            (Some(start), _, None) => {
+                format!("{count} terms from {start} on end beyond {}", usize::MAX)
+            }
+        };
+        Err(Error::InvalidArgument { op: self.op, reason })
     }
 }
 

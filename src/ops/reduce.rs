@@ -109,6 +109,9 @@ impl<'a> Reduce<'a> {
 
     /// Promotes the operand by this rulebook. The default is [`Rules::current`].
     ///
+    /// Today every rulebook gives the same dtype, also where the libraries differ: Torch sums `u8` in `i64`, JAX sums
+    /// `i32` in `i32`, and NumPy's mean of integers is `f64`. Choose another with [`Reduce::dtype`], or cast.
+    ///
     /// See [`promote::reduce_result_type`](crate::promote::reduce_result_type) for the dtype of the result.
     ///
     /// # Examples
@@ -196,7 +199,7 @@ impl<'a> Reduce<'a> {
 macro_rules! define_methods {
     ($(
         $variant:ident $name:ident $domain:ident $result:ident
-        {$method:ident $keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident}
+        {$method:ident $keepdims:ident $terms:ident $combine:ident $empty:ident $finish:ident $($alias:literal)*}
         $doc:literal {$x:literal => $dtype:ident $columns:literal $whole:literal};
     )*) => {
         /// # Reductions
@@ -214,7 +217,7 @@ macro_rules! define_methods {
         /// unspecified.
         impl Tensor {
             $(define_method! {
-                $finish $variant $method $keepdims $doc $x $dtype
+                $finish $variant $method $keepdims [$($alias)*] $doc $x $dtype
                 concat!("[", $columns, "]"), $whole
             })*
         }
@@ -234,7 +237,8 @@ macro_rules! define_method {
     };
     (
         @ [$($parameter:tt)*] [$($option:tt)*] $example:literal
-        $variant:ident $method:ident $keepdims:ident $doc:literal $x:literal $dtype:ident
+        $variant:ident $method:ident $keepdims:ident [$($alias:literal)*]
+        $doc:literal $x:literal $dtype:ident
         $columns:expr, $whole:literal
     ) => {
         #[doc = $doc]
@@ -258,6 +262,7 @@ macro_rules! define_method {
         /// # Errors
         ///
         /// See [`Reduce::run`](crate::Reduce::run).
+        $(#[doc(alias = $alias)])*
         pub fn $method(&self, axes: impl IntoAxes $($parameter)*) -> Result<Tensor> {
             reduce(ReduceOp::$variant, self, axes)$($option)*.run()
         }

@@ -42,6 +42,8 @@ pub struct Scan<'a> {
 /// assert_eq!(scan(ScanOp::Max, &x, 0).run()?.to_vec::<i32>()?, [1, 5, 4, 5]);
 /// # Ok::<(), bitlane::Error>(())
 /// ```
+#[doc(alias = "accumulate")]
+#[doc(alias = "associative_scan")]
 pub fn scan(op: ScanOp, x: &Tensor, axis: impl IntoAxis) -> Scan<'_> {
     Scan { op, x, axis: x.axis(op.name(), axis), dtype: None, target: Target::default() }
 }
@@ -171,7 +173,7 @@ fn fresh(op: ScanOp, x: &Tensor, axis: usize, dtype: Option<DType>) -> Result<Te
 
 macro_rules! define_methods {
     ($(
-        $variant:ident $name:ident $domain:ident $result:ident {$combine:ident}
+        $variant:ident $name:ident $domain:ident $result:ident {$combine:ident $($alias:literal)*}
         $doc:literal {$x:literal => $dtype:ident $rows:literal};
     )*) => {
         /// # Scans
@@ -202,6 +204,7 @@ macro_rules! define_methods {
                 /// # Errors
                 ///
                 /// See [`Scan::run`](crate::Scan::run).
+                $(#[doc(alias = $alias)])*
                 pub fn $name(&self, axis: impl IntoAxis) -> Result<Tensor> {
                     scan(ScanOp::$variant, self, axis).run()
                 }

@@ -14,6 +14,9 @@ use crate::{DType, Error, Result, Tensor, backend};
 /// The indices are `i32` or `i64`, and negative ones count from the end. An index out of range is
 /// [`Error::OutOfBounds`]; on CUDA the call therefore waits until a kernel has looked at all indices.
 /// [`Tensor::take_clamped`] does not.
+///
+/// The indices are checked first and read again for the look-up, and are not locked in between. If another thread
+/// replaces one by an index out of range meanwhile, it is clamped: nothing outside the tensor is ever read.
 impl Tensor {
     /// Looks up the elements at the given indices along an axis. The dimensions of the indices take the place of the axis.
     ///

@@ -8,8 +8,8 @@ use crate::{Operand, Result, Tensor};
 
 /// Selects the elements of `x` where the condition is true and those of `y` elsewhere. NumPy calls this `where`.
 ///
-/// The condition is a `bool` tensor, and all three operands are broadcast. `x` and `y` are promoted by the default
-/// rules; if both are numbers, they count as tensors without dimensions, of the dtypes that
+/// The condition is a `bool` tensor, and all three operands are broadcast. `x` and `y` are promoted by
+/// [`Rules::current`]; if both are numbers, they count as tensors without dimensions, of the dtypes that
 /// [`Scalar::dtype`](crate::Scalar::dtype) returns. Elements are copied bit for bit: a NaN keeps its payload unless its
 /// dtype changes. For other rules, a destination or a mask see [`Expr::select`](crate::Expr::select).
 ///
@@ -63,7 +63,7 @@ pub fn clip<'a>(
 
 /// # Ternary operations
 ///
-/// The other operands are tensors, numbers or arrays; see [`Operand`]. These methods promote by the default rules. For
+/// The other operands are tensors, numbers or arrays; see [`Operand`]. These methods promote by [`Rules::current`]. For
 /// other rules, a destination or a mask see the methods of the same names of [`Expr`](crate::Expr).
 impl Tensor {
     /// Limits every element to the range from `low` to `high`: `minimum(maximum(x, low), high)`.
@@ -91,7 +91,7 @@ impl Tensor {
         high: impl Into<Operand<'a>>,
     ) -> Result<Tensor> {
         let (low, high) = (low.into(), high.into());
-        let rules = Rules::default();
+        let rules = Rules::current();
         let mut call = Call::new();
         let (x, low) = (call.tensor(self).into(), call.operand(&low));
         let raised = call.binary(BinaryOp::Maximum, x, low, rules)?;
@@ -127,6 +127,6 @@ impl Tensor {
         z: impl Into<Operand<'a>>,
     ) -> Result<Tensor> {
         let operands = [&self.into(), &y.into(), &z.into()];
-        run_operation(Operation::Fma, operands, Rules::default(), Target::default())
+        run_operation(Operation::Fma, operands, Rules::current(), Target::default())
     }
 }

@@ -259,16 +259,17 @@ const fn floating(dtype: DType, rules: Rules) -> DType {
     if !(dtype.is_int() || matches!(dtype, DType::Bool)) {
         return dtype;
     }
-    match (rules, dtype.size()) {
-        (Rules::NumPy, 1) => DType::F16,
-        (Rules::NumPy, 4) | (Rules::NumPy | Rules::Jax, 8) => DType::F64,
-        _ => DType::F32,
+    match rules {
+        Rules::NumPy => numpy::smallest_float(dtype),
+        Rules::Jax if dtype.size() == 8 => DType::F64,
+        Rules::Jax | Rules::Paddle | Rules::Torch => DType::F32,
     }
 }
 
 /// Returns the dtype of the result of a reduction under `rules`.
 ///
-/// It is the same under all rulebooks.
+/// It is the same under all rulebooks, though the libraries differ: Torch sums `u8` in `i64`, JAX sums `i32` in `i32`, and
+/// NumPy's mean of integers is `f64`.
 ///
 /// # Examples
 ///

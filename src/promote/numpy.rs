@@ -88,10 +88,12 @@ fn in_loop(family: Family, common: DType) -> DType {
 }
 
 /// The smallest float to which NumPy casts a bool or an integer safely; it counts `f64` as safe for 64-bit integers.
-const fn smallest_float(dtype: DType) -> DType {
-    match dtype.size() {
-        1 => DType::F16,
-        2 => DType::F32,
-        _ => DType::F64,
+pub(super) const fn smallest_float(dtype: DType) -> DType {
+    match dtype {
+        DType::Bool | DType::U8 | DType::I8 => DType::F16,
+        DType::U16 | DType::I16 => DType::F32,
+        DType::U32 | DType::I32 | DType::U64 | DType::I64 => DType::F64,
+        DType::F8E4M3FN | DType::F8E5M2 | DType::F16 | DType::BF16 => dtype,
+        DType::F32 | DType::F64 | DType::C64 | DType::C128 => dtype,
     }
 }

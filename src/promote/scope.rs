@@ -41,7 +41,8 @@ impl Rules {
     /// Calls a function in which operators, methods and new expressions of this thread promote by this rulebook.
     ///
     /// A rulebook that is named, as in `binary(…).rules(…)`, has precedence. An expression keeps the rulebook with which
-    /// its last operation was added, wherever it runs. Other threads are not affected.
+    /// its last operation was added, wherever it runs. Other threads are not affected. Losses and `copysign_grad` promote by
+    /// Paddle's rules everywhere, and a reduction has the same dtype under every rulebook.
     ///
     /// # Examples
     ///

@@ -209,6 +209,8 @@ impl Tensor {
     ///
     /// [`Error::UnsupportedDType`] for a complex dtype, [`Error::OutOfMemory`], and on CUDA [`Error::Compile`] or
     /// [`Error::Driver`].
+    #[doc(alias = "saturating_cast")]
+    #[doc(alias = "saturate")]
     pub fn cast_saturating(&self, dtype: DType) -> Result<Tensor> {
         let (rules, target) = (Rules::default(), Target::default());
         run_operation(Operation::CastSaturating(dtype), [&self.into()], rules, target)

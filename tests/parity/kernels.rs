@@ -90,8 +90,12 @@ pub fn kernels_generated_for_one_operand() {
 
 pub fn kernels_of_scans_and_look_ups() {
     with_generated("scans and look-ups", |runner| {
-        let of = |at: usize| unary::scans_and_look_ups(runner, DType::ALL[at]);
-        runner.share(DType::ALL.len(), of);
+        for force in unary::SUMS {
+            introspect::force(force);
+            runner.share(DType::ALL.len(), |at| unary::scans(runner, DType::ALL[at], force));
+            introspect::force(Force::NOTHING);
+        }
+        runner.share(DType::ALL.len(), |at| unary::look_ups(runner, DType::ALL[at]));
     });
 }
 

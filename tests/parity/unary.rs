@@ -79,7 +79,8 @@ pub fn all(runner: &Runner, dtype: DType) {
     }
 }
 
-/// The overrides under which sums are run: none, one thread per sum, many threads per sum, more stages.
+/// The overrides under which sums and scans are run: none, one thread for each or for long chunks, many threads, and more
+/// stages or short chunks.
 pub const SUMS: [Force; 4] =
     [Force::NOTHING, Force::THREAD_SUMS, Force::BLOCK_SUMS, Force::SMALL_SEGMENTS];
 
@@ -110,18 +111,27 @@ pub fn sums(runner: &Runner, dtype: DType, force: Force) {
     }
 }
 
-/// Scans along every axis, and look-ups by index.
-pub fn scans_and_look_ups(runner: &Runner, dtype: DType) {
+/// Scans along every axis. Over all dtypes, every scan is run on every view.
+pub fn scans(runner: &Runner, dtype: DType, force: Force) {
     let data = runner.data(dtype);
-    let views = [dense(&[4099], 1), dense(&[37, 65], 0), turned(&[9, 33, 5])];
-    for (at, view) in views.iter().enumerate() {
+    let short =
+        [dense(&[37, 65], 0), turned(&[9, 33, 5]), dense(&[450, 9], 0), dense(&[5, 1, 3], 2)];
+    for (at, view) in [dense(&[4099], 1)].iter().chain(&short).enumerate() {
         for axis in 0..view.shape.len() {
-            // Over all dtypes, every scan is run on every view.
             let op = ScanOp::ALL[(at + axis + dtype as usize) % ScanOp::ALL.len()];
-            let what = || format!("{op} of {dtype}, {view:?} along {axis}");
+            let what = || format!("{op} of {dtype}, {view:?} along {axis}, {force:?}");
             runner.agree(None, Nan::Any, what, |side| {
                 scan(op, &view.of(&data.lhs.0[side]), axis).run()
             });
+        }
+    }
+}
+
+/// Look-ups by index.
+pub fn look_ups(runner: &Runner, dtype: DType) {
+    let data = runner.data(dtype);
+    for view in &[dense(&[4099], 1), dense(&[37, 65], 0), turned(&[9, 33, 5])] {
+        for axis in 0..view.shape.len() {
             let size = view.shape[axis] as i64;
             let what = || format!("take from {dtype}, {view:?} along {axis}");
             runner.agree(None, Nan::Exact, what, |side| {

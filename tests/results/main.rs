@@ -22,6 +22,7 @@ mod operations;
 mod packing;
 mod promotion;
 mod result_types;
+mod scope;
 mod sizes;
 mod special_cases;
 mod sums;

@@ -4,7 +4,6 @@
 //! other load on the machine.
 
 use std::ffi::OsStr;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process;
 
@@ -47,7 +46,6 @@ pub fn run(options: Options) -> Outcome {
         command.args(CALLGRIND).arg(&benchmark).args(["--calls", calls]);
         command
     })?;
-    let Some(count) = count else { return Ok(()) };
     println!("a warm call takes {count} instructions, at most {LIMIT} are allowed");
     if count <= LIMIT { Ok(()) } else { Err("a warm call has become more expensive".into()) }
 }
@@ -68,24 +66,22 @@ pub fn build(benchmark: &str, features: &str) -> Result<PathBuf, Failure> {
 /// The arguments of valgrind that make it count instructions.
 pub const CALLGRIND: [&str; 2] = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
 
+/// Whether this machine has valgrind, which not every one has.
+pub fn can_count() -> bool {
+    process::Command::new("valgrind").arg("--version").output().is_ok()
+}
+
 /// Returns the instructions of one call. The program is run with two numbers of calls; the difference cancels its start
-/// and its end. Without valgrind nothing is counted, which is no failure, since not every machine has it, but is said.
-pub fn per_call(command: impl Fn(&str) -> process::Command) -> Result<Option<u64>, Failure> {
+/// and its end.
+pub fn per_call(command: impl Fn(&str) -> process::Command) -> Result<u64, Failure> {
     let (few, many) = (1_000, 3_000);
     let mut counts = [0; 2];
     for (count, calls) in counts.iter_mut().zip([few, many]) {
-        match command(&calls.to_string()).output() {
-            Ok(output) => *count = instructions(&String::from_utf8_lossy(&output.stderr))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                eprintln!(
-                    "NOT CHECKED: instructions are counted by valgrind, which is not installed"
-                );
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        }
+        let output = command(&calls.to_string()).output();
+        let output = output.map_err(|error| format!("valgrind did not start: {error}"))?;
+        *count = instructions(&String::from_utf8_lossy(&output.stderr))?;
     }
-    Ok(Some((counts[1] - counts[0]) / (many - few)))
+    Ok((counts[1] - counts[0]) / (many - few))
 }
 
 /// Returns the number of instructions in what callgrind printed.
@@ -108,8 +104,8 @@ mod tests {
     }
 
     #[test]
-    fn without_valgrind_nothing_is_counted() {
+    fn without_valgrind_a_check_fails() {
         let missing = |_: &str| process::Command::new("no-such-program");
-        assert_eq!(per_call(missing).unwrap(), None);
+        assert!(per_call(missing).is_err());
     }
 }

@@ -20,11 +20,11 @@ impl Force {
     pub const ELEMENTS: Force = Force(4);
     /// A generated kernel with 64-bit indices.
     pub const WIDE: Force = Force(8);
-    /// Sums by one thread per output and segment.
+    /// Sums by one thread per output and segment; scans by one thread per longest chunk.
     pub const THREAD_SUMS: Force = Force(16);
-    /// Sums by several threads of a warp, or by a block, per output.
+    /// Sums by several threads of a warp, or by a block, per output; scans by blocks.
     pub const BLOCK_SUMS: Force = Force(32);
-    /// Sums in the smallest segments possible, which need more stages and larger grids.
+    /// Sums in the smallest segments possible, which need more stages and larger grids; scans by one thread per 8 elements.
     pub const SMALL_SEGMENTS: Force = Force(64);
 
     /// Whether any override in `other` is set.

@@ -86,7 +86,6 @@ fn operands(device: &Device) -> Result<Vec<Tensor>> {
         numbers(&[2, 3, 4, 5])?.permute([1, 0, 2, 3])?,
         numbers(&[6, 50])?.cast(DType::F16)?,
         numbers(&[6, 50])?.cast(DType::F64)?,
-        // They are reduced in another dtype than their own.
         numbers(&[6, 50])?.cast(DType::F8E4M3FN)?,
         numbers(&[6, 50])?.cast(DType::F8E5M2)?,
     ])

@@ -63,8 +63,8 @@ fn random_tensor(seed: u64, dtype: DType, shape: &[usize], device: &Device) -> T
     let elements: Vec<_> = elements
         .into_iter()
         .map(|bits| match dtype {
-            DType::F16 => bits & !0x4000,
-            DType::BF16 => bits & !0x4000,
+            DType::F8E4M3FN | DType::F8E5M2 => bits & !0x40,
+            DType::F16 | DType::BF16 => bits & !0x4000,
             DType::F32 => bits & !(1 << 30),
             DType::F64 => bits & !(1 << 62),
             DType::C64 => bits & !((1 << 30) | (1 << 62)),

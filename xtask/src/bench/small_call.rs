@@ -33,7 +33,6 @@ pub fn run() -> Outcome {
             command.args(CALLGRIND).arg(&benchmark).args(["--calls", mode, calls]);
             command
         })?;
-        let Some(count) = count else { return Ok(()) };
         print!("{what}, {mode}: {count} instructions, at most {limit} are allowed");
         match mode {
             "fresh" => ordinary = count,

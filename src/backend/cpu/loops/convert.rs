@@ -33,12 +33,19 @@ enum Hop {
     Through(DType),
 }
 
-/// A match on the source over the types that represent it, all converted to one type.
-macro_rules! from {
-    ($from:ident to $to:ty: $($($dtype:ident)|+ => $rust:ty),+) => {
-        match $from {
-            $($(DType::$dtype)|+ => Hop::Loop(const { &Kernels::of_one::<$rust, CastTo<$to>>() }),)+
-            _ => Hop::Same,
+/// A match on pairs of dtypes: by rows of the target with its type, and each source with the type that represents it. The
+/// other arms follow. No pair has a default, or one that is forgotten would keep its bits.
+macro_rules! hops {
+    (
+        $from:ident, $to:ident;
+        { $($target:pat => $into:ty: $($source:pat => $rust:ty),+;)* }
+        $($others:tt)*
+    ) => {
+        match ($from, $to) {
+            $($(
+                ($source, $target) => Hop::Loop(const { &Kernels::of_one::<$rust, CastTo<$into>>() }),
+            )+)*
+            $($others)*
         }
     };
 }
@@ -46,61 +53,50 @@ macro_rules! from {
 /// Returns the next step from `from` to `to`.
 fn hop(from: DType, to: DType) -> Hop {
     use DType::*;
-    let is_integer = from.is_int() || from == Bool;
-    if from == to || (is_integer && to.is_int() && from.size() == to.size()) {
-        return Hop::Same;
-    }
-    match (from, to) {
+    hops! {
+        from, to;
+        {
+            // Only the real part of a complex number counts, in as many bits as it has.
+            F32 => f32: Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64, I8 => i8, I16 => i16, I32 => i32,
+                I64 => i64, F8E4M3FN => f8e4m3fn, F8E5M2 => f8e5m2, BF16 => bf16, F64 => f64, C64 => Complex<f32>;
+            F64 => f64: Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64, I8 => i8, I16 => i16, I32 => i32,
+                I64 => i64, F32 => f32, C128 => Complex<f64>;
+            C64 => Complex<f32>: F32 => f32, C128 => Complex<f64>;
+            C128 => Complex<f64>: F64 => f64, C64 => Complex<f32>;
+            F8E4M3FN => f8e4m3fn: F32 => f32, F64 => f64;
+            F8E5M2 => f8e5m2: F32 => f32, F64 => f64;
+            F16 => f16: U64 => u64, I64 => i64, F64 => f64;
+            BF16 => bf16: U64 => u64, I64 => i64, F32 => f32, F64 => f64;
+            U8 => u8: F32 => f32, F64 => f64;
+            U16 => u16: F32 => f32, F64 => f64;
+            U32 => u32: F32 => f32, F64 => f64;
+            U64 => u64: F32 => f32, F64 => f64;
+            I8 => i8: F32 => f32, F64 => f64;
+            I16 => i16: F32 => f32, F64 => f64;
+            I32 => i32: F32 => f32, F64 => f64;
+            I64 => i64: F32 => f32, F64 => f64;
+            U8 | I8 => u8: U16 | I16 => u16, U32 | I32 => u32, U64 | I64 => u64;
+            U16 | I16 => u16: Bool | U8 => u8, U32 | I32 => u32, U64 | I64 => u64, I8 => i8;
+            U32 | I32 => u32: Bool | U8 => u8, U16 => u16, U64 | I64 => u64, I8 => i8, I16 => i16;
+            U64 | I64 => u64: Bool | U8 => u8, U16 => u16, U32 => u32, I8 => i8, I16 => i16, I32 => i32;
+        }
         (_, Bool) => truth(from),
-        // Only the real part counts, in as many bits as it has.
-        (C64, F32) => from!(from to f32: C64 => Complex<f32>),
-        (C128, F64) => from!(from to f64: C128 => Complex<f64>),
-        (C64, C128) => from!(from to Complex<f64>: C64 => Complex<f32>),
-        (C128, C64) => from!(from to Complex<f32>: C128 => Complex<f64>),
+        (F16, F32) => Hop::Loop(const { &halves::widen() }),
+        (F32, F16) => Hop::Loop(const { &halves::narrow() }),
+        (Bool | U8 | I8, U8 | I8) | (U16 | I16, U16 | I16) => Hop::Same,
+        (U32 | I32, U32 | I32) | (U64 | I64, U64 | I64) => Hop::Same,
+        (F8E4M3FN, F8E4M3FN) | (F8E5M2, F8E5M2) | (F16, F16) | (BF16, BF16) => Hop::Same,
+        (F32, F32) | (F64, F64) | (C64, C64) | (C128, C128) => Hop::Same,
         (C64, _) => Hop::Through(F32),
         (C128, _) => Hop::Through(F64),
-        (F32, C64) => from!(from to Complex<f32>: F32 => f32),
-        (F64, C128) => from!(from to Complex<f64>: F64 => f64),
         (_, C64) => Hop::Through(F32),
         (_, C128) => Hop::Through(F64),
         // An `f32` holds every narrower float, and integers that it rounds are too large for 8 bits.
-        (F8E4M3FN, F32) => from!(from to f32: F8E4M3FN => f8e4m3fn),
-        (F8E5M2, F32) => from!(from to f32: F8E5M2 => f8e5m2),
-        (F8E4M3FN | F8E5M2, _) => Hop::Through(F32),
-        (F32 | F64, F8E4M3FN) => from!(from to f8e4m3fn: F32 => f32, F64 => f64),
-        (F32 | F64, F8E5M2) => from!(from to f8e5m2: F32 => f32, F64 => f64),
+        (F8E4M3FN | F8E5M2 | F16 | BF16, _) => Hop::Through(F32),
         (_, F8E4M3FN | F8E5M2) => Hop::Through(F32),
-        (F16, F32) => Hop::Loop(const { &halves::widen() }),
-        (BF16, F32) => from!(from to f32: BF16 => bf16),
-        (F16 | BF16, _) => Hop::Through(F32),
         // Integers of up to 16 bits are exact in `f32`, those of 32 bits in `f64`.
         (Bool | U8 | I8 | U16 | I16, F16 | BF16) => Hop::Through(F32),
         (U32 | I32, F16 | BF16) => Hop::Through(F64),
-        (F32, F16) => Hop::Loop(const { &halves::narrow() }),
-        (_, F16) => from!(from to f16: U64 => u64, I64 => i64, F64 => f64),
-        (_, BF16) => from!(from to bf16: U64 => u64, I64 => i64, F32 => f32, F64 => f64),
-        (_, F32) => from!(from to f32: Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64,
-            I8 => i8, I16 => i16, I32 => i32, I64 => i64, F64 => f64),
-        (_, F64) => from!(from to f64: Bool | U8 => u8, U16 => u16, U32 => u32, U64 => u64,
-            I8 => i8, I16 => i16, I32 => i32, I64 => i64, F32 => f32),
-        (F32 | F64, U8) => from!(from to u8: F32 => f32, F64 => f64),
-        (F32 | F64, U16) => from!(from to u16: F32 => f32, F64 => f64),
-        (F32 | F64, U32) => from!(from to u32: F32 => f32, F64 => f64),
-        (F32 | F64, U64) => from!(from to u64: F32 => f32, F64 => f64),
-        (F32 | F64, I8) => from!(from to i8: F32 => f32, F64 => f64),
-        (F32 | F64, I16) => from!(from to i16: F32 => f32, F64 => f64),
-        (F32 | F64, I32) => from!(from to i32: F32 => f32, F64 => f64),
-        (F32 | F64, I64) => from!(from to i64: F32 => f32, F64 => f64),
-        (_, U8 | I8) => from!(from to u8: U16 | I16 => u16, U32 | I32 => u32, U64 | I64 => u64),
-        (_, U16 | I16) => {
-            from!(from to u16: Bool | U8 => u8, U32 | I32 => u32, U64 | I64 => u64, I8 => i8)
-        }
-        (_, U32 | I32) => {
-            from!(from to u32: Bool | U8 => u8, U16 => u16, U64 | I64 => u64, I8 => i8, I16 => i16)
-        }
-        (_, U64 | I64) => {
-            from!(from to u64: Bool | U8 => u8, U16 => u16, U32 => u32, I8 => i8, I16 => i16, I32 => i32)
-        }
     }
 }
 

@@ -73,27 +73,40 @@ macro_rules! any_order {
     };
 }
 
-/// The folds of an operation on elements of one type, which are also the totals.
+/// The folds of an operation on elements of one type, which are also the totals; it has none of the other dtypes.
 macro_rules! same {
-    ($dtype:ident: $function:ident $([$($name:ident)+: $rust:ident])*) => {
+    (
+        $dtype:ident: $function:ident $([$($name:ident)+: $rust:ident])*
+        else $($other:pat => $fold:expr),+
+    ) => {
         match $dtype {
             $($(DType::$name => const { &any_order!($name $function $rust, $rust, $rust) },)+)*
-            _ => return None,
+            $($other => $fold,)+
         }
+    };
+}
+
+/// The folds of an operation on bits.
+macro_rules! bits {
+    ($dtype:ident: $function:ident) => {
+        same!($dtype: $function [Bool U8 I8: u8] [U16 I16: u16] [U32 I32: u32] [U64 I64: u64]
+            else
+            DType::F8E4M3FN | DType::F8E5M2 | DType::F16 | DType::BF16 => return None,
+            DType::F32 | DType::F64 | DType::C64 | DType::C128 => return None)
     };
 }
 
 /// The folds of an extreme.
 macro_rules! extremes {
     ($dtype:ident: $function:ident $largest:literal) => {
-        match $dtype {
+        same!($dtype: $function
+            [Bool U8: u8] [U16: u16] [U32: u32] [U64: u64] [I8: i8] [I16: i16] [I32: i32] [I64: i64]
+            else
             DType::F16 => const { &extremes!(@ F16 f16 $function $largest) },
             DType::BF16 => const { &extremes!(@ BF16 bf16 $function $largest) },
             DType::F32 => const { &extremes!(@ F32 f32 $function $largest) },
             DType::F64 => const { &extremes!(@ F64 f64 $function $largest) },
-            _ => same!($dtype: $function
-                [Bool U8: u8] [U16: u16] [U32: u32] [U64: u64] [I8: i8] [I16: i16] [I32: i32] [I64: i64]),
-        }
+            DType::F8E4M3FN | DType::F8E5M2 | DType::C64 | DType::C128 => return None)
     };
     (@ $dtype:ident $rust:ident $function:ident $largest:literal) => {
         Fold {
@@ -117,11 +130,14 @@ macro_rules! tree {
     };
 }
 
-/// The folds of sums or products of floats and complex numbers. An `f32` holds every narrower float.
+/// The folds of sums or products: trees of floats and complex numbers, and those that are given of other dtypes. Floats of
+/// 8 bits are converted to `f32` before.
 macro_rules! trees {
-    ($dtype:ident: $function:ident $module:ident) => {
+    ($dtype:ident: $function:ident $module:ident; $($other:pat => $fold:expr,)+) => {
         match $dtype {
-            DType::F16 | DType::BF16 | DType::F32 => {
+            $($other => $fold,)+
+            DType::F8E4M3FN | DType::F8E5M2 => return None,
+            DType::BF16 | DType::F32 => {
                 const { &tree!(F32 $function f32, f64, tree::$module::F32, tree::$module::F64) }
             }
             DType::F64 => {
@@ -137,39 +153,35 @@ macro_rules! trees {
                     versions!(eighths [Complex<f64>, Complex<f64>, element::$function]),
                     versions!(eighths [Complex<f64>, Complex<f64>, element::$function]))
             },
-            _ => return None,
         }
     };
 }
 
 /// Returns the fold of terms of a dtype by an operation, or `None` if there is none.
 pub(crate) fn fold(combine: ElementOp, terms: DType) -> Option<&'static Fold> {
-    let is_integer = terms.is_int() || terms == DType::Bool;
+    use DType::*;
     Some(match combine {
-        ElementOp::Add if is_integer => match terms {
-            DType::Bool | DType::U8 => const { &any_order!(U8 Add u8, u32, u64) },
-            DType::I8 => const { &any_order!(I8 Add i8, i32, u64) },
-            DType::U16 => const { &any_order!(U16 Add u16, u32, u64) },
-            DType::I16 => const { &any_order!(I16 Add i16, i32, u64) },
-            DType::U32 => const { &any_order!(U32 Add u32, u64, u64) },
-            DType::I32 => const { &any_order!(I32 Add i32, u64, u64) },
-            _ => const { &any_order!(U64 Add u64, u64, u64) },
-        },
-        ElementOp::Add if terms == DType::F16 => const { &halves::FOLD },
-        ElementOp::Add => trees!(terms: Add sums),
-        ElementOp::Multiply if is_integer => const { &any_order!(U64 Multiply u64, u64, u64) },
-        ElementOp::Multiply => trees!(terms: Multiply products),
+        ElementOp::Add => trees!(terms: Add sums;
+            Bool | U8 => const { &any_order!(U8 Add u8, u32, u64) },
+            I8 => const { &any_order!(I8 Add i8, i32, u64) },
+            U16 => const { &any_order!(U16 Add u16, u32, u64) },
+            I16 => const { &any_order!(I16 Add i16, i32, u64) },
+            U32 => const { &any_order!(U32 Add u32, u64, u64) },
+            I32 => const { &any_order!(I32 Add i32, u64, u64) },
+            U64 | I64 => const { &any_order!(U64 Add u64, u64, u64) },
+            F16 => const { &halves::FOLD },
+        ),
+        ElementOp::Multiply => trees!(terms: Multiply products;
+            Bool | U8 | U16 | U32 | U64 | I8 | I16 | I32 | I64 => {
+                const { &any_order!(U64 Multiply u64, u64, u64) }
+            },
+            F16 => const { &tree!(F32 Multiply f32, f64, tree::products::F32, tree::products::F64) },
+        ),
         ElementOp::Maximum => extremes!(terms: Maximum true),
         ElementOp::Minimum => extremes!(terms: Minimum false),
-        ElementOp::BitwiseAnd => {
-            same!(terms: BitwiseAnd [Bool U8 I8: u8] [U16 I16: u16] [U32 I32: u32] [U64 I64: u64])
-        }
-        ElementOp::BitwiseOr => {
-            same!(terms: BitwiseOr [Bool U8 I8: u8] [U16 I16: u16] [U32 I32: u32] [U64 I64: u64])
-        }
-        ElementOp::BitwiseXor => {
-            same!(terms: BitwiseXor [Bool U8 I8: u8] [U16 I16: u16] [U32 I32: u32] [U64 I64: u64])
-        }
+        ElementOp::BitwiseAnd => bits!(terms: BitwiseAnd),
+        ElementOp::BitwiseOr => bits!(terms: BitwiseOr),
+        ElementOp::BitwiseXor => bits!(terms: BitwiseXor),
         _ => return None,
     })
 }

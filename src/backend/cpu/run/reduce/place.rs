@@ -115,7 +115,10 @@ impl<A: Word> Reducer<'_, A> {
             DType::BF16 => Some(0x7f80),
             DType::F32 => Some(0x7f80_0000),
             DType::F64 => Some(0x7ff0_0000_0000_0000),
-            _ => None,
+            DType::Bool | DType::U8 | DType::U16 | DType::U32 | DType::U64 => None,
+            DType::I8 | DType::I16 | DType::I32 | DType::I64 => None,
+            // Terms of 8 bits are converted before.
+            DType::F8E4M3FN | DType::F8E5M2 | DType::C64 | DType::C128 => None,
         }
     }
 
