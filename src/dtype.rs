@@ -150,7 +150,7 @@ macro_rules! define_dtype {
                     _ => Err(Error::InvalidArgument {
                         op: "dtype",
                         reason: format!(
-                            "{text:?} names no dtype; the names are {}",
+                            "unknown name {text:?}; the names are {}",
                             [$($name),*].join(" ")
                         ),
                     }),

@@ -294,7 +294,7 @@ impl Layout {
             let is_whole = self.strides[axis] % ratio as isize == 0;
             if !(is_whole || self.shape[axis] == 1 || self.is_empty()) {
                 return refused(format!(
-                    "dimension {axis} has stride {}, which is no multiple of {ratio}; call `contiguous` first",
+                    "dimension {axis} has stride {}, which is not a multiple of {ratio}; call `contiguous` first",
                     self.strides[axis]
                 ));
             }
@@ -302,7 +302,7 @@ impl Layout {
         }
         if !(self.offset.is_multiple_of(ratio) || self.is_empty()) {
             return refused(format!(
-                "the first element is number {} of the storage, which is no multiple of {ratio}; call `copy` first",
+                "the first element is number {} of the storage, which is not a multiple of {ratio}; call `copy` first",
                 self.offset
             ));
         }
@@ -321,7 +321,7 @@ impl Layout {
         if !valid {
             return Err(Error::InvalidArgument {
                 op: "permute",
-                reason: format!("{order:?} is no permutation of the {} axes", self.rank),
+                reason: format!("{order:?} is not a permutation of the {} axes", self.rank),
             });
         }
         for (axis, &old) in order.iter().enumerate() {

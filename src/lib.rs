@@ -136,21 +136,20 @@
 //! # Further reading
 //!
 //! - [`guide`]: from NumPy or PyTorch to bitlane in five minutes. [`guide::cookbook`]: whole jobs.
-//! - [`guide::errors`]: every kind of error, what it means and what to do. [`guide::faq`]: questions.
+//! - [`guide::porting`]: equivalents of other libraries' calls. [`guide::faq`]: questions.
+//! - [`guide::errors`]: every kind of error, what it means and what to do. [`guide::environment`]: environment variables.
 //! - [Semantics]: the definition of every operation for every dtype, and the differences from Paddle, Torch, NumPy and
-//!   JAX. [Promotion]: the rulebooks as tables. [Porting]: equivalents of other libraries' calls.
+//!   JAX. [Promotion]: the rulebooks as tables.
 //! - [GPU]: what running on CUDA needs. [Performance]: how to get the most out of it, and how to measure it.
 //! - [Proof]: how it is tested. [Architecture]: how it is built. [Contributing]: how to change it.
 //!
-//! [Semantics]: https://github.com/bitlane/bitlane/blob/main/docs/semantics.md
-//! [Promotion]: https://github.com/bitlane/bitlane/blob/main/docs/promotion.md
-//! [Porting]: https://github.com/bitlane/bitlane/blob/main/docs/porting.md
-//! [GPU]: https://github.com/bitlane/bitlane/blob/main/docs/gpu.md
-//! [Performance]: https://github.com/bitlane/bitlane/blob/main/docs/performance.md
-//! [Proof]: https://github.com/bitlane/bitlane/blob/main/docs/proof.md
-//! [Architecture]: https://github.com/bitlane/bitlane/blob/main/ARCHITECTURE.md
-//! [Contributing]: https://github.com/bitlane/bitlane/blob/main/CONTRIBUTING.md
-
+#![doc = concat!("[Semantics]: https://github.com/bitlane/bitlane/blob/v", env!("CARGO_PKG_VERSION"), "/docs/semantics.md")]
+#![doc = concat!("[Promotion]: https://github.com/bitlane/bitlane/blob/v", env!("CARGO_PKG_VERSION"), "/docs/promotion.md")]
+#![doc = concat!("[GPU]: https://github.com/bitlane/bitlane/blob/v", env!("CARGO_PKG_VERSION"), "/docs/gpu.md")]
+#![doc = concat!("[Performance]: https://github.com/bitlane/bitlane/blob/v", env!("CARGO_PKG_VERSION"), "/docs/performance.md")]
+#![doc = concat!("[Proof]: https://github.com/bitlane/bitlane/blob/v", env!("CARGO_PKG_VERSION"), "/docs/proof.md")]
+#![doc = concat!("[Architecture]: https://github.com/bitlane/bitlane/blob/v", env!("CARGO_PKG_VERSION"), "/ARCHITECTURE.md")]
+#![doc = concat!("[Contributing]: https://github.com/bitlane/bitlane/blob/v", env!("CARGO_PKG_VERSION"), "/CONTRIBUTING.md")]
 // Without all features, some of the modules above are not there to link to.
 #![cfg_attr(
     not(all(
@@ -178,8 +177,32 @@ mod ops;
 mod expr;
 mod gather;
 
+/// Defines a link in the documentation to a file of this version.
+#[cfg(all(doc, feature = "cpu"))]
+macro_rules! of_this_version {
+    ($label:literal, $file:literal) => {
+        concat!(
+            "[",
+            $label,
+            "]: https://github.com/bitlane/bitlane/blob/v",
+            env!("CARGO_PKG_VERSION"),
+            "/",
+            $file
+        )
+    };
+}
+
 // Pages of `docs/`, whose examples are documentation tests like any other.
 #[cfg(all(doc, feature = "cpu"))]
+#[doc = "[cookbook]: guide::cookbook"]
+#[doc = "[environment]: guide::environment"]
+#[doc = "[errors]: guide::errors"]
+#[doc = "[faq]: guide::faq"]
+#[doc = "[porting]: guide::porting"]
+#[doc = "[bitlane-candle]: https://docs.rs/bitlane-candle"]
+#[doc = of_this_version!("gpu", "docs/gpu.md")]
+#[doc = of_this_version!("promotion", "docs/promotion.md")]
+#[doc = ""]
 pub mod guide;
 
 mod backend;

@@ -516,7 +516,7 @@ macro_rules! printed_and_parsed {
                     let names = names.join(" ");
                     $crate::Error::InvalidArgument {
                         op: stringify!($enum),
-                        reason: format!("{text:?} names no operation; the names are {names}"),
+                        reason: format!("unknown name {text:?}; the names are {names}"),
                     }
                 })
             }

@@ -194,7 +194,7 @@ impl Packing {
             if sorted != order {
                 let given = &self.order;
                 return refused(format!(
-                    "the order {given:?} is no permutation of the {values} fields of a word"
+                    "the order {given:?} is not a permutation of the {values} fields of a word"
                 ));
             }
             order.clone_from(&self.order);

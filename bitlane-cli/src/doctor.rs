@@ -37,7 +37,9 @@ pub fn run() -> Answer {
     let instructions = instructions();
     found.add("vector instructions", instructions.join(" "), "vector_instructions", instructions);
     found.add("CPU settings", bitlane::cpu::settings(), "cpu_settings", bitlane::cpu::settings());
-    for variable in ["BITLANE_CPU", "BITLANE_NVRTC", "BITLANE_CACHE", "BITLANE_POOL_LIMIT"] {
+    for variable in
+        ["BITLANE_CPU", "BITLANE_POOL_LIMIT", "BITLANE_NVRTC", "BITLANE_CODE", "BITLANE_CACHE"]
+    {
         if let Some(value) = env::var_os(variable) {
             let value = value.to_string_lossy();
             found.json["environment"][variable] = value.clone().into();

@@ -10,7 +10,7 @@ use crate::answer::Outcome;
 use crate::expression::{Node, parse};
 use crate::failure::Failure;
 use crate::names::{Command, listed};
-use crate::operands::{Input, Loader, deliver, device, rules};
+use crate::operands::{Input, Loader, deliver, device, output, rules};
 
 const SYNTAX: &str = "\
 Expressions, from what binds loosest to what binds tightest, as in Python:
@@ -52,7 +52,7 @@ pub struct Options {
     #[arg(value_name = "NAME=OPERAND")]
     names: Vec<String>,
     /// Save the result to this .npy or .safetensors file instead of printing it
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output)]
     output: Option<PathBuf>,
     /// Whose promotion rules to follow
     #[arg(long, default_value = "paddle", value_parser = rules(), ignore_case = true)]

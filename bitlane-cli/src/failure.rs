@@ -5,6 +5,10 @@ use std::fmt;
 use bitlane::promote::{Op, result_type};
 use bitlane::{Error, Rules};
 
+/// What a build without the feature `cuda` says of every CUDA device.
+pub const NO_CUDA: &str =
+    "this build has no CUDA; get one with `cargo install bitlane-cli --features cuda`";
+
 /// An error that ends a command, printed as a message for the user.
 #[derive(Debug)]
 pub struct Failure {
@@ -77,10 +81,7 @@ pub fn in_own_words(error: &Error) -> String {
             "{op}: {scalar} does not fit {dtype}; convert the other operand to a wider dtype with cast in \
              `bitlane eval`"
         ),
-        Error::CudaUnavailable { .. } if !cfg!(feature = "cuda") => {
-            "this build has no CUDA; get one with `cargo install bitlane-cli --features cuda`"
-                .into()
-        }
+        Error::CudaUnavailable { .. } if !cfg!(feature = "cuda") => NO_CUDA.into(),
         other => other.to_string().replace("Device::cpu()", "--device cpu"),
     }
 }

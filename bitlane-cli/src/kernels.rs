@@ -59,14 +59,9 @@ pub fn run(options: &Options) -> Outcome {
             return Err(Failure::usage("--ptx needs a part of a kernel's name, or --expr"));
         }
         let [(module, _)] = &modules[..] else {
-            let count = modules.len();
-            let found =
+            let named =
                 modules.iter().map(|(module, _)| format!("{}_{}", module.op(), module.dtype()));
-            let found: Vec<_> = found.take(8).collect();
-            let found = found.join(" ");
-            return Err(Failure::usage(format!(
-                "{count} modules match, name one of them: {found} ..."
-            )));
+            return Err(Failure::usage(several(part, &named.collect::<Vec<_>>())));
         };
         let ptx = module.ptx(architecture)?;
         return Ok(Answer::new(&*ptx, json!({ "ptx": ptx })));
@@ -74,6 +69,18 @@ pub fn run(options: &Options) -> Outcome {
     let names = modules.into_iter().flat_map(|(_, names)| names);
     let names: Vec<String> = names.filter(|name| name.contains(part)).collect();
     Ok(Answer::new(names.join("\n"), json!({ "kernels": names })))
+}
+
+/// Says that `--ptx` shows one module, and names some of those that match.
+#[cfg(feature = "cuda")]
+fn several(part: &str, names: &[String]) -> String {
+    let shown = names.len().min(8);
+    let more = match names.len() - shown {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let names = names[..shown].join(", ");
+    format!("--ptx shows one module, and {part:?} matches {names}{more}; name one of them")
 }
 
 /// The default number of elements of an operand.
@@ -137,10 +144,15 @@ fn stand_in(text: &str) -> Result<crate::operands::Input, crate::failure::Failur
         None => (text, vec![ELEMENTS]),
         Some((name, sizes)) => {
             let sizes = sizes.strip_suffix(']');
-            let sizes = sizes.ok_or_else(|| Failure::usage(format!("{text:?} has no end")))?;
+            let sizes = sizes.ok_or_else(|| Failure::usage(format!("{text:?} lacks its `]`")))?;
             let sizes = sizes.split(',').map(str::trim).filter(|size| !size.is_empty());
             let shape = sizes.map(str::parse).collect::<Result<Vec<usize>, _>>();
-            (name, shape.map_err(|_| Failure::usage(format!("{text:?} has a size that is none")))?)
+            (
+                name,
+                shape.map_err(|_| {
+                    Failure::usage(format!("{text:?} has a size that is not a number"))
+                })?,
+            )
         }
     };
     Ok(Input::Array(Tensor::zeros(shape, dtype(name)?, &Device::cpu())?))
@@ -151,5 +163,5 @@ fn stand_in(text: &str) -> Result<crate::operands::Input, crate::failure::Failur
 pub fn run(options: &Options) -> Outcome {
     let _ = (&options.part, options.source, options.ptx);
     let _ = (&options.expr, &options.dtypes, options.rules);
-    Err("this build has no CUDA kernels; build it with the feature `cuda`".into())
+    Err(crate::failure::NO_CUDA.into())
 }

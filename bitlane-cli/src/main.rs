@@ -63,7 +63,7 @@ enum Command {
     Quant(quant::Command),
     /// List the CUDA kernels of this build
     Kernels(kernels::Options),
-    /// Judge a GPU: what it is, whether it computes the same bits as the CPU, and how fast it is
+    /// Test a GPU: same bits as the CPU? how fast?
     Verdict(verdict::Options),
     /// Measure the CPU for a few seconds
     Bench(bench::Options),

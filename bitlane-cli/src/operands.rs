@@ -102,13 +102,33 @@ impl<'a> Loader<'a> {
 
 /// Parses the name of a dtype.
 pub fn dtype(text: &str) -> Result<DType, Failure> {
-    text.parse().map_err(|error: bitlane::Error| {
-        let names = DType::ALL.iter().map(|dtype| dtype.name());
-        Failure::usage(match nearest(text, names) {
-            Some(near) => format!("{text:?} is no dtype; did you mean {near}?"),
-            None => error.to_string(),
+    text.parse().map_err(|_| {
+        let names = || DType::ALL.iter().map(|dtype| dtype.name());
+        Failure::usage(match of_another_library(text).or_else(|| nearest(text, names())) {
+            Some(near) => format!("unknown dtype {text:?}; did you mean {near}?"),
+            None => {
+                let names: Vec<_> = names().collect();
+                format!("unknown dtype {text:?}; the dtypes are {}", names.join(" "))
+            }
         })
     })
+}
+
+/// Returns the dtype that NumPy or PyTorch calls by this name, such as `int32`, `bfloat16` and `half`.
+fn of_another_library(text: &str) -> Option<&'static str> {
+    let name = match text {
+        "half" => "f16".into(),
+        "float" => "f32".into(),
+        "double" => "f64".into(),
+        "bool_" => "bool".into(),
+        _ => {
+            let stems =
+                [("uint", "u"), ("int", "i"), ("bfloat", "bf"), ("float", "f"), ("complex", "c")];
+            let short = |(stem, short)| Some(format!("{short}{}", text.strip_prefix(stem)?));
+            stems.into_iter().find_map(short)?
+        }
+    };
+    DType::ALL.iter().map(|dtype| dtype.name()).find(|known| *known == name)
 }
 
 /// Returns the parser of `--rules`.
@@ -165,7 +185,16 @@ pub fn device(name: &str) -> Result<Device, Failure> {
 }
 
 fn no_device(name: &str) -> Failure {
-    Failure::usage(format!("{name:?} is no device; devices are best, cpu, cuda and cuda:NUMBER"))
+    Failure::usage(format!("unknown device {name:?}; devices are best, cpu, cuda and cuda:NUMBER"))
+}
+
+/// Parses the path of `--output`.
+pub fn output(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("npy" | "safetensors") => Ok(path),
+        _ => Err("the name has to end in .npy or .safetensors".into()),
+    }
 }
 
 /// Saves a result to a file, or prints it.
@@ -226,6 +255,24 @@ fn nested(flat: &mut impl Iterator<Item = Value>, shape: &[usize]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dtypes_of_other_libraries() {
+        let said = |text: &str| dtype(text).unwrap_err().to_string();
+        for (text, near) in [
+            ("int32", "i32"),
+            ("uint8", "u8"),
+            ("bfloat16", "bf16"),
+            ("float64", "f64"),
+            ("complex64", "c64"),
+            ("half", "f16"),
+            ("f33", "f32"),
+        ] {
+            assert!(said(text).ends_with(&format!("; did you mean {near}?")), "{}", said(text));
+        }
+        assert!(said("string").contains("the dtypes are bool u8"));
+        assert!(said("int7").contains("the dtypes are bool u8"));
+    }
 
     #[test]
     fn numbers_and_what_is_none() {

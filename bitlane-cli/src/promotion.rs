@@ -8,8 +8,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Outcome, columns};
+use crate::expression::TernaryOp;
 use crate::failure::{Failure, in_own_words, rules_word};
-use crate::names::{Command, listed, reduction, unknown};
+use crate::names::{Command, listed, reduction, unknown, wrong_count};
 use crate::operands::{dtype, number, rules};
 
 /// The arguments of `promote`.
@@ -34,18 +35,24 @@ pub struct Options {
     rules: Option<Rules>,
 }
 
-/// An operation of one or two operands.
+/// An operation whose operands are promoted.
 #[derive(Clone, Copy)]
 enum Named {
     Unary(UnaryOp),
     Reduce(ReduceOp),
     Scan(ScanOp),
-    /// Every other one, and the binary operation that it is, if it is one.
+    /// One of two operands, and the binary operation that it is, if it is one. The condition of `select` does not
+    /// matter.
     Pair(Op, Option<BinaryOp>),
+    /// `clip` or `fma`.
+    Ternary(TernaryOp),
 }
 
 impl Named {
     fn parse(name: &str) -> Result<Named, Failure> {
+        if let Some(op @ (TernaryOp::Clip | TernaryOp::Fma)) = TernaryOp::named(name) {
+            return Ok(Named::Ternary(op));
+        }
         let pair = name.parse::<Op>().map(|op| Named::Pair(op, name.parse().ok()));
         let unary = || name.parse().map(Named::Unary);
         let scan = || name.parse().map(Named::Scan);
@@ -56,7 +63,11 @@ impl Named {
     }
 
     fn arity(self) -> usize {
-        if matches!(self, Named::Pair(..)) { 2 } else { 1 }
+        match self {
+            Named::Unary(_) | Named::Reduce(_) | Named::Scan(_) => 1,
+            Named::Pair(..) => 2,
+            Named::Ternary(_) => 3,
+        }
     }
 
     /// Returns the dtype of the result. Operands are asked of the operation itself, so what it refuses, such as a
@@ -69,6 +80,10 @@ impl Named {
             Named::Scan(op) => match x {
                 Given::Array(x) => bitlane::scan(op, x, 0).run().map(|result| result.dtype()),
                 Given::Number(_) => x.expr().dtype(),
+            },
+            Named::Ternary(op) => match operands {
+                [x, y, z] => op.apply([x, y, z].map(Given::expr)).rules(rules).dtype(),
+                _ => x.expr().dtype(),
             },
             Named::Pair(op, binary) => {
                 let y = rest.first().unwrap_or(x);
@@ -122,13 +137,14 @@ impl Given {
 pub fn run(options: &Options) -> Outcome {
     let (op, name) = (Named::parse(&options.op)?, &*options.op);
     if options.table {
+        if op.arity() > 2 {
+            let words = format!("--table is for one or two operands, and {name} takes three");
+            return Err(Failure::usage(words));
+        }
         return table(op, name, options.rules);
     }
     if options.operands.len() != op.arity() {
-        let (takes, given) = (op.arity(), options.operands.len());
-        return Err(Failure::usage(format!(
-            "{name} promotes {takes} operands, {given} were given"
-        )));
+        return Err(wrong_count(name, op.arity(), options.operands.len()));
     }
     let operands = options.operands.iter().map(|text| Given::parse(text));
     let operands = operands.collect::<Result<Vec<_>, _>>()?;

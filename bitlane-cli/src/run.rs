@@ -8,8 +8,8 @@ use clap::Args;
 use crate::answer::Outcome;
 use crate::expression::TernaryOp;
 use crate::failure::Failure;
-use crate::names::{Command, listed, unknown};
-use crate::operands::{Input, Loader, deliver, device, dtype, rules};
+use crate::names::{Command, listed, unknown, wrong_count};
+use crate::operands::{Input, Loader, deliver, device, dtype, output, rules};
 
 const OPERANDS: &str = "\
 An operand is a number, a .npy file, or an array of a file of several: FILE.safetensors:TENSOR or FILE.npz:ARRAY.
@@ -32,7 +32,7 @@ pub struct Options {
     #[arg(value_name = "Z", allow_negative_numbers = true)]
     z: Option<String>,
     /// Save the result to this .npy or .safetensors file instead of printing it
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output)]
     output: Option<PathBuf>,
     /// Whose promotion rules to follow
     #[arg(long, default_value = "paddle", value_parser = rules(), ignore_case = true)]
@@ -58,17 +58,19 @@ pub fn run(options: &Options) -> Outcome {
         _ if scan.is_some() || matches!(name, "cast" | "bitcast") => 2,
         _ => return Err(unknown(name, Command::Run)),
     };
+    if operands.len() == 1 && arity == 2 && binary.is_none() {
+        let second = if scan.is_some() { "an axis" } else { "a dtype" };
+        return Err(Failure::usage(format!("{name} takes an array and {second}")));
+    }
     if operands.len() != arity {
-        let given = if operands.len() == 1 { "was" } else { "were" };
-        let (arity, len) = (counted(arity), COUNTS[operands.len()]);
-        return Err(Failure::usage(format!("{name} takes {arity}, {len} {given} given")));
+        return Err(wrong_count(name, arity, operands.len()));
     }
     let device = device(&options.device)?;
     let loader = Loader::new(&device);
     let input = |at: usize| loader.input(operands[at]);
     let array = || match input(0)? {
         Input::Array(x) => Ok(x),
-        Input::Number(_) => Err(Failure::usage(format!("{name} of a number; give a .npy file"))),
+        Input::Number(_) => Err(Failure::usage(format!("{name} takes an array; give a .npy file"))),
     };
     let result: Tensor = match (unary, binary, ternary) {
         (Some(op), ..) => bitlane::unary(op, &array()?).rules(rules).run()?,
@@ -82,7 +84,10 @@ pub fn run(options: &Options) -> Outcome {
         _ => match scan {
             Some(op) => {
                 let axis = operands[1].parse::<i64>().map_err(|_| {
-                    Failure::usage(format!("{name} takes an axis, {:?} is none", operands[1]))
+                    Failure::usage(format!(
+                        "{name} takes an axis; {:?} is not a number",
+                        operands[1]
+                    ))
                 })?;
                 bitlane::scan(op, &array()?, axis).run()?
             }
@@ -91,10 +96,4 @@ pub fn run(options: &Options) -> Outcome {
         },
     };
     deliver(&result, options.output.as_ref())
-}
-
-const COUNTS: [&str; 4] = ["none", "one", "two", "three"];
-
-fn counted(operands: usize) -> String {
-    format!("{} operand{}", COUNTS[operands], if operands == 1 { "" } else { "s" })
 }

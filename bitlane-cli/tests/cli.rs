@@ -94,13 +94,21 @@ fn what_fails_leaves_nothing_behind() {
     assert!(said.starts_with("bitlane: npy: missing/out.npy: "), "{said}");
     assert!(!said.contains(".bitlane-"), "the name of a temporary file: {said}");
     let said = failure(&folder, 2, &on_cpu(&["run", "frobnicate", "x.npy", "1"]));
-    assert!(said.contains("\"frobnicate\" is no operation; `bitlane run --help`"), "{said}");
+    assert!(said.contains("unknown operation \"frobnicate\"; `bitlane run --help`"), "{said}");
     let said = failure(&folder, 2, &on_cpu(&["run", "add", "x.npy"]));
     assert!(said.contains("takes two operands"), "{said}");
     let said = failure(&folder, 2, &on_cpu(&["run", "clip", "x.npy", "1"]));
     assert!(said.contains("clip takes three operands, two were given"), "{said}");
     let said = failure(&folder, 2, &on_cpu(&["run", "abs", "x.npy", "1"]));
     assert!(said.contains("abs takes one operand, two were given"), "{said}");
+    let said = failure(&folder, 2, &on_cpu(&["run", "cast", "x.npy"]));
+    assert!(said.contains("cast takes an array and a dtype"), "{said}");
+    let said = failure(&folder, 2, &on_cpu(&["run", "cumulative_sum", "x.npy"]));
+    assert!(said.contains("cumulative_sum takes an array and an axis"), "{said}");
+    std::fs::write(folder.path().join("short.npy"), "hello").unwrap();
+    let said = failure(&folder, 1, &on_cpu(&["run", "abs", "short.npy"]));
+    assert!(said.contains("short.npy: this is not a .npy file"), "{said}");
+    std::fs::remove_file(folder.path().join("short.npy")).unwrap();
     let said = failure(&folder, 2, &on_cpu(&["run", "sum", "x.npy"]));
     assert!(said.contains("bitlane eval 'sum(x)' x=FILE.npy"), "{said}");
     let said = failure(&folder, 2, &on_cpu(&["run", "cast", "x.npy", "f33"]));
@@ -115,6 +123,12 @@ fn what_fails_leaves_nothing_behind() {
     assert!(said.contains("a similar value exists: 'torch'"), "{said}");
     let said = failure(&folder, 2, &["run", "add", "x.npy", "1", "--device", "tpu"]);
     assert!(said.contains("devices are best, cpu, cuda and cuda:NUMBER"), "{said}");
+    let said = failure(&folder, 2, &["run", "abs", "x.npy", "-o", "out.npz"]);
+    assert!(said.contains("has to end in .npy or .safetensors"), "{said}");
+    let said = failure(&folder, 2, &on_cpu(&["run", "cumulative_sum", "x.npy", "first"]));
+    assert!(said.contains("takes an axis; \"first\" is not a number"), "{said}");
+    let said = failure(&folder, 2, &on_cpu(&["run", "abs", "-1"]));
+    assert!(said.contains("abs takes an array; give a .npy file"), "{said}");
     assert_eq!(files(), 2);
     #[cfg(not(feature = "cuda"))]
     assert!(
@@ -179,6 +193,9 @@ fn views_and_axes() {
         ("pack(x, 9, u32)", 1, "9"),
         ("pack(x, 4, f33)", 2, "did you mean f32?"),
         ("summ(x)", 2, "did you mean sum?"),
+        ("x.sum(-1)", 2, "write sum(x)"),
+        ("x < 1 < 2", 2, "comparisons cannot be chained"),
+        ("reshape(x, -2)", 2, "-2 is not a size"),
         ("cumulative_sum(x)", 2, "bitlane run cumulative_sum"),
     ] {
         let said = failure(&folder, code, &on_cpu(&["eval", text, "x=x.npy"]));
@@ -249,8 +266,22 @@ fn promotion() {
     assert_eq!(answer(&folder, &["promote", "cumulative_sum", "i8", "--rules", "jax"]), "i64\n");
     let said = failure(&folder, 2, &["promote", "addd", "i32", "1"]);
     assert!(said.contains("did you mean add?"), "{said}");
-    failure(&folder, 2, &["promote", "add", "i32"]);
-    failure(&folder, 2, &["promote", "sqrt", "i32", "i32"]);
+    let said = failure(&folder, 2, &["promote", "cast", "f32"]);
+    assert_eq!(said, "bitlane: cast gives the dtype it names\n");
+    for (arguments, words) in [
+        (&["add", "i32"][..], "add takes two operands, one was given"),
+        (&["sqrt", "i32", "i32"], "sqrt takes one operand, two were given"),
+        (&["clip", "i32", "1"], "clip takes three operands, two were given"),
+        (&["add", "1", "2", "3", "4"], "add takes two operands, 4 were given"),
+        (&["fma", "--table"], "--table is for one or two operands"),
+        (&["add", "i32", "x.npy"], "x.npy"),
+    ] {
+        let said = failure(&folder, 2, &[&["promote"], arguments].concat());
+        assert!(said.contains(words), "{said}");
+    }
+    let clipped = ["promote", "clip", "f16", "0", "1", "--rules", "torch"];
+    assert_eq!(answer(&folder, &clipped), "f16\n");
+    assert_eq!(answer(&folder, &["promote", "fma", "f16", "f32", "1", "--rules", "jax"]), "f32\n");
 }
 
 /// What an operation refuses, `promote` refuses in the same words.
@@ -343,8 +374,11 @@ fn the_verdict_of_a_virtual_device() {
 #[test]
 fn a_verdict_needs_a_cuda_device() {
     let folder = folder();
-    let (code, words) =
-        if cfg!(feature = "cuda") { (2, "a CUDA device") } else { (1, "this build has no CUDA") };
+    let (code, words) = if cfg!(feature = "cuda") {
+        (2, "a CUDA device")
+    } else {
+        (1, "bitlane-cli --features cuda")
+    };
     let refused = failure(&folder, code, &on_cpu(&["verdict"]));
     assert!(refused.contains(words), "{refused}");
     assert!(!folder.path().join("bitlane-verdict.json").exists());
@@ -361,6 +395,23 @@ fn help_for_everyone() {
     assert!(answer(&folder, &["eval", "--help"]).contains("as in Python"));
     assert!(answer(&folder, &["run", "--help"]).contains("cumulative_sum"));
     assert!(failure(&folder, 2, &[]).contains("Usage"));
+}
+
+#[cfg(not(feature = "cuda"))]
+#[test]
+fn kernels_need_cuda() {
+    let said = failure(&folder(), 1, &["kernels"]);
+    assert!(said.contains("cargo install bitlane-cli --features cuda"), "{said}");
+}
+
+/// `--ptx` shows one module, and says which there are.
+#[cfg(feature = "cuda")]
+#[test]
+fn modules_to_choose_from() {
+    let said = failure(&folder(), 2, &["kernels", "copysign", "--ptx", "80"]);
+    assert!(said.contains("copysign_f32") && said.contains("name one of them"), "{said}");
+    let said = failure(&folder(), 2, &["kernels", "--ptx", "80"]);
+    assert!(said.contains("--ptx needs a part of a kernel's name"), "{said}");
 }
 
 /// The parts that need no NVRTC: hand-written kernels are named, and invalid input is refused.
@@ -382,7 +433,7 @@ fn the_kernels_of_an_expression() {
         ("x + 1", &["x"], 2, "should be NAME=DTYPE"),
         ("x + 1", &["x=f32", "x=f16"], 2, "x is defined twice"),
         ("x + 1", &["x=f31"], 2, "f31"),
-        ("x + 1", &["x=f32[2"], 2, "has no end"),
+        ("x + 1", &["x=f32[2"], 2, "lacks its `]`"),
         ("x & 1", &["x=f32"], 1, "bitwise_and"),
     ] {
         let output = bitlane(folder.path(), &kernels(expression, dtypes));

@@ -243,6 +243,10 @@ fn four_bit_floats_become_floats() {
 fn what_cannot_be_converted_is_refused() {
     let (folder, _) = model(false);
     refused(&folder, &["convert", "model", "model", "--to", "awq"], &["model", "it exists"]);
+    std::fs::write(folder.path().join("alone.safetensors"), "").unwrap();
+    refused(&folder, &["info", "alone.safetensors"], &["config.json", "there is no such file"]);
+    std::fs::write(folder.path().join("x.npy"), "").unwrap();
+    refused(&folder, &["info", "x.npy"], &["neither a .safetensors nor a .gguf file"]);
     refused(
         &folder,
         &["convert", "model", "nowhere/out", "--to", "awq", "--device", "cpu"],
@@ -252,7 +256,7 @@ fn what_cannot_be_converted_is_refused() {
         2,
         &folder,
         &["convert", "model", "out", "--to", "awq", "--device", "tpu"],
-        &["no device"],
+        &["unknown device"],
     );
     // Groups in another order, which AWQ does not have.
     let file = folder.path().join("model/model-0.safetensors");

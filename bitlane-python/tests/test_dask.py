@@ -115,7 +115,7 @@ def test_partial_sums_are_pickled(rng):
     merged = pickle.loads(pickle.dumps(tail)).merge(pickle.loads(pickle.dumps(head)))
     assert merged.range == (0, 100) and "0 to 100" in repr(merged)
     same_bits(merged.finish(bl.float64), bl.sum(x))
-    with pytest.raises(ValueError, match="no neighbours"):
+    with pytest.raises(ValueError, match="not neighbours"):
         head.merge(head)
 
 

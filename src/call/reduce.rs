@@ -37,7 +37,7 @@ impl ReduceArguments {
             Scalar::Int(number) => Ok(number as f64),
             Scalar::UInt(number) => Ok(number as f64),
             Scalar::Float(number) if number.is_finite() => Ok(number),
-            _ => refused(format!("the correction {given} is no number of elements")),
+            _ => refused(format!("the correction {given} is not a number of elements")),
         }
     }
 }

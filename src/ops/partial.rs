@@ -185,7 +185,7 @@ impl PartialSum {
     /// let joined = PartialSum::merge(x.partial_sum(4..)?, x.partial_sum(2..)?)?;
     /// assert_eq!(joined.range(), 2..6);
     /// let apart = PartialSum::merge(joined, x.partial_sum(7..)?).unwrap_err();
-    /// assert_eq!(apart.to_string(), "merge: the terms 2..6 and 7..9 are no neighbours");
+    /// assert_eq!(apart.to_string(), "merge: the terms 2..6 and 7..9 are not neighbours");
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     ///
@@ -213,7 +213,7 @@ impl PartialSum {
             (_, true) => (b, a),
             _ => {
                 let [a, b] = [a, b].map(|p| p.range);
-                return refused(format!("the terms {a:?} and {b:?} are no neighbours"));
+                return refused(format!("the terms {a:?} and {b:?} are not neighbours"));
             }
         };
         let (start, end) = (left.range.start, right.range.end);
@@ -329,7 +329,7 @@ impl PartialSum {
         self.expect(ReduceOp::Var, "variance")?;
         supports(ReduceOp::Var, dtype)?;
         if !correction.is_finite() {
-            let reason = format!("the correction {correction} is no number of elements");
+            let reason = format!("the correction {correction} is not a number of elements");
             return Err(Error::InvalidArgument { op: "variance", reason });
         }
         &self.total()? / (self.range.end as f64 - correction).max(0.0)
@@ -340,8 +340,8 @@ impl PartialSum {
             return Ok(());
         }
         let reason = match op {
-            ReduceOp::Var => "this is no sum of squares; see `PartialSum::squares`",
-            _ => "this is no sum of the terms themselves",
+            ReduceOp::Var => "this is not a sum of squares; see `PartialSum::squares`",
+            _ => "this is not a sum of the terms themselves",
         };
         Err(Error::InvalidArgument { op: what, reason: reason.into() })
     }

@@ -99,7 +99,7 @@ impl FromStr for Rules {
         let named = Rules::ALL.iter().find(|rules| rules.name().eq_ignore_ascii_case(text));
         named.copied().ok_or_else(|| Error::InvalidArgument {
             op: "Rules",
-            reason: format!("{text:?} names no rulebook; the names are paddle torch numpy jax"),
+            reason: format!("unknown name {text:?}; the names are paddle torch numpy jax"),
         })
     }
 }

@@ -157,7 +157,7 @@ impl FromStr for Op {
         Op::ALL.iter().find(|op| op.name() == name).copied().ok_or_else(|| Error::InvalidArgument {
             op: "Op",
             reason: format!(
-                "{text:?} names no operation; the names are {}",
+                "unknown name {text:?}; the names are {}",
                 Op::ALL.iter().map(|op| op.name()).collect::<Vec<_>>().join(" ")
             ),
         })

@@ -157,7 +157,7 @@ pub(crate) fn inferred(len: usize, sizes: &[Option<usize>]) -> Result<SmallVec<[
     }
     if !len.is_multiple_of(product) {
         let reason =
-            format!("{len} elements are no multiple of the {product} that the given sizes make");
+            format!("{len} elements are not a multiple of the {product} that the given sizes make");
         return Err(invalid(reason));
     }
     Ok(sizes.iter().map(|size| size.unwrap_or(len / product)).collect())

@@ -128,7 +128,7 @@ impl Tensor {
         let axes = order.iter().map(|&axis| place(axis, self.rank()).unwrap_or(usize::MAX));
         let layout = self.layout.permute(&axes.collect::<SmallVec<[usize; MAX_RANK]>>());
         layout.map(|layout| self.with_layout(layout)).map_err(|_| {
-            let reason = format!("{order:?} is no permutation of the {} axes", self.rank());
+            let reason = format!("{order:?} is not a permutation of the {} axes", self.rank());
             Error::InvalidArgument { op: "permute", reason }
         })
     }
@@ -282,7 +282,7 @@ impl Tensor {
         if !address.is_multiple_of(dtype.size()) && !layout.is_empty() {
             let (shape, size) = (boxed(self.shape()), dtype.size());
             let reason = format!(
-                "the memory begins at {address:#x}, which is no multiple of {size}; call `copy` first"
+                "the memory begins at {address:#x}, which is not a multiple of {size}; call `copy` first"
             );
             return Err(Error::InvalidShape { op, shape, reason });
         }

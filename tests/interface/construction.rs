@@ -45,7 +45,7 @@ fn shapes_as_tuples_and_with_a_size_left_out() {
     );
     refused(
         x.reshape((5, ..)).unwrap_err(),
-        "reshape: shape [5, 1]: 24 elements are no multiple of the 5 that the given sizes make",
+        "reshape: shape [5, 1]: 24 elements are not a multiple of the 5 that the given sizes make",
     );
     let empty = Tensor::zeros((0, 3), DType::U8, device).unwrap();
     refused(
@@ -68,7 +68,7 @@ fn axes_count_from_the_back() {
     let error = x.unsqueeze(-5).unwrap_err();
     assert_eq!(error.to_string(), "unsqueeze: axis -5 in a tensor of rank 3");
     let error = x.permute([0, -3, 1]).unwrap_err();
-    assert_eq!(error.to_string(), "permute: [0, -3, 1] is no permutation of the 3 axes");
+    assert_eq!(error.to_string(), "permute: [0, -3, 1] is not a permutation of the 3 axes");
 }
 
 #[test]

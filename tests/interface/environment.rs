@@ -1,4 +1,5 @@
-//! `docs/environment.md` lists every variable that the sources read from the environment, and no other.
+//! `docs/environment.md`, for the crate, and `docs/checks.md`, for the tests, list every variable that the sources read
+//! from the environment, and no other.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -68,14 +69,15 @@ fn named_in_sources() -> BTreeSet<String> {
 fn every_variable_is_documented() {
     let read =
         |file: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
-    let (page, driver) = (read("docs/environment.md"), read("vcuda/README.md"));
+    let page = read("docs/environment.md") + &read("docs/checks.md");
+    let driver = read("vcuda/README.md");
     let found = named_in_sources();
     let is_listed = |name: &String| {
         let page = if name.starts_with("VCUDA_") { &driver } else { &page };
         page.contains(&format!("`{name}`"))
     };
     let missing: Vec<_> = found.iter().filter(|name| !is_listed(name)).collect();
-    assert!(missing.is_empty(), "docs/environment.md does not have {missing:?}");
+    assert!(missing.is_empty(), "docs/environment.md and docs/checks.md do not have {missing:?}");
     let unread: Vec<_> = words(&page)
         .map(|(_, word)| word)
         .filter(|word| is_ours(word) && !found.contains(*word))

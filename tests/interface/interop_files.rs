@@ -100,7 +100,7 @@ fn names_and_files() {
     assert!(arrays[1].1.bits_equal(&y).unwrap());
     let error = npy::load(&path, &Device::cpu()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::File);
-    assert_eq!(error.to_string(), format!("npy: {}: this is no .npy file", path.display()));
+    assert_eq!(error.to_string(), format!("npy: {}: this is not a .npy file", path.display()));
     let error = safetensors::to_bytes([("x", sample(DType::C128, &[1]))]).unwrap_err();
     assert_eq!(error.to_string(), "safetensors: x is of c128, which the format does not have");
     // A failed save leaves no file behind, and an existing one unchanged.

@@ -51,7 +51,7 @@ fn bad_input_is_refused_by_what_is_wrong() {
         let error = serde_json::from_str::<Tensor>(text).unwrap_err().to_string();
         assert!(error.contains(reason), "{text}: {error}");
     };
-    refused(r#"{"dtype":"f33","shape":[1],"data":"00000000"}"#, "\"f33\" names no dtype");
+    refused(r#"{"dtype":"f33","shape":[1],"data":"00000000"}"#, "unknown name \"f33\"");
     refused(r#"{"dtype":"u8","shape":[2],"data":"000"}"#, "hexadecimal");
     refused(r#"{"dtype":"u8","shape":[2],"data":"0g00"}"#, "hexadecimal");
     refused(r#"{"dtype":"u8","shape":[2],"data":"é0"}"#, "hexadecimal");

@@ -18,6 +18,7 @@ mod interop_dlpack;
 mod interop_files;
 #[cfg(feature = "serde")]
 mod interop_serde;
+mod links;
 #[cfg(all(feature = "ndarray", feature = "cpu"))]
 mod ndarray;
 #[cfg(feature = "cpu")]

@@ -66,7 +66,7 @@ fn what_no_strides_express_is_refused_by_its_dimension() {
     refused(&words.transpose(0, 1).unwrap(), DType::U16, "dimension 1 has stride 6");
     refused(&words.flip(1).unwrap(), DType::U8, "dimension 1 has stride -1");
     let narrow = x.narrow(1, 0, 4).unwrap();
-    refused(&narrow, DType::U32, "dimension 0 has stride 6, which is no multiple of 4");
+    refused(&narrow, DType::U32, "dimension 0 has stride 6, which is not a multiple of 4");
     assert_eq!(narrow.bitcast(DType::U16).unwrap().strides(), [3, 1]);
     refused(&x.narrow(1, 1, 4).unwrap(), DType::U16, "the first element is number 1");
     let zero_d = words.narrow(0, 0, 1).unwrap().narrow(1, 0, 1).unwrap().reshape(()).unwrap();

@@ -175,8 +175,8 @@ fn packings_that_make_no_sense_say_why() {
         refused(Packing::new(0, DType::U8), "1 to 8 bits");
         refused(Packing::new(9, DType::U32), "1 to 8 bits");
         refused(Packing::new(4, DType::F32), "integers, not f32");
-        refused(Packing::new(4, DType::U8).order([0, 0]), "no permutation of the 2 fields");
-        refused(Packing::new(4, DType::U8).order([0, 1, 2]), "no permutation of the 2 fields");
+        refused(Packing::new(4, DType::U8).order([0, 0]), "not a permutation of the 2 fields");
+        refused(Packing::new(4, DType::U8).order([0, 1, 2]), "not a permutation of the 2 fields");
         refused(Packing::new(3, DType::U32).big_endian_fields(), "cross words");
         refused(Packing::new(3, DType::U32).order([0]), "cross words");
         let packing = Packing::new(4, DType::U32);

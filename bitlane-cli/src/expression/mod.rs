@@ -171,7 +171,9 @@ impl<'a> Parser<'a> {
             }
             let right = self.expression(if binding == POWER { binding } else { binding + 1 })?;
             if binding == COMPARISON && is_open_comparison {
-                return Err("comparisons cannot be chained; put parentheses around one".into());
+                return Err(Failure::usage(
+                    "comparisons cannot be chained; put parentheses around one",
+                ));
             }
             left = Node::Binary(op, Box::new(left), Box::new(right));
             is_open_comparison = binding == COMPARISON;
@@ -400,7 +402,7 @@ fn negated(scalar: Scalar) -> Result<Scalar, Failure> {
         Scalar::Int(value) => Ok(Scalar::Int(-value)),
         Scalar::UInt(value) if value == i64::MIN.unsigned_abs() => Ok(Scalar::Int(i64::MIN)),
         Scalar::Float(value) => Ok(Scalar::Float(-value)),
-        other => Err(Failure::usage(format!("-{other} is no number that an operation takes"))),
+        other => Err(Failure::usage(format!("-{other} is not a number of any dtype"))),
     }
 }
 
@@ -512,7 +514,7 @@ mod tests {
         );
         assert_eq!(error("(a"), "expected )\n  (a\n    ^");
         assert_eq!(error("a b"), "expected an operator or the end\n  a b\n    ^");
-        assert!(error("foo(a)").starts_with("\"foo\" is no operation"));
+        assert!(error("foo(a)").starts_with("unknown operation \"foo\""));
         assert_eq!(error("a[]"), "expected an index, a slice, None or ...\n  a[]\n    ^");
         assert_eq!(error("sum(a, b)"), "expected the number of an axis\n  sum(a, b)\n         ^");
         assert!(error("a[..., ...]").contains("one `...`"));
@@ -520,6 +522,7 @@ mod tests {
         assert!(error("cast(a, f99)").contains("f99"));
         assert!(error("a < b < c").contains("chained"));
         assert!(error("a == b + c != (d < e)").contains("chained"));
+        assert!(parse("a < b < c").is_err_and(|error| error.code() == 2));
         assert!(error("1x").contains("neither"));
         assert!(error(&"(".repeat(10_000)).contains("nested"));
         assert!(error(&"-".repeat(10_000)).contains("nested"));

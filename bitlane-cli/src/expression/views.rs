@@ -25,7 +25,7 @@ pub enum View {
     /// The name is one of [`VIEWS`].
     Call(&'static str, Vec<i64>),
     Index(Vec<Index>),
-    /// Values of so many bits, packed into words of this dtype along an axis.
+    /// Values of this number of bits, packed into words of this dtype along an axis.
     Pack(usize, DType, i64),
 }
 
@@ -55,7 +55,9 @@ impl View {
     /// Creates the view of this name, if there is one and these arguments are what it takes.
     pub fn call(name: &str, arguments: Vec<i64>) -> Result<View, Failure> {
         let known = VIEWS.iter().find(|view| **view == name);
-        let Some(&name) = known else { return Err(format!("{name} is no view").into()) };
+        let Some(&name) = known else {
+            return Err(Failure::usage(format!("unknown view {name:?}")));
+        };
         let (takes, words) = match name {
             "transpose" => (2..=2, "two axes"),
             "unsqueeze" | "squeeze" | "flip" => (1..=1, "an axis"),
@@ -82,7 +84,8 @@ impl View {
 /// Applies the view of this name.
 fn called<'a>(name: &str, arguments: &[i64], x: &Expr<'a>) -> Result<Expr<'a>, Failure> {
     let size = |number: &i64| {
-        usize::try_from(*number).map_err(|_| Failure::usage(format!("{name}: {number} is no size")))
+        let refused = |_| Failure::usage(format!("{name}: {number} is not a size"));
+        usize::try_from(*number).map_err(refused)
     };
     let at = |place: usize| arguments.get(place).copied().unwrap_or(0);
     Ok(match name {

@@ -87,14 +87,14 @@ pub fn run(options: &Options) -> Outcome {
         return gguf(options);
     }
     if output.exists() {
-        return Err(at(output, "it exists; give a folder that is to be created"));
+        return Err(at(output, "it exists already; give the name of a new folder"));
     }
     let device = device(&options.device)?;
     let model = Model::open(input)?;
     let mut all = model.load(&device)?;
     let layers = model.config.layers(&all.tensors);
     if layers.is_empty() {
-        return Err(at(input, format!("no tensors of {}", model.config.layout())));
+        return Err(at(input, format!("it has no weights of {}", model.config.layout())));
     }
     let bar = Progress::new(TITLE, layers.len());
     let mut symmetric = true;
@@ -108,8 +108,7 @@ pub fn run(options: &Options) -> Outcome {
         Layout::Grouped(from) => options.to.format(from, symmetric),
         _ if options.to.dtype().is_some() => None,
         other => {
-            let reason =
-                format!("{other} has no groups of another layout; give --to f16, bf16 or f32");
+            let reason = format!("{other} can become floats only; give --to f16, bf16 or f32");
             return Err(at(input, reason));
         }
     };
@@ -240,7 +239,7 @@ fn is_replaced(name: &str) -> bool {
 fn gguf(options: &Options) -> Outcome {
     let (input, output) = (&*options.input, &*options.output);
     let Some(dtype) = options.to.dtype() else {
-        let reason = "blocks of GGUF are no groups of another layout; give --to f16, bf16 or f32";
+        let reason = "a .gguf file can become floats only; give --to f16, bf16 or f32";
         return Err(Failure::usage(reason));
     };
     if !has_extension(output, "safetensors") {

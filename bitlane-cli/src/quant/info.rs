@@ -41,7 +41,7 @@ pub fn run(options: &Options) -> Outcome {
     }
     let format = model.config.layout().to_string();
     let count = rows.len();
-    let text = format!("{format}\n{count} layers, in which everything fits\n{}", columns(&rows));
+    let text = format!("{format}\n{count} layers, all consistent\n{}", columns(&rows));
     Ok(Answer::new(text, json!({ "format": format, "layers": layers })))
 }
 

@@ -26,7 +26,9 @@ impl Model {
         let is_file = path.is_file();
         let folder = if is_file { path.parent().unwrap_or(path) } else { path };
         let mut files = Vec::new();
-        if is_file {
+        if is_file && !has_extension(path, "safetensors") {
+            return Err(at(path, "it is neither a .safetensors nor a .gguf file"));
+        } else if is_file {
             files.push(path.to_owned());
         } else {
             let entries = fs::read_dir(path).map_err(|error| at(path, error))?;
@@ -49,10 +51,11 @@ impl Model {
             }
         }
         let (text, config) = found.ok_or_else(|| {
-            at(
-                &place[0],
-                "there is no quantization_config, so that nothing says what the words mean",
-            )
+            let reason = "it has no quantization_config, which says how weights are packed";
+            match place[0].exists() {
+                true => at(&place[0], reason),
+                false => at(&place[0], "there is no such file; it says how weights are packed"),
+            }
         })?;
         Ok(Model { files, text, config })
     }
@@ -63,7 +66,7 @@ impl Model {
         for (number, file) in self.files.iter().enumerate() {
             for (name, tensor) in safetensors::load(file, device)? {
                 if file_of.insert(name.clone(), number).is_some() {
-                    return Err(at(file, format!("{name} is in another file, too")));
+                    return Err(at(file, format!("{name} is in another file already")));
                 }
                 tensors.insert(name, tensor);
             }

@@ -1,4 +1,4 @@
-//! `bitlane verdict`: what a GPU is, whether it computes the same bits as the CPU, and how fast it is, on one page.
+//! `bitlane verdict`: tests a GPU. One page says what it is, whether it computes the same bits as the CPU, and how fast it is.
 
 #[cfg(feature = "cuda")]
 mod cases;
@@ -18,7 +18,7 @@ use crate::answer::Outcome;
 /// The arguments of `verdict`.
 #[derive(Args)]
 pub struct Options {
-    /// The device to judge: cuda or cuda:NUMBER
+    /// The device to test: cuda or cuda:NUMBER
     #[arg(long, default_value = "cuda")]
     device: String,
     /// A sample of the comparisons, and no measurements
@@ -36,8 +36,7 @@ pub struct Options {
 #[cfg(not(feature = "cuda"))]
 pub fn run(options: &Options) -> Outcome {
     let _ = (&options.device, options.quick, &options.report, options.only_compare);
-    Err("this build has no CUDA, so there is nothing to judge; build it with the feature `cuda`"
-        .into())
+    Err(crate::failure::NO_CUDA.into())
 }
 
 /// Runs the command. The exit code is 1 if anything differs or fails.
@@ -52,7 +51,7 @@ pub fn run(options: &Options) -> Outcome {
 
     let device = device(&options.device)?;
     if cuda::context(&device).is_none() {
-        let words = "a verdict compares a CUDA device with the CPU; name one with --device";
+        let words = "verdict compares a CUDA device with the CPU; name one with --device";
         return Err(Failure::usage(words));
     }
     let compared = cases::compare(&device, options.quick)?;

@@ -74,7 +74,7 @@ pub fn read_npz(reader: impl Read + Seek, device: &Device) -> Result<Vec<(String
         let file = archive.by_index(index).map_err(broken)?;
         let name = file.name().map_err(broken)?.into_owned();
         let Some(short) = name.strip_suffix(SUFFIX) else {
-            return Err(refused(OP, format!("{name} in the archive is no array")));
+            return Err(refused(OP, format!("{name} in the archive is not an array")));
         };
         let tensor = in_file(Path::new(&name), super::read(file, device))?;
         arrays.push((short.to_owned(), tensor));

@@ -27,12 +27,14 @@ pub(super) struct Header {
 
 impl Header {
     pub(super) fn read(reader: &mut impl Read) -> Result<Header> {
-        let start = read_exactly(OP, &mut *reader, 8, 8)?;
-        let (magic, version) = start.split_at(MAGIC.len());
+        let mut magic = Vec::new();
+        let magic_len = MAGIC.len() as u64;
+        reader.take(magic_len).read_to_end(&mut magic).map_err(|error| refused(OP, error))?;
         if magic != MAGIC {
-            return Err(refused(OP, "this is no .npy file"));
+            return Err(refused(OP, "this is not a .npy file"));
         }
-        let len = match version {
+        let version = read_exactly(OP, &mut *reader, 2, 2)?;
+        let len = match version[..] {
             [1, _] => {
                 let bytes = read_exactly(OP, &mut *reader, 2, 2)?;
                 usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))

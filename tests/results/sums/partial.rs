@@ -170,8 +170,8 @@ fn refusals_on(device: &Device) {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         error.to_string()
     };
-    assert_eq!(refused(part(0), part(4)), "merge: the terms 0..3 and 4..7 are no neighbours");
-    assert_eq!(refused(part(2), part(0)), "merge: the terms 2..5 and 0..3 are no neighbours");
+    assert_eq!(refused(part(0), part(4)), "merge: the terms 0..3 and 4..7 are not neighbours");
+    assert_eq!(refused(part(2), part(0)), "merge: the terms 2..5 and 0..3 are not neighbours");
     assert_eq!(
         refused(part(0), x.partial_prod(3..).unwrap()),
         "merge: a sum in f64 of shape [] and a prod in f64 of shape [] are not parts of one reduction"

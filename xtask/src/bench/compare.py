@@ -31,6 +31,8 @@ Case = collections.namedtuple("Case", "row column mode")
 # The memory bandwidth of the machine: a triad over three arrays of 16 M 32-bit numbers.
 TRIAD = Case("triad f32", "16M", "out")
 LIBRARIES = ["bitlane", "numpy", "torch", "paddle", "jax"]
+# What readers call the libraries and the way they are called.
+NAMES = {"numpy": "NumPy", "torch": "PyTorch", "paddle": "Paddle", "jax": "JAX"}
 
 
 def rows(*groups):
@@ -48,15 +50,35 @@ class Grid:
         self.name, self.title, self.libraries = name, title, libraries
         self.columns, self.rows, self.quick, self.modes = columns, rows, quick or rows, modes
 
+    def names(self):
+        """Returns the names of the libraries. Chains and jobs are compiled by jax.jit."""
+        jax = {"jax": "jax.jit"} if "torch.compile" in self.libraries else {}
+        return {library: (NAMES | jax).get(library, library) for library in self.libraries}
+
     def cases(self, quick):
         rows = self.quick if quick else self.rows
         return [Case(row, column, mode) for row in rows for column in self.columns for mode in self.modes]
+
+
+class Races(Grid):
+    """A few cases, of which the times are shown."""
+
+    def __init__(self, name, title, cases, libraries):
+        super().__init__(name, title, [], [case.row for case in cases], modes=["fresh"], libraries=libraries)
+        self.chosen = cases
+
+    def cases(self, quick):
+        return self.chosen
 
 
 CHAINS = "nibbles dequant mix axpy poly sign halfmix"
 FUNCTIONS = "exp2 expm1 log2 log10 log1p cos tan asin acos atan sinh cosh asinh acosh atanh"
 JOBS = "softmax layernorm quantise hamming"
 GRIDS = {
+    "overview": Races(
+        "overview", "The time of one call", [Case("dequant chain", "16M", "fresh"), Case("mix chain", "16M", "fresh")],
+        ["bitlane", "torch.compile", "jax", "numexpr", "torch", "numpy"],
+    ),
     "1": Grid(
         "operations", "Shifts and copysign",
         "1 1K 64K 1M 16M row column scalar transposed permuted step2".split(),
@@ -258,27 +280,55 @@ def share_of(times, triad):
     return triad / ours * (3 * int(dtype[1:]) / 8) / 12
 
 
+# What a chain or a job is called, and its formula.
 FORMULAS = {
-    "nibbles chain": "(w >> a) & 15",
-    "dequant chain": "f32(((w >> a) & 15) - 8) * s",
-    "mix chain": "SplitMix64: 3 shifts, 3 xors, 2 products",
-    "axpy chain": "x * y + z",
-    "poly chain": "((x * 0.5 + 1.25) * x - 0.75) * x + 2",
-    "sign chain": "copysign(max(abs(x) - 0.5, 0), x)",
-    "halfmix chain": "q * x + y, in f16",
-    "softmax job": "of 512 rows of 1000 f32",
-    "layernorm job": "of 4096 rows of 1024 f32",
-    "quantise job": "4096 × 1024 f32 to i8, a scale for each row",
-    "hamming job": "differing bits of 256 K × 256 bits with a query",
+    "nibbles chain": ("4-bit fields", "(w >> a) & 15"),
+    "dequant chain": ("dequantise int4", "f32(((w >> a) & 15) - 8) * s"),
+    "mix chain": ("SplitMix64 hash", "h ^= h >> 30; h *= c; h ^= h >> 27; h *= d; h ^= h >> 31"),
+    "axpy chain": ("x·y + z", "x * y + z"),
+    "poly chain": ("polynomial", "((x * 0.5 + 1.25) * x - 0.75) * x + 2"),
+    "sign chain": ("soft threshold", "copysign(max(abs(x) - 0.5, 0), x)"),
+    "halfmix chain": ("x·y + z in f16", "q * x + y, in f16"),
+    "softmax job": ("softmax", "of 512 rows of 1000 f32"),
+    "layernorm job": ("layer normalisation", "of 4096 rows of 1024 f32"),
+    "quantise job": ("quantise to int8", "4096 × 1024 f32, a scale for each row"),
+    "hamming job": ("Hamming distances", "differing bits of 256 K × 256 bits with a query"),
+}
+# What is raced in the overview.
+RACES = {
+    "dequant chain": "Dequantise 16 M 4-bit weights to f32",
+    "mix chain": "Hash 8 M 64-bit integers (SplitMix64)",
+}
+# The sizes of the layouts.
+LAYOUTS = {
+    "row": "row\n4096²", "column": "column\n4096²", "scalar": "scalar\n4096²", "transposed": "transposed\n4096²",
+    "permuted": "permuted\n256³", "step2": "step 2\nof 16 M", "whole": "",
 }
 MODES = {"fresh": "new result", "out": "result into a given tensor"}
 
 
 def notes(grid, options):
     """Returns the lines below a plot's title: what its numbers are, and what they were measured with."""
-    what = "Times of one call." if grid.name == "growth" else "How many times as fast as the fastest of "
-    others = "" if grid.name == "growth" else ", ".join(grid.libraries[1:]) + "."
-    return [what + others, f"{options.versions}; {options.threads} threads; {machine()}; medians, taking turns."]
+    names = list(grid.names().values())
+    is_time = isinstance(grid, Races) or grid.name == "growth"
+    what = "Shorter is better." if is_time else f"How many times as fast as the fastest of {', '.join(names[1:])}."
+    versions = dict(pair.split(" ") for pair in options.versions.split(", "))
+    known = {NAMES.get(library, library): versions[library] for library in grid.libraries if library in versions}
+    listed = ", ".join(f"{name} {version}" for name, version in known.items())
+    return [what, f"{listed};", f"{options.threads} threads; {machine()}; medians, libraries taking turns."]
+
+
+def words(row):
+    """Returns the words of a row: an operation and its dtypes, as `add i32+f32` and `cast i64>i32`."""
+    return FORMULAS[row][0] if row in FORMULAS else row.replace("_", " ").replace(">", " → ").replace("+", " + ")
+
+
+def size(column):
+    """Returns the words of a column: a number of elements, some over an axis, or a layout."""
+    count, _, axis = column.partition("/")
+    if count[-1] in "KM":
+        count = f"{count[:-1]} {count[-1]}"
+    return LAYOUTS.get(column, f"{count}\n{axis}" if axis else count)
 
 
 def machine():
@@ -290,12 +340,23 @@ def machine():
     return next((line.partition(": ")[2] for line in info if line.startswith("model name")), "an unnamed processor")
 
 
+def title(grid):
+    return "Cost of a right shift of 32-bit integers" if grid.name == "growth" else grid.title
+
+
 def plot(grid, all_times, options):
     """Returns the plot of a table: bars if it has few columns, else a heat map; lines for times over sizes."""
     cases = [times for times in all_times if times.case != TRIAD]
     below = notes(grid, options)
+    if isinstance(grid, Races):
+        panels = [
+            (RACES[t.case.row], FORMULAS[t.case.row][1],
+             [(name, time) for library, name in grid.names().items() if (time := t.median(library))])
+            for t in cases
+        ]
+        return plots.races(grid.title, below, panels)
     if grid.name == "growth":
-        return plots.lines("Cost of a right shift of 32-bit integers", below, growth(grid, cases))
+        return plots.lines(title(grid), below, growth(grid, cases))
     ratios = {(t.case.row, t.case.column, t.case.mode): ratio for t in cases if (ratio := t.ratio())}
     return drawn(grid, below, ratios)
 
@@ -305,12 +366,13 @@ def drawn(grid, below, ratios):
     named = lambda index: list(dict.fromkeys(key[index] for key in ratios))
     if len(named(1)) <= 2:
         groups = [
-            (row.split()[0], FORMULAS.get(row, ""), [(column, ratio) for (r, column, _), ratio in ratios.items() if r == row])
+            (*FORMULAS.get(row, (words(row), "")), [(size(column), ratio) for (r, column, _), ratio in ratios.items() if r == row])
             for row in named(0)
         ]
         return plots.bars(grid.title, below, groups)
     panels = [
-        (MODES[mode], named(0), named(1), {(r, c): ratio for (r, c, m), ratio in ratios.items() if m == mode})
+        (MODES[mode], [(row, words(row)) for row in named(0)], [(column, size(column)) for column in named(1)],
+         {(r, c): ratio for (r, c, m), ratio in ratios.items() if m == mode})
         for mode in named(2)
     ]
     return plots.heat_maps(grid.title, below, panels)
@@ -325,7 +387,7 @@ def growth(grid, cases):
         for library in grid.libraries:
             these = [t for t in cases if t.case.mode == mode and t.case.column in places and t.median(library)]
             if these:
-                series[library] = [(places[times.case.column], times.median(library)) for times in these]
+                series[grid.names()[library]] = [(places[times.case.column], times.median(library)) for times in these]
         panels.append((title, "elements" if places is sizes else "dimensions", places is sizes, series))
     return panels
 

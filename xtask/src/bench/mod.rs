@@ -1,21 +1,22 @@
 //! `cargo xtask bench`: compares the CPU backend with NumPy, PyTorch, Paddle and JAX, and expressions with numexpr and
-//! `torch.compile`. `compare.py` measures and reports, with a Python of its own, and `plots.py` draws; `worker.py` is the side of the
-//! others, and `benches/peers` ours.
+//! `torch.compile`. `compare.py` measures and reports, with a Python of its own, and `plots.py` draws; `worker.py` is the
+//! side of the others, and `benches/peers` ours.
 
 pub mod small_call;
 
-use crate::Outcome;
+use std::fs;
+
 use crate::overhead::build;
-use crate::python;
 use crate::run::{command, finish, root};
+use crate::{Failure, Outcome, python};
 
 /// Compares the speed of the CPU backend with NumPy, PyTorch, Paddle and JAX, and that of expressions with numexpr and
 /// torch.compile. Tables and plots go to target/bench.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only these tables: shifts and copysign (1), other operations, mixed dtypes and casts (2), reductions and running
+    /// Only these tables: two jobs in the time of each library (overview), shifts and copysign (1), other operations, mixed dtypes and casts (2), reductions and running
     /// sums (3), operations of one operand (functions), chains of operations (expr), whole jobs (jobs), one operation over sizes and ranks (growth).
-    #[arg(long, value_parser = ["1", "2", "3", "functions", "expr", "jobs", "growth"])]
+    #[arg(long, value_parser = ["overview", "1", "2", "3", "functions", "expr", "jobs", "growth"])]
     grid: Vec<String>,
     /// Measure fewer cases in fewer rounds.
     #[arg(long)]
@@ -47,13 +48,22 @@ pub fn run(Options { grid, quick, rounds, threads, only }: Options) -> Outcome {
     comparison.arg("--peers").arg(build("peers", "")?);
     comparison.arg("--out").arg(root().join("target/bench"));
     comparison.arg("--logs").arg(root().join("target/peers"));
-    comparison.args(["--versions", &PACKAGES[..6].join(", ").replace("==", " ")]);
+    comparison.args(["--versions", &versions()?]);
     comparison.args(["--threads", &threads.to_string()]);
     comparison.args(grid.iter().flat_map(|grid| ["--grid", grid]));
     comparison.args(quick.then_some("--quick"));
     comparison.args(rounds.map(|rounds| format!("--rounds={rounds}")));
     comparison.args(only.map(|only| format!("--only={only}")));
     finish(&mut comparison)
+}
+
+/// Returns the libraries and their versions, this one first, by the names that `compare.py` has for them.
+fn versions() -> Result<String, Failure> {
+    let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
+    let mut lines = manifest.lines().skip_while(|line| *line != "[package]");
+    let own = lines.find_map(|line| line.strip_prefix("version = ")).unwrap_or_default();
+    let others = PACKAGES[..6].join(", ").replace("==", " ").replace("paddlepaddle", "paddle");
+    Ok(format!("bitlane {}, {others}", own.trim_matches('"')))
 }
 
 #[cfg(test)]
@@ -64,15 +74,22 @@ mod tests {
     #[test]
     fn every_table_has_a_plot() {
         let drawing = "
-import sys; sys.path.insert(0, sys.argv[1]); import compare, xml.dom.minidom
+import sys; sys.path.insert(0, sys.argv[1]); import compare, types, xml.dom.minidom
+options = types.SimpleNamespace(versions=sys.argv[2], threads=2)
+def times(case, grid):
+    times = compare.Times(case, grid.libraries)
+    for index, library in enumerate(grid.libraries): times.taken[library] = [1 + (hash(case) + 7 * index) % 50]
+    return times
 for grid in compare.GRIDS.values():
-    ratios = {tuple(case): 0.5 + index % 9 for index, case in enumerate(grid.cases(False))}
-    svg = compare.drawn(grid, ['of < others'], ratios)
-    assert xml.dom.minidom.parseString(svg).getElementsByTagName('title')[0].firstChild.data == grid.title
-    assert all(row in compare.FORMULAS for row in grid.rows if row.split()[1] in ('chain', 'job'))
-times = {library: [(1, 0.2), (32, 3.0)] for library in compare.LIBRARIES}
-xml.dom.minidom.parseString(compare.plots.lines('growth', [], [('new', 'elements', True, times)]))";
+    svg = compare.plot(grid, [times(case, grid) for case in grid.cases(False)], options)
+    drawn = xml.dom.minidom.parseString(svg)
+    assert drawn.getElementsByTagName('title')[0].firstChild.data == compare.title(grid)
+    texts = [text.firstChild.data for text in drawn.getElementsByTagName('text') if text.firstChild]
+    assert not any(word in text.split() for text in texts[3:] for word in 'numpy torch jax mix axpy step2'.split()), texts
+    assert 'prefers-color-scheme:dark' in svg and texts[2].startswith('bitlane '), texts
+    assert all(row in compare.FORMULAS for row in grid.rows if row.split()[1] in ('chain', 'job'))";
         let mut python = command("python3");
-        finish(python.args(["-c", drawing]).arg(root().join("xtask/src/bench"))).unwrap();
+        python.args(["-c", drawing]).arg(root().join("xtask/src/bench"));
+        finish(python.arg(versions().unwrap())).unwrap();
     }
 }

@@ -397,6 +397,7 @@ class Jax:
 class NumExpr(NumPy):
     TEXTS = {
         "nibbles": "(w >> a) & 15",
+        "dequant": "(((w >> a) & 15) - 8) * s",
         "axpy": "x * y + z",
         "poly": "((x * p + q) * x - r) * x + s",
     }
@@ -413,7 +414,7 @@ class NumExpr(NumPy):
     def chain(self, name, arrays):
         if name not in self.TEXTS:
             raise Missing  # numexpr has no unsigned or half-precision numbers, no copysign, no wrapping product
-        values = dict(zip({"nibbles": "wa", "axpy": "xyz", "poly": "x"}[name], arrays))
+        values = dict(zip({"nibbles": "wa", "dequant": "was", "axpy": "xyz", "poly": "x"}[name], arrays))
         if name == "poly":
             values |= {key: np.float32(value) for key, value in zip("pqrs", (0.5, 1.25, 0.75, 2))}
         return lambda: self.numexpr.evaluate(self.TEXTS[name], local_dict=values)
