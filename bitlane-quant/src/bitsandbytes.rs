@@ -384,7 +384,8 @@ fn packing() -> Packing {
 
 /// Repeats the scales of blocks for their elements.
 fn repeated(scales: &Tensor, size: usize, len: usize) -> Result<Tensor> {
-    let blocks = scales.len();
+    // A block that is not full is no longer than what there is.
+    let (blocks, size) = (scales.len(), size.min(len));
     let all = scales.unsqueeze(1)?.broadcast_to([blocks, size])?.contiguous()?;
     all.reshape([blocks * size])?.narrow(0, 0, len)
 }

@@ -143,6 +143,9 @@ pub struct Config {
 impl Config {
     /// Reads the text of a `config.json`, or of the object alone. `None` if it has no such object: the model is not quantised.
     ///
+    /// An object alone may be that of an old `quantize_config.json` of AutoGPTQ or `quant_config.json` of AutoAWQ, which have no
+    /// `quant_method`.
+    ///
     /// # Examples
     ///
     /// ```
@@ -160,12 +163,19 @@ impl Config {
         let value: Value =
             serde_json::from_str(text).map_err(|error| refused(OP, error.to_string()))?;
         let own = value.get("quantization_config").or_else(|| value.get("compression_config"));
-        let fields = match own.or(value.get("quant_method").map(|_| &value)) {
-            None | Some(Value::Null) => return Ok(None),
-            Some(Value::Object(fields)) => Fields(fields),
-            Some(other) => return Err(refused(OP, format!("it is {other}, not an object"))),
+        let own = own.filter(|own| !own.is_null());
+        let fields = match own.unwrap_or(&value) {
+            Value::Object(fields) => Fields(fields),
+            other => return Err(refused(OP, format!("it is {other}, not an object"))),
         };
-        let config = match fields.text("quant_method")?.unwrap_or_default() {
+        let method = match fields.text("quant_method")? {
+            Some(method) => method.to_ascii_lowercase(),
+            None if fields.has(&["w_bit", "q_group_size"]) => "awq".into(),
+            None if fields.has(&["bits", "group_size", "desc_act"]) => "gptq".into(),
+            None if own.is_some() => return Err(missing("quant_method")),
+            None => return Ok(None),
+        };
+        let config = match &*method {
             "gptq" => gptq(&fields)?,
             "awq" => awq(&fields)?,
             "compressed-tensors" => compressed_tensors(&fields)?,
@@ -419,6 +429,11 @@ impl<'a> Fields<'a> {
         names.iter().filter_map(|&name| self.0.get(name)).find(|value| !value.is_null())
     }
 
+    /// Whether all of these are there.
+    fn has(&self, names: &[&str]) -> bool {
+        names.iter().all(|name| self.get(&[name]).is_some())
+    }
+
     fn text(&self, name: &str) -> Result<Option<&'a str>> {
         self.get(&[name])
             .map(|value| value.as_str().ok_or_else(|| not(name, "a text", value)))
@@ -450,18 +465,14 @@ impl<'a> Fields<'a> {
         Ok(format.group_size(size.ok_or_else(|| not(name, "a number of inputs, or −1", value))?))
     }
 
-    /// Refuses a field that changes the layout in a way that is not read.
-    fn only(&self, name: &str, allowed: &[&str]) -> Result<()> {
-        match self.text(name)? {
-            Some(given) if !allowed.contains(&given.to_ascii_lowercase().as_str()) => {
-                let allowed = allowed.join(" and ");
-                Err(refused(
-                    OP,
-                    format!("{name}: {given} is another layout; only {allowed} can be read"),
-                ))
-            }
-            _ => Ok(()),
-        }
+    /// Returns which of these a field is, in letters of either case, and refuses one that stands for another layout.
+    fn only<'b>(&self, name: &str, allowed: &[&'b str]) -> Result<Option<&'b str>> {
+        let Some(given) = self.text(name)? else { return Ok(None) };
+        let found = allowed.iter().find(|allowed| allowed.eq_ignore_ascii_case(given));
+        found.copied().map(Some).ok_or_else(|| {
+            let allowed = allowed.join(" and ");
+            refused(OP, format!("{name}: {given} is another layout; only {allowed} can be read"))
+        })
     }
 }
 
@@ -475,19 +486,14 @@ fn not(name: &str, what: &str, value: &Value) -> Error {
 
 fn gptq(fields: &Fields<'_>) -> Result<Config> {
     fields.only("pack_dtype", &["int32"])?;
-    for name in ["checkpoint_format", "format"] {
-        fields.only(name, &["gptq", "gptq_v2"])?;
-    }
+    let version = |name| fields.only(name, &["gptq", "gptq_v2"]);
+    let version = version("checkpoint_format")?.or(version("format")?);
     if fields.get(&["dynamic"]).is_some_and(|value| value != &json!({})) {
         let reason = "dynamic: layers with formats of their own cannot be read";
         return Err(refused(OP, reason.into()));
     }
     let bits = fields.bits(&["bits", "w_bit"])?;
     let symmetric = fields.bool("sym")?.unwrap_or(false);
-    let version = match fields.text("checkpoint_format")? {
-        None => fields.text("format")?,
-        version => version,
-    };
     let format = match version {
         Some("gptq_v2") => Format::gptq_v2(bits),
         // GPTQModel subtracts one from whole words.
@@ -504,7 +510,10 @@ fn gptq(fields: &Fields<'_>) -> Result<Config> {
 /// Whether the metadata names a program as the one that wrote the file.
 fn made_by(fields: &Fields<'_>, program: &str) -> bool {
     let quantizer = fields.get(&["meta"]).and_then(|meta| meta.get("quantizer"));
-    let is_it = |value: &Value| value.as_str().is_some_and(|name| name.starts_with(program));
+    let is_it = |value: &Value| {
+        let name = value.as_str().map(str::to_ascii_lowercase);
+        name.is_some_and(|name| name.starts_with(program))
+    };
     quantizer.is_some_and(|value| match value {
         Value::Array(names) => names.iter().any(is_it),
         name => is_it(name),
@@ -529,7 +538,11 @@ fn awq(fields: &Fields<'_>) -> Result<Config> {
 
 fn compressed_tensors(fields: &Fields<'_>) -> Result<Config> {
     let formats = ["pack-quantized", "mxfp4-pack-quantized", "nvfp4-pack-quantized"];
-    fields.only("format", &formats)?;
+    let floats = match fields.only("format", &formats)? {
+        Some("mxfp4-pack-quantized") => Some(Scales::Mx),
+        Some("nvfp4-pack-quantized") => Some(Scales::Nv),
+        _ => None,
+    };
     let groups = fields.get(&["config_groups"]).ok_or_else(|| missing("config_groups"))?;
     let groups = groups.as_object().ok_or_else(|| not("config_groups", "an object", groups))?;
     let weights: BTreeSet<String> =
@@ -543,11 +556,6 @@ fn compressed_tensors(fields: &Fields<'_>) -> Result<Config> {
         return Err(missing(&format!("config_groups.{name}.weights")));
     };
     let weights = Fields(weights);
-    let floats = match fields.text("format")? {
-        Some("mxfp4-pack-quantized") => Some(Scales::Mx),
-        Some("nvfp4-pack-quantized") => Some(Scales::Nv),
-        _ => None,
-    };
     weights.only("type", if floats.is_some() { &["float"] } else { &["int"] })?;
     if let Some(kind) = floats {
         let (bits, size) = (weights.bits(&["num_bits"])?, weights.get(&["group_size"]));
@@ -558,19 +566,17 @@ fn compressed_tensors(fields: &Fields<'_>) -> Result<Config> {
         }
         return Ok(Config::of(Layout::Fp4(kind)));
     }
-    weights.only("actorder", &["weight", "static"])?;
+    // The library has had `false` for none, and has taken groups in another order (`true`, `group`) back.
+    if weights.get(&["actorder"]) != Some(&Value::Bool(false)) {
+        weights.only("actorder", &["weight", "static"])?;
+    }
     let bits = weights.bits(&["num_bits"])?;
     let symmetric = weights.bool("symmetric")?.unwrap_or(true);
     let format = Format::compressed_tensors(bits);
     let format = if symmetric { format } else { format.with_zeros(Zeros::Stored) };
-    let format = match weights.text("strategy")? {
+    let format = match weights.only("strategy", &["group", "channel"])? {
         Some("channel") => format,
-        Some("group") | None => weights.grouped(format, &["group_size"])?,
-        Some(other) => {
-            let reason =
-                format!("strategy: {other} is another layout; group and channel can be read");
-            return Err(refused(OP, reason));
-        }
+        _ => weights.grouped(format, &["group_size"])?,
     };
     Ok(Config { layout: Layout::Grouped(format), symmetric, act_order: false })
 }

@@ -73,7 +73,7 @@ pub struct Weights {
     kind: Scales,
     /// Two values in a byte, the first in the low half; the last dimension is that of the bytes.
     words: Tensor,
-    /// Bytes, one for every block.
+    /// One for every block: bytes of MXFP4, `f8e4m3fn` of NVFP4.
     scales: Tensor,
     /// The scale of the whole tensor, without dimensions.
     global: Option<Tensor>,
@@ -111,8 +111,8 @@ impl Weights {
         Weights::checked(Scales::Mx, "weight", words, scales.clone(), None)
     }
 
-    /// Creates the weights of NVFP4: bytes with two values each, scales of 8-bit floats as their bytes, both `u8`, and the scale of the
-    /// whole tensor, an `f32` by which the others are divided (`weight_global_scale` of compressed-tensors).
+    /// Creates the weights of NVFP4: bytes with two values each (`u8`), scales of 8-bit floats (`f8e4m3fn`, or their bytes as `u8`), and
+    /// the scale of the whole tensor, an `f32` by which the others are divided (`weight_global_scale` of compressed-tensors).
     ///
     /// # Examples
     ///
@@ -121,7 +121,7 @@ impl Weights {
     /// use bitlane_quant::fp4::Weights;
     /// let device = Device::cpu();
     /// let words = Tensor::full([1, 8], 0x22, DType::U8, &device)?;
-    /// let scales = Tensor::full([1, 1], 0x40, DType::U8, &device)?; // 2.0
+    /// let scales = Tensor::full([1, 1], 2.0, DType::F8E4M3FN, &device)?;
     /// let global = Tensor::full([1], 8.0, DType::F32, &device)?;
     /// let weights = Weights::nvfp4(&words, &scales, &global)?;
     /// assert_eq!(weights.dequantize(DType::F32)?.max(..)?.item::<f32>()?, 0.25);
@@ -187,13 +187,22 @@ impl Weights {
             _ => false,
         };
         let (w, s) = (words.shape(), scales.shape());
-        if [&words, &scales].iter().any(|tensor| tensor.dtype() != DType::U8) || !fits(w, s) {
+        let scale_is = match kind {
+            Scales::Mx => scales.dtype() == DType::U8,
+            Scales::Nv => matches!(scales.dtype(), DType::U8 | DType::F8E4M3FN),
+        };
+        if words.dtype() != DType::U8 || !scale_is || !fits(w, s) {
             let (a, b) = (words.dtype(), scales.dtype());
+            let or = if kind == Scales::Nv { " (scales: or f8e4m3fn)" } else { "" };
             let reason = format!(
-                "{layer}: words are {a} of shape {w:?} and scales {b} of {s:?}; needed are u8, and a scale for every {bytes} bytes"
+                "{layer}: words are {a} of shape {w:?} and scales {b} of {s:?}; needed are u8{or}, and a scale for every {bytes} bytes"
             );
             return Err(refused(OP, reason));
         }
+        let scales = match kind {
+            Scales::Nv if scales.dtype() == DType::U8 => scales.bitcast(DType::F8E4M3FN)?,
+            _ => scales,
+        };
         let global = match global {
             Some(global) if global.len() == 1 && global.dtype() == DType::F32 => {
                 Some(global.reshape(())?)
@@ -253,7 +262,7 @@ impl Weights {
     /// use bitlane_quant::fp4::Weights;
     /// let device = Device::cpu();
     /// let x = Tensor::full([1, 16], 1.5, DType::F32, &device)?;
-    /// let scales = Tensor::full([1, 1], 0x38, DType::U8, &device)?; // 1.0
+    /// let scales = Tensor::ones([1, 1], DType::F8E4M3FN, &device)?;
     /// let weights = Weights::quantize_nvfp4(&x, &scales, &Tensor::ones([1], DType::F32, &device)?)?;
     /// assert!(weights.dequantize(DType::F32)?.bits_equal(&x)?);
     /// # Ok::<(), bitlane::Error>(())
@@ -292,7 +301,7 @@ impl Weights {
         shape
     }
 
-    /// Returns the words and the scales, both as bytes.
+    /// Returns the words, as bytes, and the scales: bytes of MXFP4, `f8e4m3fn` of NVFP4.
     ///
     /// # Examples
     ///
@@ -356,18 +365,13 @@ impl Weights {
 
     /// Returns the scales as `f32`.
     fn scale(&self) -> Result<Tensor> {
-        let bytes = self.scales.expr().cast(DType::U32);
         let Some(global) = &self.global else {
+            let bytes = self.scales.expr().cast(DType::U32);
             let power = bytes.equal(0).select(0x0040_0000, &bytes << 23);
             let power = bytes.equal(255).select(0x7fc0_0000, power).bitcast(DType::F32);
             return power.rules(Rules::Paddle).run();
         };
-        // As above: 2^8 times too small, with NaN in place of what would be 480.
-        let bytes = self.scales.expr().cast(DType::U16);
-        let size = (&bytes & 0x7f) << 7;
-        let bits = ((&bytes & 0x80) << 8) | (&bytes & 0x7f).equal(0x7f).select(0x7e00, size);
-        let scale = bits.bitcast(DType::F16).cast(DType::F32) * 256.0;
-        (scale / global).rules(Rules::Paddle).run()
+        (self.scales.expr().cast(DType::F32) / global).rules(Rules::Paddle).run()
     }
 }
 

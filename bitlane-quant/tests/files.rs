@@ -125,6 +125,7 @@ fn what_is_wrong_with_a_file_is_said() {
     assert!(open(small(2, Some(8), &[3], 0, 8, 20)).is_ok());
     for (file, words) in [
         (small(1, None, &[32], 8, 0, 34), "version 1"),
+        (small(0, None, &[32], 8, 0, 34), "version 0"),
         (small(3 << 24, None, &[32], 8, 0, 34), "big-endian"),
         (small(3, Some(0), &[32], 8, 0, 34), "general.alignment"),
         (small(3, Some(24), &[32], 8, 0, 34), "general.alignment"),
@@ -170,6 +171,22 @@ fn metadata_chooses_the_format() {
             Format::compressed_tensors(4).group_size(32)),
         (compressed(r#"{"num_bits": 8, "type": "int", "symmetric": false, "strategy": "channel"}"#),
             Format::compressed_tensors(8).with_zeros(Zeros::Stored)),
+        // Letters of either case.
+        (r#"{"quant_method": "GPTQ", "bits": 4, "group_size": 64, "checkpoint_format": "GPTQ_V2"}"#.into(),
+            Format::gptq_v2(4).group_size(64)),
+        (r#"{"quant_method": "gptq", "bits": 4, "group_size": 64, "format": "Gptq_v2"}"#.into(),
+            Format::gptq_v2(4).group_size(64)),
+        (r#"{"quant_method": "gptq", "bits": 4, "group_size": 64, "sym": false, "meta": {"quantizer": "GPTQModel:7"}}"#.into(),
+            Format::gptq(4).group_size(64).with_zeros(Zeros::MinusOneInWords)),
+        (compressed(r#"{"num_bits": 4, "type": "INT", "strategy": "Channel", "actorder": "Weight"}"#),
+            Format::compressed_tensors(4)),
+        (compressed(r#"{"num_bits": 4, "type": "int", "strategy": "channel", "actorder": false}"#),
+            Format::compressed_tensors(4)),
+        // quantize_config.json of AutoGPTQ and quant_config.json of AutoAWQ.
+        (r#"{"bits": 4, "group_size": 128, "damp_percent": 0.01, "desc_act": false, "sym": true}"#.into(),
+            Format::gptq(4).group_size(128)),
+        (r#"{"zero_point": true, "q_group_size": 128, "w_bit": 4, "version": "GEMM"}"#.into(),
+            Format::awq().group_size(128)),
     ] {
         let config = Config::parse(&text).unwrap().unwrap();
         assert_eq!(config.layout(), &Layout::Grouped(format.clone()), "{text}");
@@ -188,6 +205,8 @@ fn metadata_chooses_the_format() {
         (r#"{"quant_method": "mxfp4"}"#.into(), Layout::Fp4(Scales::Mx)),
         (floats("mxfp4", 32), Layout::Fp4(Scales::Mx)),
         (floats("nvfp4", 16), Layout::Fp4(Scales::Nv)),
+        (floats("MXFP4", 32), Layout::Fp4(Scales::Mx)),
+        (floats("NVFP4", 16), Layout::Fp4(Scales::Nv)),
         (
             r#"{"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_quant_type": "nf4"}"#.into(),
             Layout::Bitsandbytes,
@@ -208,6 +227,12 @@ fn metadata_that_cannot_be_read_is_refused() {
     let awq =
         |more: &str| format!(r#"{{"quant_method": "awq", "bits": 4, "group_size": 128{more}}}"#);
     assert!(Config::parse(&gptq("")).is_ok() && Config::parse(&awq("")).is_ok());
+    let actorder = |value: &str| {
+        let weights = format!(r#"{{"num_bits": 4, "strategy": "channel", "actorder": {value}}}"#);
+        format!(
+            r#"{{"quant_method": "compressed-tensors", "config_groups": {{"group_0": {{"weights": {weights}}}}}}}"#
+        )
+    };
     for (text, field) in [
         (gptq(r#", "checkpoint_format": "marlin""#), "checkpoint_format: marlin"),
         (gptq(r#", "pack_dtype": "int8""#), "pack_dtype: int8"),
@@ -232,6 +257,9 @@ fn metadata_that_cannot_be_read_is_refused() {
             "config_groups",
         ),
         (r#"{"quantization_config": 3}"#.into(), "3, not an object"),
+        (r#"{"quantization_config": {"bits": 4}}"#.into(), "quant_method: it is missing"),
+        (actorder("\"group\""), "actorder: group"),
+        (actorder("true"), "actorder: true"),
         ("{".into(), "EOF"),
     ] {
         let error = Config::parse(&text).unwrap_err();

@@ -109,6 +109,18 @@ fn microscaling_floats_are_those_of_the_packages() {
             same(&exact, &tensors["compressed"], &context);
             let made = fp4::Weights::quantize_nvfp4(&tensors["input"], scales, global).unwrap();
             same(&made.into_parts().0, &tensors["words"], &context);
+            // As a file has them, and with the bytes of the scales.
+            for scales in [scales.clone(), scales.bitcast(DType::U8).unwrap()] {
+                let named = [
+                    ("proj.weight_packed".into(), tensors["bytes"].clone()),
+                    ("proj.weight_scale".into(), scales),
+                    ("proj.weight_global_scale".into(), global.clone()),
+                ];
+                let weights =
+                    fp4::Weights::from_tensors(Scales::Nv, &named.into(), "proj").unwrap();
+                same(&weights.dequantize(DType::BF16).unwrap(), &tensors["compressed"], &context);
+                assert_eq!(weights.into_parts().1.dtype(), DType::F8E4M3FN);
+            }
         }
     }
 }
@@ -148,11 +160,25 @@ fn what_does_not_fit_says_why() {
     );
     refused(read(state, text(r#"{"blocksize": 32, "shape": [130]}"#)), "absmax");
     refused(bitsandbytes::Weights::quantize(Code::Fp4, 0, &x), "block size");
+    // A block may be as long as a file claims; what is not there takes no memory.
+    let long = text(r#"{"blocksize": 1099511627776, "shape": [130]}"#);
+    let mut tensors = whole.clone();
+    tensors.insert(state.into(), long.unwrap());
+    tensors.insert("w.absmax".into(), Tensor::full([1], 2.0, DType::F32, &device).unwrap());
+    let values = bitsandbytes::Weights::from_tensors(&tensors, "w").unwrap();
+    let values = values.dequantize(DType::F32).unwrap();
+    assert_eq!(values.at(129).unwrap().item::<f32>().unwrap(), 2.0);
     let bytes = |shape: &[usize]| Tensor::zeros(shape, DType::U8, &device).unwrap();
     refused(fp4::Weights::mxfp4(&bytes(&[2, 32]), &bytes(&[2, 1])), "a scale for every 16 bytes");
     refused(fp4::Weights::mxfp4(&bytes(&[2, 16]), &bytes(&[3, 1])), "a scale for every 16 bytes");
     let global = Tensor::ones([2], DType::F32, &device).unwrap();
     refused(fp4::Weights::nvfp4(&bytes(&[2, 8]), &bytes(&[2, 1]), &global), "weight_global_scale");
+    let wrong = Tensor::ones([2, 1], DType::F8E5M2, &device).unwrap();
+    let one = Tensor::ones([1], DType::F32, &device).unwrap();
+    refused(fp4::Weights::nvfp4(&bytes(&[2, 8]), &wrong, &one), "scales f8e5m2");
+    let right = Tensor::ones([2, 1], DType::F8E4M3FN, &device).unwrap();
+    assert!(fp4::Weights::nvfp4(&bytes(&[2, 8]), &right, &one).is_ok());
+    refused(fp4::Weights::mxfp4(&bytes(&[2, 16]), &right), "scales f8e4m3fn");
     refused(fp4::Weights::quantize_mxfp4(&x), "32 to a block");
     let one = Tensor::zeros([1, 32], DType::F32, &device).unwrap();
     refused(fp4::Weights::quantize_mxfp4(&one).unwrap().dequantize(DType::F64), "not f64");

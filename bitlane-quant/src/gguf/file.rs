@@ -231,7 +231,7 @@ impl<R: Read + Seek> Reader<R> {
         }
         match header.u32()? {
             2 | 3 => {}
-            version if version.swap_bytes() <= 3 => {
+            version if matches!(version.swap_bytes(), 1..=3) => {
                 return Err(malformed("it is big-endian, which cannot be read"));
             }
             version => return Err(malformed(format!("version {version}; 2 and 3 can be read"))),

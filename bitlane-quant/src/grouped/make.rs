@@ -3,7 +3,7 @@
 use bitlane::{DType, Result, Rules, Tensor};
 
 use super::values::ones;
-use super::weights::{Parts, at};
+use super::weights::{Parts, at, in_order};
 use super::{Format, Scheme, Weights, Zeros};
 use crate::refused;
 
@@ -80,11 +80,9 @@ impl Weights {
             ));
         }
         let points = points.cast(DType::U8)?;
-        if format.scheme != Scheme::Gptq && (group_of.is_some() || !inputs.is_multiple_of(size)) {
-            let reason = format!(
-                "group_of: {} has groups of {size} inputs, one after another; of {inputs} inputs, some would be left",
-                format.scheme
-            );
+        format.whole_groups(op, inputs)?;
+        if format.scheme != Scheme::Gptq && group_of.is_some() {
+            let reason = format!("group_of: the groups of {} follow one another", format.scheme);
             return Err(refused(op, reason));
         }
         let stored_scales = match (format.scheme, scales.dtype()) {
@@ -93,10 +91,7 @@ impl Weights {
         };
         // Where groups follow one another, they are a dimension of their own, along which scales are repeated.
         let group_of = match group_of {
-            None if !inputs.is_multiple_of(size) => {
-                let groups = (0..inputs).map(|input| (input / size) as i32).collect();
-                Some(Tensor::from_vec(groups, inputs, values.device())?)
-            }
+            None if !inputs.is_multiple_of(size) => Some(in_order(inputs, size, values.device())?),
             group_of => group_of.cloned(),
         };
         let own = |tensor: &Tensor| -> Result<Tensor> {
@@ -166,6 +161,7 @@ impl Weights {
             );
             return Err(refused(op, reason));
         }
+        to.whole_groups(op, inputs)?;
         if self.group_of.is_some() && to.scheme != Scheme::Gptq {
             let reason = format!(
                 "g_idx: the groups of these inputs do not follow one another (desc_act), which {} cannot express",

@@ -271,6 +271,20 @@ impl Format {
         Ok(())
     }
 
+    /// Checks that the last group of inputs is as large as the others. That of GPTQ need not be.
+    fn whole_groups(&self, op: &'static str, inputs: usize) -> Result<()> {
+        match self.group_size {
+            Some(size) if self.scheme != Scheme::Gptq && !inputs.is_multiple_of(size) => {
+                let scheme = self.scheme;
+                let reason = format!(
+                    "group_size: {scheme} has whole groups, and {inputs} inputs are no multiple of {size}"
+                );
+                Err(refused(op, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the first dimension of the tensors are the inputs.
     fn inputs_first(&self) -> bool {
         self.scheme != Scheme::CompressedTensors

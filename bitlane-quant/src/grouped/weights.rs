@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bitlane::{DType, Result, Tensor};
+use bitlane::{DType, Device, Result, Rules, Tensor};
 
 use super::{Format, Scheme, Zeros};
 use crate::refused;
@@ -77,11 +77,11 @@ impl Weights {
             Zeros::Symmetric => None,
             _ => Some(needed(zeros)?),
         };
-        let group_of = match format.scheme {
-            Scheme::Gptq => find("g_idx"),
-            Scheme::Awq => None,
-            Scheme::CompressedTensors => find("weight_g_idx"),
-        };
+        let group_of = find("g_idx").filter(|_| format.scheme == Scheme::Gptq);
+        if format.scheme == Scheme::CompressedTensors && find("weight_g_idx").is_some() {
+            let reason = "the groups of these inputs do not follow one another (actorder group), which compressed-tensors has no more";
+            return Err(at(prefix, "weight_g_idx", reason.into()));
+        }
         let inputs = match (format.scheme, &group_of) {
             (Scheme::CompressedTensors, _) => {
                 let shape = needed("weight_shape")?;
@@ -116,6 +116,10 @@ impl Weights {
             Err(at(prefix, name, reason))
         };
         has(words_name, &words, &[DType::I32])?;
+        // A matrix without elements has sizes of which nothing is in memory.
+        if words.is_empty() {
+            return Err(at(prefix, words_name, format!("its shape is {:?}", words.shape())));
+        }
         has(scales_name, &scales, &[DType::F16, DType::BF16, DType::F32])?;
         let (axis, zeros_axis) = format.axes();
         // The words say how many outputs or inputs there are, except in the dimension in which they are packed.
@@ -148,14 +152,11 @@ impl Weights {
         };
         expected(words_name, &words, packed(axis, format.sizes(outputs, inputs)))?;
         expected(scales_name, &scales, format.sizes(outputs, groups))?;
-        if format.scheme == Scheme::Awq
-            && (!outputs.is_multiple_of(8) || !inputs.is_multiple_of(size))
-        {
-            let reason = format!(
-                "{outputs} outputs are no multiple of 8, or {inputs} inputs none of the group size {size}"
-            );
+        if format.scheme == Scheme::Awq && !outputs.is_multiple_of(8) {
+            let reason = format!("{outputs} outputs are no multiple of 8");
             return Err(at(prefix, words_name, reason));
         }
+        format.whole_groups(OP, inputs)?;
         if let Some(zeros) = &zeros {
             has(zeros_name, zeros, &[DType::I32])?;
             expected(zeros_name, zeros, packed(zeros_axis, format.sizes(outputs, groups)))?;
@@ -170,10 +171,7 @@ impl Weights {
         let group_of =
             group_of.map(|group_of| checked_groups(prefix, &group_of, inputs, groups, size));
         let group_of = match group_of.transpose()?.flatten() {
-            None if !inputs.is_multiple_of(size) => {
-                let groups = (0..inputs).map(|input| (input / size) as i32);
-                Some(Tensor::from_vec(groups.collect(), inputs, words.device())?)
-            }
+            None if !inputs.is_multiple_of(size) => Some(in_order(inputs, size, words.device())?),
             group_of => group_of,
         };
         let weights =
@@ -293,17 +291,15 @@ impl Weights {
             Scheme::Awq => {}
             Scheme::Gptq => {
                 let size = self.format.group_size.unwrap_or(self.inputs).max(1);
-                let groups = || (0..self.inputs).map(|input| (input / size) as i32).collect();
                 let group_of = match &self.group_of {
                     Some(group_of) => group_of.clone(),
-                    None => Tensor::from_vec(groups(), self.inputs, device)?,
+                    None => in_order(self.inputs, size, device)?,
                 };
                 tensors.push(("g_idx", group_of));
             }
             Scheme::CompressedTensors => {
                 let sizes = vec![self.outputs as i64, self.inputs as i64];
                 tensors.push(("weight_shape", Tensor::from_vec(sizes, 2, device)?));
-                tensors.extend(self.group_of.clone().map(|tensor| ("weight_g_idx", tensor)));
             }
         }
         Ok(tensors)
@@ -344,6 +340,13 @@ fn checked_groups(
     }
     let groups = group_of.into_iter().map(|group| group as i32).collect();
     Ok(Some(Tensor::from_vec(groups, inputs, device)?))
+}
+
+/// Returns the group of every input, where groups of a size follow one another.
+pub(super) fn in_order(inputs: usize, size: usize, device: &Device) -> Result<Tensor> {
+    let places = Tensor::arange(inputs, DType::I64, device)?;
+    let size = i64::try_from(size).unwrap_or(i64::MAX);
+    places.into_expr().floor_divide(size).cast(DType::I32).rules(Rules::Paddle).run()
 }
 
 fn full_name(prefix: &str, name: &str) -> String {

@@ -78,7 +78,7 @@ def nv(random, files, arguments):
         state = {"weight": given, "weight_scale": scale.float(), "weight_global_scale": world}
         packed = NVFP4PackedCompressor.compress(state, scheme)
         case = f"nv{rows}x{columns}"
-        files |= {f"{case}/input": given, f"{case}/global": world, f"{case}/scale": scale.view(torch.uint8)}
+        files |= {f"{case}/input": given, f"{case}/global": world, f"{case}/scale": scale}
         assert torch.equal(packed["weight_scale"].view(torch.uint8), scale.view(torch.uint8))
         files[f"{case}/words"] = packed["weight_packed"]
         words = torch.from_numpy(random.integers(0, 256, (rows, columns // 2), dtype=np.uint8))

@@ -16,16 +16,18 @@ from safetensors.torch import save_file
 
 from .source import archived, taken
 
-# Bits, outputs, inputs, the group size, and whether groups are in another order. autoawq takes outputs by 32 alone.
+# Bits, outputs, inputs, the group size, and whether groups are in another order, or scales no numbers of f16. autoawq takes
+# outputs by 32 alone.
 CASES = [
-    (4, 32, 64, 32, False),
-    (4, 32, 96, -1, False),
-    (4, 40, 128, 64, True),
-    (2, 32, 64, 32, False),
-    (3, 32, 96, 32, False),
-    (3, 64, 64, 32, True),
-    (8, 12, 64, 16, False),
-    (8, 8, 32, 16, True),
+    (4, 32, 64, 32, ""),
+    (4, 32, 96, -1, ""),
+    (4, 40, 128, 64, "order"),
+    (2, 32, 64, 32, ""),
+    (3, 32, 96, 32, ""),
+    (3, 64, 64, 32, "order"),
+    (8, 12, 64, 16, ""),
+    (8, 8, 32, 16, "order"),
+    (4, 64, 128, 32, "inexact"),
 ]
 
 # Bits, outputs, inputs, the group size: compressed-tensors takes any length of a row. It cannot read 4-bit zero points of 8
@@ -88,17 +90,17 @@ def awq_layer(from_linear, weight, scale, zero, size):
     return from_linear(empty, linear, 4, size, False, scale.T.contiguous(), zero.T.contiguous())
 
 
-def drawn(random, bits, outputs, inputs, size, order=False, with_nothing=False):
+def drawn(random, bits, outputs, inputs, size, kind="", with_nothing=False):
     """Weights around zero points, with values beyond the codes and halfway between them."""
     groups = 1 if size == -1 else inputs // size
     size = inputs if size == -1 else size
     scale = torch.from_numpy((2.0 ** random.integers(-9, 1, (outputs, groups)) * random.uniform(1, 2, (outputs, groups))))
-    scale = scale.half().float()
+    scale = scale.float() if kind == "inexact" else scale.half().float()
     zero = torch.from_numpy(random.integers(1, 2**bits, (outputs, groups)))
     if with_nothing:
         zero[0, 0] = 0
     g_idx = torch.arange(inputs) // size
-    if order:
+    if kind == "order":
         g_idx = g_idx[torch.from_numpy(random.permutation(inputs))]
     codes = torch.from_numpy(random.integers(0, 2**bits, (outputs, inputs)))
     noise = torch.from_numpy(random.uniform(-0.45, 0.45, (outputs, inputs))).float()
@@ -125,11 +127,11 @@ def record(arguments):
     cases, rows = CASES, ROWS
     if arguments.blocks:
         inputs = arguments.blocks // 1024 * 32
-        cases = [(bits, 1024, inputs, 32, False) for bits in (2, 3, 4, 8)]
+        cases = [(bits, 1024, inputs, 32, "") for bits in (2, 3, 4, 8)]
         rows = [(bits, 1024, inputs, 32) for bits in (3, 4, 8)]
-    for bits, outputs, inputs, size, order in cases:
-        weight, scale, zero, g_idx = drawn(random, bits, outputs, inputs, size, order, not arguments.blocks)
-        case = f"{bits}x{outputs}x{inputs}x{size}" + ("xorder" if order else "")
+    for bits, outputs, inputs, size, kind in cases:
+        weight, scale, zero, g_idx = drawn(random, bits, outputs, inputs, size, kind, not arguments.blocks)
+        case = f"{bits}x{outputs}x{inputs}x{size}" + (f"x{kind}" if kind else "")
         files |= {f"{case}/weight": weight, f"{case}/scale": scale, f"{case}/zero": zero.to(torch.uint8)}
         own = gptq_layer(layer, bits, weight, scale, zero, g_idx)
         names = ["qweight", "qzeros", "scales", "g_idx"]
@@ -137,7 +139,7 @@ def record(arguments):
         files[f"{case}/gptq.values"] = own.dequantize_weight()
         to_first(own, SimpleNamespace(bits=bits, pack_dtype=torch.int32))
         files[f"{case}/gptq_v1.qzeros"] = own.qzeros.clone()
-        if order:
+        if kind == "order":
             continue
         if bits == 4:
             own = awq_layer(from_linear, weight, scale, zero, inputs if size == -1 else size)
@@ -146,7 +148,8 @@ def record(arguments):
             files[f"{case}/awq.values"] = values
             qweight, qzeros = packing["unpack_reorder_pack"](own.qweight, own.qzeros, 4)
             files |= {f"{case}/exllama.qweight": qweight, f"{case}/exllama.qzeros": qzeros}
-        packed, values = compressed(weight, scale.half(), zero, bits, size, False)
+        own = scale if kind == "inexact" else scale.half()
+        packed, values = compressed(weight, own, zero, bits, size, False)
         files |= {f"{case}/ct.{name}": tensor for name, tensor in packed.items()}
         files[f"{case}/ct.values"] = values
     for bits, outputs, inputs, size in rows:
