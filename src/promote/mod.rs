@@ -98,7 +98,7 @@ impl FromStr for Rules {
     fn from_str(text: &str) -> Result<Self> {
         let named = Rules::ALL.iter().find(|rules| rules.name().eq_ignore_ascii_case(text));
         named.copied().ok_or_else(|| Error::InvalidArgument {
-            op: "Rules",
+            op: "rulebook",
             reason: format!("unknown name {text:?}; the names are paddle torch numpy jax"),
         })
     }
