@@ -75,6 +75,11 @@ impl Step {
         &self.arguments[..self.arity()]
     }
 
+    /// Returns the same step of other values of the same dtypes.
+    pub(crate) fn with_arguments(&self, value: impl Fn(Value) -> Value) -> Step {
+        Step { arguments: self.arguments.map(value), ..*self }
+    }
+
     /// The dtype of an argument.
     pub(crate) fn argument_dtype(&self, index: usize) -> DType {
         match self.action {
@@ -162,13 +167,6 @@ impl Program {
         step
     }
 
-    /// Adds a step of another program, with values of this one as its arguments.
-    pub(crate) fn repeat(&mut self, step: &Step, arguments: &[Value]) -> Value {
-        let mut all = [arguments[0]; 3];
-        all[..arguments.len()].copy_from_slice(arguments);
-        self.step(step.action, step.dtype, step.result, all)
-    }
-
     fn step(
         &mut self,
         action: Action,
@@ -176,7 +174,13 @@ impl Program {
         result: DType,
         arguments: [Value; 3],
     ) -> Value {
-        self.steps.push(Step { action, dtype, result, arguments });
+        self.add(Step { action, dtype, result, arguments })
+    }
+
+    /// Adds a step whose arguments are values of this program.
+    pub(crate) fn add(&mut self, step: Step) -> Value {
+        debug_assert!(self.steps.len() < usize::from(u16::MAX), "callers limit the steps");
+        self.steps.push(step);
         self.result = Value::Step(self.steps.len() as u16 - 1);
         self.result
     }
