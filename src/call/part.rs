@@ -16,7 +16,7 @@ impl<'a> Call<'a> {
         let mut part = Call::new();
         // What is not needed has a place, but is not referred to.
         let nothing = elements.value;
-        let mut values = Values::default();
+        let mut values = Replaced::default();
         for (input, &is_needed) in program.inputs().iter().zip(inputs) {
             values.inputs.push(match input {
                 _ if !is_needed => nothing,
@@ -74,7 +74,7 @@ impl<'a> Call<'a> {
         let inputs = self.program.inputs().to_vec();
         let steps = self.program.steps().to_vec();
         let (needed_inputs, needed_steps) = needed.split_at(inputs.len());
-        let mut values = Values::default();
+        let mut values = Replaced::default();
         let mut viewed_shape = None;
         for (index, (input, &is_needed)) in inputs.iter().zip(needed_inputs).enumerate() {
             let own = Value::Input(index as u16);
@@ -117,12 +117,12 @@ impl<'a> Call<'a> {
 
 /// The values of another computation in place of those of a program.
 #[derive(Default)]
-struct Values {
+struct Replaced {
     inputs: Vec<Value>,
     steps: Vec<Value>,
 }
 
-impl Values {
+impl Replaced {
     fn of(&self, value: Value) -> Value {
         match value {
             Value::Input(index) => self.inputs[usize::from(index)],

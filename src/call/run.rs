@@ -139,7 +139,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The kernels that [`run`](Call::run) without a destination would launch on CUDA, wherever the operands are.
+    /// Returns the kernels that [`run`](Call::run) without a destination would launch on CUDA, wherever the operands are.
     #[cfg(feature = "cuda")]
     pub(crate) fn kernels(
         self,
@@ -387,7 +387,7 @@ impl Ready<'_> {
         }
     }
 
-    /// Makes the request for a sum: the loops over the results, and the loops over the terms of one of them. There must
+    /// Makes the request for a reduction: the loops over the results, and the loops over the terms of one of them. There must
     /// be a result and a term.
     pub(super) fn with_reduction<'b>(
         &self,

@@ -17,11 +17,11 @@ use crate::{BinaryOp, DType, Device, Error, ReduceOp, Result, Shift, Tensor};
 
 /// A step that packs or unpacks, along an axis.
 pub(super) struct PackingStep {
-    kind: Kind,
+    kind: PackingKind,
     axis: i128,
 }
 
-enum Kind {
+enum PackingKind {
     Pack(Packing),
     Unpack(Packing),
     Repack(Packing, Packing),
@@ -44,7 +44,7 @@ impl<'a> Expr<'a> {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn pack(&self, packing: &Packing, axis: impl IntoAxis) -> Expr<'a> {
-        self.packing_step("pack", Kind::Pack(packing.clone()), axis)
+        self.packing_step("pack", PackingKind::Pack(packing.clone()), axis)
     }
 
     /// Unpacks the values of words, along one dimension; see [`Tensor::unpack`](crate::Tensor::unpack).
@@ -63,7 +63,7 @@ impl<'a> Expr<'a> {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn unpack(&self, packing: &Packing, axis: impl IntoAxis) -> Expr<'a> {
-        self.packing_step("unpack", Kind::Unpack(packing.clone()), axis)
+        self.packing_step("unpack", PackingKind::Unpack(packing.clone()), axis)
     }
 
     /// Converts words from one packing to another, along one dimension; see [`Tensor::repack`](crate::Tensor::repack).
@@ -79,14 +79,16 @@ impl<'a> Expr<'a> {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn repack(&self, from: &Packing, to: &Packing, axis: impl IntoAxis) -> Expr<'a> {
-        self.packing_step("repack", Kind::Repack(from.clone(), to.clone()), axis)
+        self.packing_step("repack", PackingKind::Repack(from.clone(), to.clone()), axis)
     }
 
-    fn packing_step(&self, name: &'static str, kind: Kind, axis: impl IntoAxis) -> Expr<'a> {
+    fn packing_step(&self, name: &'static str, kind: PackingKind, axis: impl IntoAxis) -> Expr<'a> {
         let axis = axis.number();
         let arguments = match &kind {
-            Kind::Pack(packing) | Kind::Unpack(packing) => format!("{packing}, {axis}"),
-            Kind::Repack(from, to) => format!("{from}, {to}, {axis}"),
+            PackingKind::Pack(packing) | PackingKind::Unpack(packing) => {
+                format!("{packing}, {axis}")
+            }
+            PackingKind::Repack(from, to) => format!("{from}, {to}, {axis}"),
         };
         self.step(name, arguments, ViewStep::Packing(PackingStep { kind, axis }.into()))
     }
@@ -102,9 +104,9 @@ impl PackingStep {
     ) -> Result<Split<'b>> {
         let axis = self.axis;
         match &self.kind {
-            Kind::Pack(packing) => lowering.pack("pack", x, packing, axis, is_root),
-            Kind::Unpack(packing) => lowering.unpack("unpack", x, packing, axis, is_root),
-            Kind::Repack(from, to) => {
+            PackingKind::Pack(packing) => lowering.pack("pack", x, packing, axis, is_root),
+            PackingKind::Unpack(packing) => lowering.unpack("unpack", x, packing, axis, is_root),
+            PackingKind::Repack(from, to) => {
                 let op = "repack";
                 let (source, _) = (from.group(op)?, to.group(op)?);
                 if from.bits() != to.bits() {
@@ -124,7 +126,7 @@ impl PackingStep {
 }
 
 /// The dimension along which values are packed, with the words and values there.
-struct Line {
+struct PackedAxis {
     axis: usize,
     shape: Shape,
     group: Group,
@@ -132,7 +134,7 @@ struct Line {
     groups: usize,
 }
 
-impl Line {
+impl PackedAxis {
     /// Returns the dimensions after the axis.
     fn inner(&self) -> usize {
         self.shape.len() - 1 - self.axis
@@ -182,7 +184,7 @@ impl<'b> Lowering<'b, '_> {
         let group = if is_short { group.part(words, values) } else { group };
         let x = self.operand(op, x)?;
         let x = self.settled(op, x)?;
-        let line = Line { axis, shape, group, groups };
+        let line = PackedAxis { axis, shape, group, groups };
         let fields = if line.group.words > 1 {
             self.crossing_fields(op, x, &line, packing)?
         } else {
@@ -227,7 +229,7 @@ impl<'b> Lowering<'b, '_> {
         &mut self,
         op: &'static str,
         x: Elements<'b>,
-        line: &Line,
+        line: &PackedAxis,
         packing: &Packing,
     ) -> Result<Elements<'b>> {
         let (axis, group) = (line.axis, &line.group);
@@ -278,7 +280,7 @@ impl<'b> Lowering<'b, '_> {
         };
         let is_short = values < group.values();
         let group = if is_short { group.part(words, values) } else { group };
-        let line = Line { axis, shape, group, groups };
+        let line = PackedAxis { axis, shape, group, groups };
         let split: Vec<_> =
             line.with(&[groups, line.group.values()]).into_iter().map(Some).collect();
         let x = self.operand(op, x)?;

@@ -98,7 +98,7 @@ impl Executable {
             *slot = start(memory).wrapping_add(offset * size);
         }
         let count = self.sizes.len();
-        let row = Row {
+        let row = DenseRow {
             script: &self.script,
             inputs: self.program.inputs(),
             slots: &slots[..count],
@@ -114,7 +114,7 @@ impl Executable {
 }
 
 /// One row of elements, contiguous in every slot that does not have one element for all.
-pub(crate) struct Row<'a> {
+pub(crate) struct DenseRow<'a> {
     pub(crate) script: &'a Script,
     /// The inputs of the program that the script was made from.
     pub(crate) inputs: &'a [Input],
@@ -127,9 +127,9 @@ pub(crate) struct Row<'a> {
 }
 
 // SAFETY: the pointers are followed by `share` alone, whose caller vouches for them until it returns.
-unsafe impl Sync for Row<'_> {}
+unsafe impl Sync for DenseRow<'_> {}
 
-impl Row<'_> {
+impl DenseRow<'_> {
     /// Computes the first `len` elements, on as many threads as the team has.
     ///
     /// # Safety
@@ -149,11 +149,11 @@ impl Row<'_> {
         }
     }
 
-    /// [`Row::share`] among several threads.
+    /// [`DenseRow::share`] among several threads.
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`].
+    /// As for [`DenseRow::share`].
     #[inline(never)]
     unsafe fn share_among(&self, len: usize, team: Team) {
         let share = len.div_ceil(team.parts).next_multiple_of(LINE);
@@ -177,7 +177,7 @@ impl Row<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`].
+    /// As for [`DenseRow::share`].
     #[inline(always)]
     unsafe fn run(&self, slots: &[*mut u8], len: usize) {
         let bytes = self.script.registers * self.script.widest;
@@ -191,22 +191,22 @@ impl Row<'_> {
         }
     }
 
-    /// [`Row::run`] with room for registers, which is taken from the stack only where it is needed.
+    /// [`DenseRow::run`] with room for registers, which is taken from the stack only where it is needed.
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`].
+    /// As for [`DenseRow::share`].
     #[inline(never)]
     unsafe fn run_in_room<const BYTES: usize>(&self, slots: &[*mut u8], len: usize) {
         // SAFETY: the caller's promise.
         unsafe { self.run_in(&mut Scratch::<BYTES>::new(), slots, len) };
     }
 
-    /// [`Row::run`] with these registers.
+    /// [`DenseRow::run`] with these registers.
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`].
+    /// As for [`DenseRow::share`].
     #[inline(always)]
     unsafe fn run_in<const BYTES: usize>(
         &self,
@@ -234,7 +234,7 @@ impl Row<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`].
+    /// As for [`DenseRow::share`].
     #[inline(never)]
     unsafe fn blocks(&self, frame: &Frame<'_>, slots: &[*mut u8], len: usize) {
         let mut slots = Slots::from_slice(slots);
@@ -252,7 +252,7 @@ impl Row<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`]; there must be at most as many as a register holds.
+    /// As for [`DenseRow::share`]; there must be at most as many as a register holds.
     #[inline(always)]
     unsafe fn block(&self, frame: &Frame<'_>, slots: &[*mut u8], len: usize) {
         // Nothing is gathered, so no steps are needed.
