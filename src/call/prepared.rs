@@ -204,12 +204,18 @@ pub(crate) fn run<'a>(
     if target.mask.is_some() {
         return None;
     }
+    // The result goes where it is wanted, since passing it on through `try_with` would move it several times.
+    let mut result = None;
     let run = |recent: &RefCell<Recent>| {
         let mut recent = recent.try_borrow_mut().ok()?;
-        recent.get(nodes, operands, rules)?.run(operands, target)
+        let done = recent.get(nodes, operands, rules)?.run(operands, target);
+        // There is nothing to drop yet.
+        std::mem::forget(std::mem::replace(&mut result, done));
+        Some(())
     };
     // A thread that is ending may have forgotten everything already.
-    RECENT.try_with(run).ok()?
+    RECENT.try_with(run).ok()??;
+    result
 }
 
 /// The calls that a thread has made last.
@@ -287,7 +293,12 @@ impl Prepared {
     /// Whether it serves these operations and operands.
     #[inline(always)]
     fn is_for(&self, nodes: &[Node], operands: &Operands<'_>, rules: Rules) -> bool {
-        self.signature == operands.signature && self.rules == rules && *self.nodes == *nodes
+        let mut both = self.nodes.iter().zip(nodes);
+        self.nodes.len() == nodes.len()
+            && self.signature == operands.signature
+            && self.rules == rules
+            // A loop, since a call to compare so few operations would take longer.
+            && both.all(|(own, node)| own == node)
     }
 
     #[cold]

@@ -93,11 +93,13 @@ impl Executable {
         let mut slots = [std::ptr::null_mut(); MAX_SLOTS];
         debug_assert_eq!(memories.len(), self.sizes.len());
         debug_assert!(memories[1..].iter().all(|memory| !std::ptr::eq(*memory, memories[OUT])));
-        let all = memories.iter().zip(offsets).zip(&*self.sizes);
-        for (slot, ((memory, offset), size)) in slots.iter_mut().zip(all) {
-            *slot = start(memory).wrapping_add(offset * size);
-        }
         let count = self.sizes.len();
+        // Each length is checked once; an iterator over all of these would take longer than the loop.
+        let (memories, offsets, first) =
+            (&memories[..count], &offsets[..count], &mut slots[..count]);
+        for index in 0..count {
+            first[index] = start(memories[index]).wrapping_add(offsets[index] * self.sizes[index]);
+        }
         let row = DenseRow {
             script: &self.script,
             inputs: self.program.inputs(),

@@ -88,7 +88,7 @@ pub(crate) fn gather(request: &GatherRequest<'_>, access: &Access<'_>) {
 
 /// Writes the places of `len` bools that are true.
 pub(crate) fn places(len: usize, access: &Access<'_>) {
-    gather::places(len, access);
+    gather::places(len, access, Settings::get());
 }
 
 /// A request with the memory it works on.
