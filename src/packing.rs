@@ -239,23 +239,17 @@ impl Group {
         Group { words, starts: self.starts[..values].to_vec() }
     }
 
-    /// Returns the place of the lowest bit of each value in its first word, as a tensor of the dtype of a word and the shape
-    /// `[values]`, followed by `inner` dimensions of size 1.
-    pub(crate) fn places(&self, word: DType, inner: usize, device: &Device) -> Result<Tensor> {
+    /// Returns the place of the lowest bit of each value in its first word, in the dtype of a word and the shape `[values]`,
+    /// followed by `inner` dimensions of size 1.
+    pub(crate) fn places(&self, word: DType, inner: usize) -> Constants {
         let width = 8 * word.size();
         let places = self.starts.iter().map(|&start| (start % width) as u64);
-        tensor_of(places, [self.values()].into(), word, inner, device)
+        Constants::new(places, [self.values()].into(), word, inner)
     }
 
-    /// Returns which bits of some words belong to each value, as a tensor of the dtype of a word and the shape
-    /// `[values, words]`, followed by `inner` dimensions of size 1. The dimension of a single word is left out.
-    pub(crate) fn masks(
-        &self,
-        packing: &Packing,
-        words: Range<usize>,
-        inner: usize,
-        device: &Device,
-    ) -> Result<Tensor> {
+    /// Returns which bits of some words belong to each value, in the dtype of a word and the shape `[values, words]`,
+    /// followed by `inner` dimensions of size 1. The dimension of a single word is left out.
+    pub(crate) fn masks(&self, packing: &Packing, words: Range<usize>, inner: usize) -> Constants {
         let width = packing.width();
         let mask = |start: usize, word: usize| {
             let bits = (packing.mask() as u128) << (start % width);
@@ -270,23 +264,36 @@ impl Group {
         shape.extend((words.len() > 1).then_some(words.len()));
         let masks =
             self.starts.iter().flat_map(|&start| words.clone().map(move |word| mask(start, word)));
-        tensor_of(masks, shape, packing.word(), inner, device)
+        Constants::new(masks, shape, packing.word(), inner)
     }
 }
 
-/// Returns the lowest bits of numbers as a tensor, with `inner` more dimensions of size 1.
-fn tensor_of(
-    numbers: impl Iterator<Item = u64>,
-    mut shape: Vec<usize>,
-    dtype: DType,
-    inner: usize,
-    device: &Device,
-) -> Result<Tensor> {
-    let size = dtype.size();
-    let skipped = if cfg!(target_endian = "big") { 8 - size } else { 0 };
-    let bytes: Vec<u8> = numbers
-        .flat_map(|number| number.to_ne_bytes().into_iter().skip(skipped).take(size))
-        .collect();
-    shape.extend(vec![1; inner]);
-    Tensor::from_bytes(dtype, &bytes, shape, device)
+/// Numbers that packing reads as a tensor.
+pub(crate) struct Constants {
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl Constants {
+    /// Takes the lowest bits of numbers, with `inner` more dimensions of size 1.
+    fn new(
+        numbers: impl Iterator<Item = u64>,
+        mut shape: Vec<usize>,
+        dtype: DType,
+        inner: usize,
+    ) -> Constants {
+        let size = dtype.size();
+        let skipped = if cfg!(target_endian = "big") { 8 - size } else { 0 };
+        let bytes = numbers
+            .flat_map(|number| number.to_ne_bytes().into_iter().skip(skipped).take(size))
+            .collect();
+        shape.extend(vec![1; inner]);
+        Constants { dtype, shape, bytes }
+    }
+
+    /// Copies the numbers to a device.
+    pub(crate) fn upload(&self, device: &Device) -> Result<Tensor> {
+        Tensor::from_bytes(self.dtype, &self.bytes, &*self.shape, device)
+    }
 }

@@ -62,7 +62,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// The number of arguments.
+    /// Returns the number of arguments.
     pub(crate) const fn arity(&self) -> usize {
         match self.action {
             Action::Cast | Action::Bitcast => 1,
@@ -70,12 +70,17 @@ impl Step {
         }
     }
 
-    /// The arguments.
+    /// Returns the arguments.
     pub(crate) fn arguments(&self) -> &[Value] {
         &self.arguments[..self.arity()]
     }
 
-    /// The dtype of an argument.
+    /// Returns the same step of other values of the same dtypes.
+    pub(crate) fn with_arguments(&self, value: impl Fn(Value) -> Value) -> Step {
+        Step { arguments: self.arguments.map(value), ..*self }
+    }
+
+    /// Returns the dtype of an argument.
     pub(crate) fn argument_dtype(&self, index: usize) -> DType {
         match self.action {
             Action::Apply(ElementOp::Select) if index == 0 => DType::Bool,
@@ -162,13 +167,6 @@ impl Program {
         step
     }
 
-    /// Adds a step of another program, with values of this one as its arguments.
-    pub(crate) fn repeat(&mut self, step: &Step, arguments: &[Value]) -> Value {
-        let mut all = [arguments[0]; 3];
-        all[..arguments.len()].copy_from_slice(arguments);
-        self.step(step.action, step.dtype, step.result, all)
-    }
-
     fn step(
         &mut self,
         action: Action,
@@ -176,7 +174,13 @@ impl Program {
         result: DType,
         arguments: [Value; 3],
     ) -> Value {
-        self.steps.push(Step { action, dtype, result, arguments });
+        self.add(Step { action, dtype, result, arguments })
+    }
+
+    /// Adds a step whose arguments are values of this program.
+    pub(crate) fn add(&mut self, step: Step) -> Value {
+        debug_assert!(self.steps.len() < usize::from(u16::MAX), "callers limit the steps");
+        self.steps.push(step);
         self.result = Value::Step(self.steps.len() as u16 - 1);
         self.result
     }
@@ -221,7 +225,7 @@ impl Program {
         needed
     }
 
-    /// The dtype of a value.
+    /// Returns the dtype of a value.
     pub(crate) fn dtype(&self, value: Value) -> DType {
         match value {
             Value::Input(index) => self.inputs[usize::from(index)].dtype(),
@@ -241,7 +245,7 @@ impl Program {
         }
     }
 
-    /// The size of an element of each input in memory, in the order of the slots.
+    /// Returns the size of an element of each input in memory, in the order of the slots.
     pub(crate) fn input_sizes(&self) -> impl Iterator<Item = usize> {
         self.inputs.iter().filter_map(|input| match input {
             Input::Memory(dtype, _) => Some(dtype.size()),
@@ -249,12 +253,12 @@ impl Program {
         })
     }
 
-    /// The steps, each after those whose results it takes.
+    /// Returns the steps, each after those whose results it takes.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// The result of the program: the value added last, unless [`finish`](Program::finish) has chosen another.
+    /// Returns the result of the program: the value added last, unless [`finish`](Program::finish) has chosen another.
     pub(crate) fn result(&self) -> Value {
         self.result
     }
@@ -270,13 +274,13 @@ impl Program {
         self.cast(terms, self.dtype(terms).reduced_as());
     }
 
-    /// The input in a slot.
+    /// Returns the input in a slot.
     pub(crate) fn input_in_slot(&self, slot: usize) -> Option<Value> {
         let is_there = |input: &Input| matches!(input, Input::Memory(_, other) if *other == slot);
         self.inputs.iter().position(is_there).map(|index| Value::Input(index as u16))
     }
 
-    /// The number of slots that the program uses: one for the destination, and one per input in memory.
+    /// Returns the number of slots that the program uses: one for the destination, and one per input in memory.
     pub(crate) fn slots(&self) -> usize {
         self.next_slot
     }

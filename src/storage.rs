@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cpu")]
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
@@ -17,6 +18,8 @@ pub(crate) struct Storage {
     device: Device,
     bytes: usize,
     memory: RwLock<Memory>,
+    /// The number of [`Borrow`]s.
+    borrows: AtomicUsize,
     /// The owner of borrowed host memory. It is dropped after `memory`, since fields drop in the order of their declaration.
     /// `AssertUnwindSafe` is justified because the owner is never accessed before that, so that nobody can observe it
     /// in a broken state after a panic.
@@ -49,6 +52,7 @@ impl Storage {
             device: device.clone(),
             bytes,
             memory: RwLock::new(memory),
+            borrows: AtomicUsize::new(0),
             #[cfg(feature = "cpu")]
             _owner: None,
         }
@@ -81,7 +85,56 @@ impl Storage {
 
     #[inline]
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Memory> {
-        self.memory.write().unwrap_or_else(PoisonError::into_inner)
+        loop {
+            match self.write_unless_borrowed() {
+                Some(lock) => return lock,
+                None => self.wait_for_borrows(),
+            }
+        }
+    }
+
+    /// Locks the memory for writing, or returns `None` if it is borrowed. Whoever has other locks must release them before
+    /// [waiting](Storage::wait_for_borrows), since a borrower may want them.
+    #[inline]
+    fn write_unless_borrowed(&self) -> Option<RwLockWriteGuard<'_, Memory>> {
+        let lock = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+        // Nobody borrows while the lock is held. `Acquire` pairs with the `Release` of the borrows that have ended.
+        (self.borrows.load(Ordering::Acquire) == 0).then_some(lock)
+    }
+
+    /// Calls a function with the memory, and keeps the memory from being written until the borrow is dropped. The lock is not
+    /// held meanwhile: a lock that somebody waits to write may refuse further readers, so that a thread that reads while it
+    /// borrows, or reads what others keep locked, might wait for itself.
+    pub(crate) fn borrow<R>(&self, function: impl FnOnce(&Memory) -> R) -> (R, Borrow<'_>) {
+        let lock = self.read();
+        self.borrows.fetch_add(1, Ordering::Relaxed); // seen by writers because of the lock
+        (function(&lock), Borrow(self))
+    }
+
+    /// Waits until nobody borrows the memory. It may be borrowed again at once.
+    #[cold]
+    fn wait_for_borrows(&self) {
+        let mut lock = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.borrows.load(Ordering::Acquire) != 0 {
+            lock = RETURNED.wait(lock).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// For those who wait for borrows, which are few.
+static WAITING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+static RETURNED: std::sync::Condvar = std::sync::Condvar::new();
+
+/// Memory that nobody writes, although its lock is free, because elements of it have been lent to the user.
+pub(crate) struct Borrow<'a>(&'a Storage);
+
+impl Drop for Borrow<'_> {
+    fn drop(&mut self) {
+        if self.0.borrows.fetch_sub(1, Ordering::Release) == 1 {
+            // With the lock, so that nobody is about to wait who has seen the borrow.
+            let _lock = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+            RETURNED.notify_all();
+        }
     }
 }
 
@@ -123,8 +176,12 @@ pub(crate) fn with_locked<R>(
     let second = (!is_one && address(high) < own).then(|| high.read());
     let mut written;
     let out: &mut Memory = match out {
-        Destination::Shared(out) => {
-            written = out.write();
+        Destination::Shared(shared) => {
+            let Some(lock) = shared.write_unless_borrowed() else {
+                drop((first, second));
+                return with_many_locked(Destination::Shared(shared), inputs, run);
+            };
+            written = lock;
             &mut written
         }
         Destination::New(memory) => memory,
@@ -217,15 +274,19 @@ impl<'a> Access<'a> {
         }
         #[cfg(feature = "cuda")]
         crate::backend::cuda::note(&distinct, slots[OUT]);
-        let mut guards = SmallVec::new();
-        for (index, &storage) in distinct.iter().enumerate() {
-            guards.push(if is_written && index == slots[OUT] {
-                Guard::Write(storage.write())
-            } else {
-                Guard::Read(storage.read())
-            });
+        let written = is_written.then(|| slots[OUT]);
+        loop {
+            let lock = |(index, storage): (usize, &&'a Arc<Storage>)| match written {
+                Some(out) if index == out => storage.write_unless_borrowed().map(Guard::Write),
+                _ => Some(Guard::Read(storage.read())),
+            };
+            let guards: Option<SmallVec<_>> = distinct.iter().enumerate().map(lock).collect();
+            match (guards, written) {
+                (Some(guards), _) => return Access { guards, slots },
+                (None, Some(out)) => distinct[out].wait_for_borrows(),
+                (None, None) => {}
+            }
         }
-        Access { guards, slots }
     }
 
     /// Creates an access for one of several calls that must appear as one to other threads. Its slots are memory that

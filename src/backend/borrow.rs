@@ -7,8 +7,7 @@ use std::ops::Deref;
 use super::Memory;
 #[cfg(feature = "cpu")]
 use crate::device::DeviceKind;
-use crate::storage::Storage;
-use crate::sync::RwLockReadGuard;
+use crate::storage::{Borrow, Storage};
 use crate::{Device, Element, Result};
 
 /// Makes storage of the elements of a vector. On the CPU it takes over their memory, if that is aligned.
@@ -30,8 +29,8 @@ pub(crate) fn storage_of<T: Element>(device: &Device, elements: Vec<T>) -> Resul
 
 /// The elements of a contiguous tensor on the CPU, borrowed by [`Tensor::as_slice`](crate::Tensor::as_slice).
 ///
-/// It is a slice that holds the lock of the tensor's storage: while it exists, operations that write to the storage wait.
-/// A thread that holds it must not write to the storage itself, or it waits for itself.
+/// While it exists, operations that write to the tensor's storage wait, and those that read do not. A thread that holds it
+/// must not write to the storage itself, or it waits for itself.
 ///
 /// # Examples
 ///
@@ -45,19 +44,15 @@ pub(crate) fn storage_of<T: Element>(device: &Device, elements: Vec<T>) -> Resul
 pub struct HostSlice<'a, T> {
     start: *const T,
     len: usize,
-    _lock: RwLockReadGuard<'a, Memory>,
+    _borrow: Borrow<'a>,
     _elements: PhantomData<&'a [T]>,
 }
 
 impl<'a, T: Element> HostSlice<'a, T> {
-    /// Borrows `len` elements that begin at a byte of locked memory. Returns `None` if they are not in the host's
-    /// memory, not aligned, or not all valid.
-    pub(crate) fn new(
-        lock: RwLockReadGuard<'a, Memory>,
-        byte: usize,
-        len: usize,
-    ) -> Option<HostSlice<'a, T>> {
-        let start: Option<*const T> = match &*lock {
+    /// Borrows `len` elements that begin at a byte of the memory. Returns `None` if they are not in the host's memory, not
+    /// aligned, or not all valid.
+    pub(crate) fn new(storage: &'a Storage, byte: usize, len: usize) -> Option<HostSlice<'a, T>> {
+        let (start, borrow) = storage.borrow(|memory| match memory {
             #[cfg(feature = "cpu")]
             Memory::Cpu(memory) => memory.elements(byte, len),
             #[cfg(feature = "cuda")]
@@ -65,8 +60,8 @@ impl<'a, T: Element> HostSlice<'a, T> {
                 let _ = byte;
                 None
             }
-        };
-        start.map(|start| HostSlice { start, len, _lock: lock, _elements: PhantomData })
+        });
+        start.map(|start| HostSlice { start, len, _borrow: borrow, _elements: PhantomData })
     }
 }
 
@@ -74,8 +69,8 @@ impl<T> Deref for HostSlice<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `CpuMemory::elements` has found `len` valid elements at this address of the memory, which the lock
-        // keeps alive and from being written.
+        // SAFETY: `CpuMemory::elements` has found `len` valid elements at this address of the memory, which the borrow
+        // keeps from being written, and the storage alive.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }

@@ -196,12 +196,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// How many tensors and arrays are read.
+    /// Returns how many tensors and arrays are read.
     pub(crate) fn tensors(&self) -> usize {
         self.inputs.len()
     }
 
-    /// How many numbers there are.
+    /// Returns how many numbers there are.
     pub(crate) fn numbers(&self) -> usize {
         self.numbers
     }
@@ -222,8 +222,7 @@ impl<'a> Call<'a> {
     /// Adds a tensor or an array; the same view is added once.
     fn source(&mut self, source: InMemory<'a>) -> Elements<'a> {
         let (shape, device) = (self.add_shape(source.shape()), source.device());
-        let known = self.inputs.iter().position(|known| known.is_same(&source));
-        let value = match known.and_then(|index| self.program.input_in_slot(index + 1)) {
+        let value = match self.input_like(&source) {
             Some(value) => value,
             None => {
                 let value = self.program.memory(source.dtype());
@@ -232,6 +231,12 @@ impl<'a> Call<'a> {
             }
         };
         Elements { value, shape, device }
+    }
+
+    /// Returns the input that reads the same view, if there is one.
+    fn input_like(&self, source: &InMemory<'_>) -> Option<Value> {
+        let known = self.inputs.iter().position(|known| known.is_same(source))?;
+        self.program.input_in_slot(known + 1)
     }
 
     /// Adds a tensor as an input of its own, even if it is the same view as another.
@@ -270,7 +275,7 @@ impl<'a> Call<'a> {
         self.number(dtype, number.into().wrap_to_element(dtype))
     }
 
-    /// What promotion sees of a term.
+    /// Returns what promotion sees of a term.
     pub(crate) fn kind(&self, term: &Term<'a>) -> Kind {
         match term {
             Term::Number(scalar) => Kind::scalar(scalar),

@@ -146,7 +146,7 @@ impl<'a> Operands<'a> {
         })
     }
 
-    /// How many operands there are.
+    /// Returns the number of operands.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -172,19 +172,19 @@ impl<'a> Operands<'a> {
 }
 
 /// The result of a prepared call. A tensor is large, and is therefore made where the caller wants it.
-pub(crate) enum Output<'a> {
+pub(crate) enum Outcome<'a> {
     /// The result was written to this destination.
     Given(&'a Tensor),
     /// The result is in new memory, and has the shape and the device of another tensor.
     New { memory: Memory, dtype: DType, like: &'a Tensor },
 }
 
-impl Output<'_> {
+impl Outcome<'_> {
     #[inline]
     pub(crate) fn tensor(self) -> Tensor {
         match self {
-            Output::Given(out) => out.clone(),
-            Output::New { memory, dtype, like } => {
+            Outcome::Given(out) => out.clone(),
+            Outcome::New { memory, dtype, like } => {
                 let storage = Storage::new(like.device(), like.len() * dtype.size(), memory);
                 Tensor::row_major(storage, like.shape(), dtype)
             }
@@ -200,16 +200,22 @@ pub(crate) fn run<'a>(
     operands: &Operands<'a>,
     rules: Rules,
     target: Target<'a>,
-) -> Option<Result<Output<'a>>> {
+) -> Option<Result<Outcome<'a>>> {
     if target.mask.is_some() {
         return None;
     }
+    // The result goes where it is wanted, since passing it on through `try_with` would move it several times.
+    let mut result = None;
     let run = |recent: &RefCell<Recent>| {
         let mut recent = recent.try_borrow_mut().ok()?;
-        recent.get(nodes, operands, rules)?.run(operands, target)
+        let done = recent.get(nodes, operands, rules)?.run(operands, target);
+        // There is nothing to drop yet.
+        std::mem::forget(std::mem::replace(&mut result, done));
+        Some(())
     };
     // A thread that is ending may have forgotten everything already.
-    RECENT.try_with(run).ok()?
+    RECENT.try_with(run).ok()??;
+    result
 }
 
 /// The calls that a thread has made last.
@@ -287,7 +293,12 @@ impl Prepared {
     /// Whether it serves these operations and operands.
     #[inline(always)]
     fn is_for(&self, nodes: &[Node], operands: &Operands<'_>, rules: Rules) -> bool {
-        self.signature == operands.signature && self.rules == rules && *self.nodes == *nodes
+        let mut both = self.nodes.iter().zip(nodes);
+        self.nodes.len() == nodes.len()
+            && self.signature == operands.signature
+            && self.rules == rules
+            // A loop, since a call to compare so few operations would take longer.
+            && both.all(|(own, node)| own == node)
     }
 
     #[cold]
@@ -359,7 +370,7 @@ impl Prepared {
         &mut self,
         operands: &Operands<'a>,
         target: Target<'a>,
-    ) -> Option<Result<Output<'a>>> {
+    ) -> Option<Result<Outcome<'a>>> {
         let like = operands.like?;
         let len = like.len();
         if !self.executable.takes(len) {
@@ -389,16 +400,16 @@ impl Prepared {
                     return None;
                 }
                 offsets[OUT] = out.layout().offset();
-                Output::Given(out)
+                Outcome::Given(out)
             }
             None => match like.device().allocate(len * self.dtype.size()) {
-                Ok(memory) => Output::New { memory, dtype: self.dtype, like },
+                Ok(memory) => Outcome::New { memory, dtype: self.dtype, like },
                 Err(error) => return Some(Err(error)),
             },
         };
         let destination = match &mut output {
-            Output::Given(out) => Destination::Shared(out.storage()),
-            Output::New { memory, .. } => Destination::New(memory),
+            Outcome::Given(out) => Destination::Shared(out.storage()),
+            Outcome::New { memory, .. } => Destination::New(memory),
         };
         let done = storage::with_locked(destination, &storages[..count], |out, memories| {
             self.executable.run(like.device(), len, out, memories, &offsets)

@@ -12,7 +12,7 @@ use crate::overlap::{Alias, alias};
 use crate::plan::{OUT, Plan};
 use crate::program::Program;
 use crate::request::{Reduction, Request};
-use crate::storage::{Access, Part, Storage};
+use crate::storage::{Access, Part};
 use crate::{DType, Device, Error, Result, Tensor};
 
 /// A reduction over some dimensions of what the program computes.
@@ -139,7 +139,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The kernels that [`run`](Call::run) without a destination would launch on CUDA, wherever the operands are.
+    /// Returns the kernels that [`run`](Call::run) without a destination would launch on CUDA, wherever the operands are.
     #[cfg(feature = "cuda")]
     pub(crate) fn kernels(
         self,
@@ -387,7 +387,7 @@ impl Ready<'_> {
         }
     }
 
-    /// Makes the request for a sum: the loops over the results, and the loops over the terms of one of them. There must
+    /// Makes the request for a reduction: the loops over the results, and the loops over the terms of one of them. There must
     /// be a result and a term.
     pub(super) fn with_reduction<'b>(
         &self,
@@ -429,8 +429,7 @@ impl Ready<'_> {
         mut function: impl FnMut(&Request<'_>, &Access<'_>) -> Result<()>,
     ) -> Result<()> {
         // A destination that is never written. New memory is aligned whatever its size, so none is needed.
-        let storage = Storage::allocate(self.device, 0)?;
-        let out = Tensor::row_major(storage, &self.result.0, self.result.1);
+        let out = Tensor::without_memory(self.op, self.device, &self.result.0, self.result.1)?;
         let access = self.lock(&out, None);
         if let Some(over) = self.over {
             if self.shape.contains(&0) {

@@ -9,12 +9,12 @@ use super::graph::{Graph, Location, Node, Root};
 use super::walk::{Item, Visit, walk};
 use crate::Result;
 use crate::call::Target;
-use crate::call::prepared::{self, MAX_PREPARED, Operands, Output};
+use crate::call::prepared::{self, MAX_PREPARED, Operands, Outcome};
 
 impl Expr<'_> {
     /// Computes the expression as a prepared call, or returns `None` if the general path has to.
     #[inline]
-    pub(super) fn run_prepared<'b>(&'b self, target: Target<'b>) -> Option<Result<Output<'b>>> {
+    pub(super) fn run_prepared<'b>(&'b self, target: Target<'b>) -> Option<Result<Outcome<'b>>> {
         let Root::Graph(graph) = &self.root else { return None };
         let mut operands = Operands::new();
         if graph.parts().is_empty() {

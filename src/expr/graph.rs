@@ -118,20 +118,20 @@ impl Node {
         Node { operation, places: word(x) | word(y) << 16 | word(z) << 32 }
     }
 
-    /// An operation on the first inputs.
+    /// Returns an operation on the first inputs.
     #[inline]
     pub(crate) fn on_inputs(operation: Operation) -> Node {
         let last = operation.arity() - 1;
         Node::new(operation, [0, 1.min(last), 2.min(last)].map(Location::input))
     }
 
-    /// Where an operand is.
+    /// Returns where an operand is.
     #[inline]
     pub(crate) fn place(&self, index: usize) -> Location {
         Location((self.places >> (16 * index)) as u16)
     }
 
-    /// The same operation on other operands; `None` if there is none for one of them.
+    /// Returns the same operation on other operands, or `None` if there is none for one of them.
     pub(super) fn with_operands(
         self,
         mut place: impl FnMut(usize) -> Option<Location>,
@@ -199,7 +199,7 @@ impl<'a> Root<'a> {
         x.then(move |graph, x, _| graph.push(operation, [x; 3]))
     }
 
-    /// An operation on two expressions.
+    /// Returns an operation on two expressions.
     #[inline]
     pub(super) fn binary(operation: Operation, x: Root<'a>, y: Root<'a>) -> Root<'a> {
         // An input is read where it is used, so operations that are on the right alone come first.
@@ -267,7 +267,7 @@ impl<'a> Graph<'a> {
         Arc::strong_count(self) == 1 && self.nodes.len() < MAX_LEN
     }
 
-    /// The place of the last result.
+    /// Returns the place of the last result.
     #[inline]
     fn result(&self) -> Location {
         Location::node(self.nodes.len().saturating_sub(1))
@@ -369,7 +369,7 @@ impl<'a> Graph<'a> {
         (0..node.operation.arity()).map(|index| self.argument(node, index))
     }
 
-    /// An operand of an operation.
+    /// Returns an operand of an operation.
     #[inline]
     pub(super) fn argument(&self, node: &Node, index: usize) -> Argument<'_, 'a> {
         match node.place(index).located() {
@@ -384,19 +384,19 @@ impl<'a> Graph<'a> {
         self.inline.get(index).and_then(Option::as_ref).unwrap_or_else(|| more(index))
     }
 
-    /// The inputs after the first ones that are inline.
+    /// Returns the inputs after the first ones that are inline.
     #[inline]
     fn more(&self) -> &[Operand<'a>] {
         self.spill.as_ref().map_or(&[], |spill| &spill.inputs)
     }
 
-    /// The operands in memory and the numbers: the first ones, and the others.
+    /// Returns the operands in memory and the numbers: the first ones, and the others.
     #[inline]
     pub(super) fn inputs(&self) -> (&[Option<Operand<'a>>], &[Operand<'a>]) {
         (&self.inline[..self.inputs.min(self.inline.len())], self.more())
     }
 
-    /// Graphs that are operands of the operations.
+    /// Returns the graphs that are operands of the operations.
     #[inline]
     pub(super) fn parts(&self) -> &[Arc<Graph<'a>>] {
         self.spill.as_ref().map_or(&[], |spill| &spill.parts)

@@ -65,6 +65,13 @@ pub(super) enum Stages {
     List(Vec<crate::introspect::Kernel>),
 }
 
+impl Stages {
+    /// Whether there is something to compute, so that memory is needed.
+    pub(super) fn is_run(&self) -> bool {
+        matches!(self, Stages::Run)
+    }
+}
+
 impl<'a> Lowered<'a> {
     pub(super) fn dtype(&self) -> DType {
         self.over.map_or_else(|| self.call.program.dtype(self.root.value), |over| over.rounded)
@@ -186,7 +193,7 @@ impl<'a> Lowered<'a> {
     fn stage(self, stages: &mut Stages) -> Result<Tensor> {
         let stand_in = |lowered: &Lowered<'_>| {
             let device = lowered.device(Target::default())?;
-            Tensor::zeros(&*lowered.shape(), lowered.dtype(), &device)
+            Tensor::without_memory(lowered.op, &device, &lowered.shape(), lowered.dtype())
         };
         match stages {
             Stages::Run => self.run(Target::default()),
@@ -244,6 +251,7 @@ impl Expr<'_> {
             temporaries,
             stages,
             is_cut: false,
+            stored: Vec::new(),
             pending: Vec::new(),
         };
         let (root, op) = match &self.root {
@@ -283,7 +291,7 @@ pub(super) enum Packings {
 pub(super) struct Lowering<'b, 's> {
     pub(super) call: Call<'b>,
     rules: Rules,
-    /// How many operations have been added.
+    /// The number of operations that have been added.
     nodes: usize,
     /// The reduction at the root.
     over: Option<ReduceAxes>,
@@ -296,6 +304,8 @@ pub(super) struct Lowering<'b, 's> {
     pub(super) stages: &'s mut Stages,
     /// Whether the call has steps that its result may not need.
     pub(super) is_cut: bool,
+    /// Values that have been computed for a view of them, and what the rest reads in their place.
+    pub(super) stored: Vec<(Elements<'b>, Elements<'b>)>,
     /// The stages that have not been run.
     pending: Vec<Pending<'b>>,
 }
@@ -311,7 +321,9 @@ impl<'b> Lowering<'b, '_> {
         index: usize,
     ) -> Result<SplitTerm<'b>> {
         match visit.operand(index) {
-            Some(Item::Value(split)) => Ok((Term::Elements(split.elements), split.whole)),
+            Some(Item::Value(split)) => {
+                Ok((Term::Elements(self.stored_or_own(split.elements)), split.whole))
+            }
             Some(Item::Input(operand)) => {
                 let term = self.call.operand(operand);
                 self.check_inputs()?;
@@ -322,6 +334,12 @@ impl<'b> Lowering<'b, '_> {
                 reason: "the operands are missing".into(),
             }),
         }
+    }
+
+    /// Returns the elements in memory in place of a value that has been computed, and else the value.
+    fn stored_or_own(&self, own: Elements<'b>) -> Elements<'b> {
+        let is_own = |known: &Elements<'_>| (known.value, known.shape) == (own.value, own.shape);
+        self.stored.iter().find(|(known, _)| is_own(known)).map_or(own, |&(_, stored)| stored)
     }
 
     /// Adds an operation.
@@ -429,6 +447,9 @@ impl<'b> Lowering<'b, '_> {
 
     /// Runs the stages that have been postponed, before something reads their results.
     pub(super) fn run_pending(&mut self) -> Result<()> {
+        if !self.stages.is_run() {
+            return Ok(());
+        }
         self.pending.drain(..).try_for_each(Pending::run)
     }
 

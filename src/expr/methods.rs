@@ -240,7 +240,8 @@ impl<'a> Expr<'a> {
         self.clone().then_with(op, other)
     }
 
-    /// Shifts the bits to the left and fills with zeros. An amount out of range gives 0. Both kinds are the same.
+    /// Shifts the bits to the left and fills with zeros. An amount out of range gives 0. Arithmetic and logical left
+    /// shifts are the same.
     ///
     /// # Examples
     ///

@@ -19,7 +19,7 @@ use crate::promote::Rules;
 use crate::{DType, Operand, Result, Tensor};
 
 /// A chain or graph of operations, computed in one pass over memory: every input is read once, the result is written
-/// once, and nothing in between is stored, except results of reductions.
+/// once, and nothing in between is stored, except results of reductions and what the [limits](#limits) say.
 ///
 /// It starts with [`Tensor::expr`] and has every operation as a method of the same name without `?`, and as an operator
 /// where Rust has one. Building computes nothing and cannot fail; [`run`](Expr::run) does both. Operators and methods
@@ -77,7 +77,9 @@ use crate::{DType, Operand, Result, Tensor};
 ///
 /// # Limits
 ///
-/// An expression has up to 256 operations, and one pass reads up to 16 different tensors and 128 numbers.
+/// An expression has up to 256 operations, and one pass reads up to 16 different tensors and 128 numbers. A view repeats
+/// the steps of its operand, each once however many views there are of it in the same place; an operand of more than 256
+/// steps (conversions count) is computed and stored first.
 ///
 /// # Compilation
 ///
@@ -99,8 +101,8 @@ impl<'a> Expr<'a> {
         Expr { root, rules: Rules::current() }
     }
 
-    /// Promotes by this rulebook instead of Paddle's, in the whole expression. On a part of a larger expression it has
-    /// no effect.
+    /// Promotes by this rulebook instead of the thread's ([`Rules::current`]), in the whole expression. On a part of a
+    /// larger expression it has no effect.
     ///
     /// # Examples
     ///
@@ -266,7 +268,7 @@ impl<'a> Evaluation<'a> {
         Evaluation { target: Target { mask: Some(mask), ..self.target }, ..self }
     }
 
-    /// Promotes by this rulebook instead of Paddle's.
+    /// Promotes by this rulebook instead of the expression's.
     pub fn rules(self, rules: Rules) -> Evaluation<'a> {
         Evaluation { expr: self.expr.rules(rules), ..self }
     }

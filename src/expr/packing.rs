@@ -8,20 +8,20 @@ use super::Expr;
 use super::lower::{Lowering, Packings, Stages};
 use super::split::Split;
 use super::views::ViewStep;
-use crate::call::{Elements, ReduceArguments, Term};
+use crate::call::{Call, Elements, ReduceArguments, Term};
 use crate::layout::{MAX_RANK, Shape, checked_axis, checked_len};
-use crate::packing::{Group, Packing};
+use crate::packing::{Constants, Group, Packing};
 use crate::promote::Rules;
 use crate::tensor::IntoAxis;
 use crate::{BinaryOp, DType, Device, Error, ReduceOp, Result, Shift, Tensor};
 
 /// A step that packs or unpacks, along an axis.
 pub(super) struct PackingStep {
-    kind: Kind,
+    kind: PackingKind,
     axis: i128,
 }
 
-enum Kind {
+enum PackingKind {
     Pack(Packing),
     Unpack(Packing),
     Repack(Packing, Packing),
@@ -44,7 +44,7 @@ impl<'a> Expr<'a> {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn pack(&self, packing: &Packing, axis: impl IntoAxis) -> Expr<'a> {
-        self.packing_step("pack", Kind::Pack(packing.clone()), axis)
+        self.packing_step("pack", PackingKind::Pack(packing.clone()), axis)
     }
 
     /// Unpacks the values of words, along one dimension; see [`Tensor::unpack`](crate::Tensor::unpack).
@@ -63,7 +63,7 @@ impl<'a> Expr<'a> {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn unpack(&self, packing: &Packing, axis: impl IntoAxis) -> Expr<'a> {
-        self.packing_step("unpack", Kind::Unpack(packing.clone()), axis)
+        self.packing_step("unpack", PackingKind::Unpack(packing.clone()), axis)
     }
 
     /// Converts words from one packing to another, along one dimension; see [`Tensor::repack`](crate::Tensor::repack).
@@ -79,14 +79,16 @@ impl<'a> Expr<'a> {
     /// # Ok::<(), bitlane::Error>(())
     /// ```
     pub fn repack(&self, from: &Packing, to: &Packing, axis: impl IntoAxis) -> Expr<'a> {
-        self.packing_step("repack", Kind::Repack(from.clone(), to.clone()), axis)
+        self.packing_step("repack", PackingKind::Repack(from.clone(), to.clone()), axis)
     }
 
-    fn packing_step(&self, name: &'static str, kind: Kind, axis: impl IntoAxis) -> Expr<'a> {
+    fn packing_step(&self, name: &'static str, kind: PackingKind, axis: impl IntoAxis) -> Expr<'a> {
         let axis = axis.number();
         let arguments = match &kind {
-            Kind::Pack(packing) | Kind::Unpack(packing) => format!("{packing}, {axis}"),
-            Kind::Repack(from, to) => format!("{from}, {to}, {axis}"),
+            PackingKind::Pack(packing) | PackingKind::Unpack(packing) => {
+                format!("{packing}, {axis}")
+            }
+            PackingKind::Repack(from, to) => format!("{from}, {to}, {axis}"),
         };
         self.step(name, arguments, ViewStep::Packing(PackingStep { kind, axis }.into()))
     }
@@ -102,9 +104,9 @@ impl PackingStep {
     ) -> Result<Split<'b>> {
         let axis = self.axis;
         match &self.kind {
-            Kind::Pack(packing) => lowering.pack("pack", x, packing, axis, is_root),
-            Kind::Unpack(packing) => lowering.unpack("unpack", x, packing, axis, is_root),
-            Kind::Repack(from, to) => {
+            PackingKind::Pack(packing) => lowering.pack("pack", x, packing, axis, is_root),
+            PackingKind::Unpack(packing) => lowering.unpack("unpack", x, packing, axis, is_root),
+            PackingKind::Repack(from, to) => {
                 let op = "repack";
                 let (source, _) = (from.group(op)?, to.group(op)?);
                 if from.bits() != to.bits() {
@@ -124,15 +126,15 @@ impl PackingStep {
 }
 
 /// The dimension along which values are packed, with the words and values there.
-struct Line {
+struct PackedAxis {
     axis: usize,
     shape: Shape,
     group: Group,
-    /// How many groups there are.
+    /// The number of groups.
     groups: usize,
 }
 
-impl Line {
+impl PackedAxis {
     /// Returns the dimensions after the axis.
     fn inner(&self) -> usize {
         self.shape.len() - 1 - self.axis
@@ -182,11 +184,11 @@ impl<'b> Lowering<'b, '_> {
         let group = if is_short { group.part(words, values) } else { group };
         let x = self.operand(op, x)?;
         let x = self.settled(op, x)?;
-        let line = Line { axis, shape, group, groups };
+        let line = PackedAxis { axis, shape, group, groups };
         let fields = if line.group.words > 1 {
             self.crossing_fields(op, x, &line, packing)?
         } else {
-            let places = line.group.places(packing.word(), line.inner(), &device(&x)?)?;
+            let places = line.group.places(packing.word(), line.inner());
             let words = self.view(op, x, |tensor| tensor.unsqueeze(axis + 1))?;
             let words = self.with(BinaryOp::RightShift(Shift::Logical), words, places)?;
             if is_byte(packing) { words } else { self.masked(words, packing)? }
@@ -227,16 +229,16 @@ impl<'b> Lowering<'b, '_> {
         &mut self,
         op: &'static str,
         x: Elements<'b>,
-        line: &Line,
+        line: &PackedAxis,
         packing: &Packing,
     ) -> Result<Elements<'b>> {
-        let (axis, group, device) = (line.axis, &line.group, device(&x)?);
+        let (axis, group) = (line.axis, &line.group);
         let split = line.with(&[line.groups, group.words]);
         let mut joined: Option<Elements<'b>> = None;
         for word in 0..group.words {
             let own =
                 self.view(op, x, |tensor| tensor.reshape(&split)?.narrow(axis + 1, word, 1))?;
-            let masks = group.masks(packing, word..word + 1, line.inner(), &device)?;
+            let masks = group.masks(packing, word..word + 1, line.inner());
             let own = self.with(BinaryOp::BitwiseAnd, own, masks)?;
             joined = Some(match joined {
                 None => own,
@@ -246,7 +248,7 @@ impl<'b> Lowering<'b, '_> {
                 }
             });
         }
-        let places = group.places(packing.word(), line.inner(), &device)?;
+        let places = group.places(packing.word(), line.inner());
         self.with(BinaryOp::RotateRight, joined.unwrap_or(x), places)
     }
 
@@ -278,20 +280,19 @@ impl<'b> Lowering<'b, '_> {
         };
         let is_short = values < group.values();
         let group = if is_short { group.part(words, values) } else { group };
-        let line = Line { axis, shape, group, groups };
+        let line = PackedAxis { axis, shape, group, groups };
         let split: Vec<_> =
             line.with(&[groups, line.group.values()]).into_iter().map(Some).collect();
         let x = self.operand(op, x)?;
         let x = self.reshaped(x, &split)?;
         let x = self.settled(op, x)?;
-        let device = device(&x)?;
         let x = self.call.cast(x, packing.word());
         let x = if is_byte(packing) { x } else { self.masked(x, packing)? };
-        let places = line.group.places(packing.word(), line.inner(), &device)?;
+        let places = line.group.places(packing.word(), line.inner());
         let placed = if line.group.words > 1 {
             let turned = self.with(BinaryOp::RotateLeft, x, places)?;
             let turned = self.view(op, turned, |tensor| tensor.unsqueeze(axis + 2))?;
-            let masks = line.group.masks(packing, 0..line.group.words, line.inner(), &device)?;
+            let masks = line.group.masks(packing, 0..line.group.words, line.inner());
             self.with(BinaryOp::BitwiseAnd, turned, masks)?
         } else {
             self.with(BinaryOp::LeftShift(Shift::Logical), x, places)?
@@ -303,8 +304,21 @@ impl<'b> Lowering<'b, '_> {
         self.reduced(op, terms, over, whole, is_root)
     }
 
-    /// Adds a binary operation with a tensor that has the dtype of the elements.
-    fn with(&mut self, op: BinaryOp, x: Elements<'b>, tensor: Tensor) -> Result<Elements<'b>> {
+    /// Adds a binary operation with constants of the dtype of the elements.
+    fn with(
+        &mut self,
+        op: BinaryOp,
+        x: Elements<'b>,
+        constants: Constants,
+    ) -> Result<Elements<'b>> {
+        let device = x.device.cloned().map_or_else(Device::best, Ok)?;
+        let tensor = match self.stages.is_run() {
+            true => constants.upload(&device)?,
+            false => {
+                let (shape, dtype) = (&constants.shape, constants.dtype);
+                Tensor::without_memory(op.name(), &device, shape, dtype)?
+            }
+        };
         let tensor = self.call.tensor(self.temporaries.keep(tensor));
         self.call.binary(op, x.into(), tensor.into(), Rules::Paddle)
     }
@@ -344,13 +358,16 @@ impl<'b> Lowering<'b, '_> {
         let source = if own.len() + 2 <= MAX_RANK && before * after > 0 {
             tensor.reshape(&*own)?
         } else {
-            tensor.contiguous()?.reshape([before, own[axis], after])?
+            self.without_gaps(&tensor)?.reshape([before, own[axis], after])?
         };
         let axis = if source.rank() == own.len() { axis } else { 1 };
         let mut shape = source.shape().to_vec();
         shape[axis] = whole.iter().product::<usize>() / (before * after).max(1);
         let dtype = direction.dtype(packing);
-        let result = Tensor::undefined(op, tensor.device(), &whole, dtype)?;
+        let result = match self.stages.is_run() {
+            true => Tensor::undefined(op, tensor.device(), &whole, dtype)?,
+            false => Tensor::without_memory(op, tensor.device(), &whole, dtype)?,
+        };
         if result.is_empty() {
             return Ok(result);
         }
@@ -385,6 +402,23 @@ impl<'b> Lowering<'b, '_> {
         Ok(result)
     }
 
+    /// Copies a tensor unless its elements are without gaps, or prepares to.
+    fn without_gaps(&mut self, tensor: &Tensor) -> Result<Tensor> {
+        if self.stages.is_run() || tensor.is_contiguous() {
+            return tensor.contiguous();
+        }
+        let (op, shape, dtype) = ("contiguous", tensor.shape(), tensor.dtype());
+        let mut call = Call::new();
+        let elements = call.tensor(tensor);
+        match self.stages {
+            Stages::Run | Stages::Describe => {}
+            Stages::Prepare => call.prepare(op, elements, None)?,
+            #[cfg(feature = "cuda")]
+            Stages::List(kernels) => kernels.extend(call.kernels(op, elements, None)?),
+        }
+        Tensor::without_memory(op, tensor.device(), shape, dtype)
+    }
+
     /// Adds a tensor that has been computed; at the root, it is the result.
     fn finished(&mut self, result: Tensor, is_root: bool) -> Split<'b> {
         self.is_cut = true;
@@ -412,9 +446,4 @@ impl Direction {
 /// Whether a word is one value of eight bits, which need not be masked.
 fn is_byte(packing: &Packing) -> bool {
     packing.bits() == 8 && packing.word().size() == 1
-}
-
-/// Returns the device of the elements.
-fn device(x: &Elements<'_>) -> Result<Device> {
-    x.device.cloned().map_or_else(Device::best, Ok)
 }

@@ -10,9 +10,17 @@ use super::lower::{Lowering, SplitTerm, Stages};
 use crate::call::{Elements, ReduceArguments, ReduceAxes, ShapeId, Term};
 use crate::layout::{Layout, MAX_RANK, Shape, broadcast};
 use crate::op::ReduceOp;
+use crate::operand::InMemory;
 use crate::promote::Rules;
 use crate::tensor::{IntoAxes, inferred};
-use crate::{Error, Result, Tensor};
+use crate::{Device, Error, Result, Tensor};
+
+/// The most steps of a value that a view computes once more; the limit is part of the documentation of
+/// [`Expr`](crate::Expr).
+const MAX_REPEATED: usize = 256;
+
+/// From so many steps on, whatever a view would repeat is computed first, so that steps can always be numbered.
+const MAX_STEPS: usize = 16_384;
 
 /// A value of the program, and its shape if it is computed with finer dimensions.
 #[derive(Clone, Copy)]
@@ -37,16 +45,39 @@ impl<'b> Lowering<'b, '_> {
         *self.call.shape(x.whole.unwrap_or(x.elements.shape))
     }
 
-    /// Adds a view of the elements of a value.
+    /// Adds a view of the elements of a value. A value of many steps is computed first, since a view repeats the steps.
     pub(super) fn view(
         &mut self,
         op: &'static str,
         x: Elements<'b>,
         view: impl Fn(&Tensor) -> Result<Tensor>,
     ) -> Result<Elements<'b>> {
+        let steps = self.call.steps_for(x);
+        let is_full = self.call.program.steps().len() > MAX_STEPS;
+        let x = if steps > MAX_REPEATED || (steps > 0 && is_full) {
+            let stored = self.staged(op, x, None, None)?.elements;
+            self.stored.push((x, stored));
+            stored
+        } else {
+            x
+        };
         self.is_cut = true;
+        let read = |source: InMemory<'_>, device: Option<&Device>| match source {
+            InMemory::Tensor(tensor) => {
+                let _ = device;
+                Ok(tensor.clone())
+            }
+            #[cfg(feature = "ndarray")]
+            InMemory::Array(array) => {
+                let device = device.cloned().map_or_else(Device::best, Ok)?;
+                match self.stages.is_run() {
+                    true => array.upload(&device),
+                    false => Tensor::without_memory(op, &device, array.shape(), array.dtype()),
+                }
+            }
+        };
         let keep = |tensor| self.temporaries.keep(tensor);
-        self.call.viewed(op, x, view, keep)?.ok_or_else(|| {
+        self.call.viewed(op, x, read, view, keep)?.ok_or_else(|| {
             let reason = "a number has no dimensions to view".into();
             Error::InvalidArgument { op, reason }
         })

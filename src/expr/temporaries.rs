@@ -20,3 +20,13 @@ impl Temporaries {
         &last.next.get_or_init(|| Box::new((tensor, Temporaries::default()))).0
     }
 }
+
+/// Drops one tensor after the other, since a long chain would overflow the stack if each dropped the next.
+impl Drop for Temporaries {
+    fn drop(&mut self) {
+        let mut next = self.next.take();
+        while let Some(mut link) = next {
+            next = link.1.next.take();
+        }
+    }
+}

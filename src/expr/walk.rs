@@ -25,7 +25,7 @@ pub(super) struct Visit<'w, 'b, 'a, V> {
 }
 
 /// A graph whose traversal is not finished.
-struct Frame<'b, 'a> {
+struct OpenGraph<'b, 'a> {
     graph: &'b Arc<Graph<'a>>,
     /// The next operation.
     next: usize,
@@ -49,14 +49,14 @@ pub(super) fn walk<'b, 'a, V: Copy, E>(
     mut visit: impl FnMut(Visit<'_, 'b, 'a, V>) -> Result<V, E>,
 ) -> Result<V, E> {
     let mut values = Values { open: SmallVec::new(), finished: SmallVec::new() };
-    let mut waiting: SmallVec<[Frame<'b, 'a>; 4]> = SmallVec::new();
-    let mut frame = Frame { graph: root, next: 0, first: 0 };
+    let mut waiting: SmallVec<[OpenGraph<'b, 'a>; 4]> = SmallVec::new();
+    let mut frame = OpenGraph { graph: root, next: 0, first: 0 };
     loop {
         let graph = frame.graph;
         // A graph has at least one operation.
         let node = &graph.nodes[frame.next];
         if let Some(part) = values.missing(graph, node) {
-            let inner = Frame { graph: part, next: 0, first: values.open.len() };
+            let inner = OpenGraph { graph: part, next: 0, first: values.open.len() };
             waiting.push(std::mem::replace(&mut frame, inner));
             continue;
         }

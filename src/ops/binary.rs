@@ -158,7 +158,7 @@ impl<'a> Binary<'a> {
     ///
     /// On error the destination is unchanged.
     pub fn run(self) -> Result<Tensor> {
-        let Binary { op, lhs, rhs, rules, target } = self;
-        run_operation(Operation::Binary(op), [&lhs, &rhs], rules, target)
+        let operands = [&self.lhs, &self.rhs];
+        run_operation(Operation::Binary(self.op), operands, self.rules, self.target)
     }
 }

@@ -48,8 +48,9 @@ pub struct PartialSum {
 impl Tensor {
     /// Sums the elements, in row-major order, as the terms `range` of a larger sum.
     ///
-    /// The range must have the number of elements of the tensor; a bound that is left out follows from the other. For
-    /// sums along some axes see [`PartialSum::over`].
+    /// A tensor of as many elements as the range is that part of the larger sum; a bound that is left out follows from the
+    /// other. Of a larger tensor, `a..b` selects the elements from number `a` to `b`. For sums along some axes see
+    /// [`PartialSum::over`].
     ///
     /// # Examples
     ///
@@ -58,6 +59,10 @@ impl Tensor {
     /// let x = Tensor::from_nested([1u8, 2, 3], &Device::cpu())?;
     /// let y = Tensor::from_nested([4u8, 5], &Device::cpu())?;
     /// let sum = PartialSum::merge(x.partial_sum(..3)?, y.partial_sum(3..5)?)?;
+    /// assert_eq!(sum.finish(DType::U64)?.item::<u64>()?, 15);
+    /// // Both parts are of one tensor.
+    /// let whole = Tensor::arange(6, DType::U8, &Device::cpu())?;
+    /// let sum = PartialSum::merge(whole.partial_sum(0..2)?, whole.partial_sum(2..6)?)?;
     /// assert_eq!(sum.finish(DType::U64)?.item::<u64>()?, 15);
     /// # Ok::<(), bitlane::Error>(())
     /// ```
@@ -91,7 +96,8 @@ impl Tensor {
 
 impl PartialSum {
     /// Reduces a tensor over some axes. Its elements along these, in row-major order, are the terms `range` of each
-    /// result. The reduction is a `sum` (or a `mean`, for which the terms are summed) or a `prod`.
+    /// result or, if there are more of them than the range `a..b` has, those from number `a` to `b` are. The reduction is a
+    /// `sum` (or a `mean`, for which the terms are summed) or a `prod`.
     ///
     /// # Examples
     ///
@@ -107,8 +113,8 @@ impl PartialSum {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for another reduction, and if the range does not have the number of terms; otherwise
-    /// see [`Reduce::run`](crate::Reduce::run).
+    /// [`Error::InvalidArgument`] for another reduction, and if the range neither has the number of terms nor is a part of
+    /// them; otherwise see [`Reduce::run`](crate::Reduce::run).
     pub fn over(
         op: ReduceOp,
         x: &Tensor,
@@ -124,9 +130,9 @@ impl PartialSum {
         // A mean is the sum until it is finished.
         let op = if op == ReduceOp::Mean { ReduceOp::Sum } else { op };
         let dtype = widest(op.result(x.dtype()));
-        let rows = Rows::new(name, x, axes)?;
-        rows.reduced(op, dtype, range, |start, len| {
-            reduce(op, &rows.elements.narrow(1, start, len)?, 1).dtype(dtype).run()
+        let matrix = TermMatrix::new(name, x, axes)?;
+        matrix.reduced(op, dtype, range, |start, len| {
+            reduce(op, &matrix.elements.narrow(1, start, len)?, 1).dtype(dtype).run()
         })
     }
 
@@ -158,19 +164,19 @@ impl PartialSum {
     ) -> Result<PartialSum> {
         let name = "partial squares";
         supports(ReduceOp::Var, x.dtype())?;
-        let rows = Rows::new(name, x, axes)?;
-        if mean.dtype() != DType::F64 || mean.shape() != rows.shape {
+        let matrix = TermMatrix::new(name, x, axes)?;
+        if mean.dtype() != DType::F64 || mean.shape() != matrix.shape {
             let reason = format!(
                 "the mean is {} of shape {:?}; it must be the unrounded f64 of shape {:?}",
                 mean.dtype(),
                 mean.shape(),
-                rows.shape
+                matrix.shape
             );
             return Err(Error::InvalidArgument { op: name, reason });
         }
         let mean = mean.to_device(x.device())?.contiguous()?.reshape((mean.len(), 1))?;
-        rows.reduced(ReduceOp::Var, DType::F64, range, |start, len| {
-            let terms = rows.elements.narrow(1, start, len)?;
+        matrix.reduced(ReduceOp::Var, DType::F64, range, |start, len| {
+            let terms = matrix.elements.narrow(1, start, len)?;
             (terms.expr().cast(DType::F64) - &mean).square().sum(1).run()
         })
     }
@@ -387,15 +393,15 @@ impl PartialSum {
 }
 
 /// The elements of a tensor as a matrix with a row for each result and a column for each term.
-struct Rows {
+struct TermMatrix {
     op: &'static str,
     elements: Tensor,
     /// The shape of the results.
     shape: Vec<usize>,
 }
 
-impl Rows {
-    fn new(op: &'static str, x: &Tensor, axes: impl IntoAxes) -> Result<Rows> {
+impl TermMatrix {
+    fn new(op: &'static str, x: &Tensor, axes: impl IntoAxes) -> Result<TermMatrix> {
         let chosen = axes.into_axes().of(op, x.shape())?;
         let (terms, kept): (Vec<usize>, Vec<usize>) = (0..x.rank()).partition(|&k| chosen[k]);
         let sizes = |axes: &[usize]| axes.iter().map(|&k| x.shape()[k]).collect::<Vec<_>>();
@@ -406,7 +412,7 @@ impl Rows {
             Ok(elements) => elements,
             Err(_) => ordered.contiguous()?.reshape(matrix)?,
         };
-        Ok(Rows { op, elements, shape })
+        Ok(TermMatrix { op, elements, shape })
     }
 
     /// Calls a function with the place and the length of each subtree of a range, and keeps the totals.
@@ -417,35 +423,46 @@ impl Rows {
         range: impl RangeBounds<usize>,
         total: impl Fn(usize, usize) -> Result<Tensor>,
     ) -> Result<PartialSum> {
-        let range = self.checked(range)?;
-        let node =
-            |part: Range<usize>| total(part.start - range.start, part.len())?.reshape(&*self.shape);
+        let (range, first) = self.checked(range)?;
+        let node = |part: Range<usize>| {
+            total(part.start - range.start + first, part.len())?.reshape(&*self.shape)
+        };
         let nodes = subtrees(range.clone()).map(node).collect::<Result<_>>()?;
         let device = self.elements.device().clone();
         Ok(PartialSum { op, dtype, shape: self.shape.clone(), device, nodes, range: range.clone() })
     }
 
-    /// Returns the range of the terms, if it has their number.
-    fn checked(&self, range: impl RangeBounds<usize>) -> Result<Range<usize>> {
+    /// Returns the range of the terms, and the place of its first one: 0 if the range has the number of terms, and else its
+    /// start, if the range is a part of them.
+    fn checked(&self, range: impl RangeBounds<usize>) -> Result<(Range<usize>, usize)> {
         let count = self.elements.shape()[1];
         let end = match range.end_bound() {
             Bound::Included(&end) => Some(end.saturating_add(1)),
             Bound::Excluded(&end) => Some(end),
             Bound::Unbounded => None,
         };
-        let start = match (range.start_bound(), end) {
-            (Bound::Included(&start), _) => Some(start),
-            (Bound::Excluded(&before), _) => Some(before.saturating_add(1)),
-            (Bound::Unbounded, Some(end)) => end.checked_sub(count),
-            (Bound::Unbounded, None) => Some(0),
+        let given = match range.start_bound() {
+            Bound::Included(&start) => Some(start),
+            Bound::Excluded(&before) => Some(before.saturating_add(1)),
+            Bound::Unbounded => None,
+        };
+        let start = match (given, end) {
+            (Some(start), Some(end)) if start <= end && end <= count => {
+                return Ok((start..end, start));
+            }
+            (Some(start), _) => Some(start),
+            (None, Some(end)) => end.checked_sub(count),
+            (None, None) => Some(0),
         };
         let stop = start.and_then(|start| start.checked_add(count));
         let reason = match (start, stop, end) {
-            (Some(start), Some(stop), None) => return Ok(start..stop),
-            (Some(start), Some(stop), Some(end)) if end == stop => return Ok(start..stop),
+            (Some(start), Some(stop), None) => return Ok((start..stop, 0)),
+            (Some(start), Some(stop), Some(end)) if end == stop => return Ok((start..stop, 0)),
             (Some(start), _, Some(end)) => {
                 let given = end.saturating_sub(start);
-                format!("the range {start}..{end} has {given} terms, and the tensor {count}")
+                format!(
+                    "the range {start}..{end} has {given} terms, and the tensor {count}, of which it is no part"
+                )
             }
             (None, _, end) => {
                 let end = end.unwrap_or_default();

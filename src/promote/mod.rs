@@ -387,8 +387,11 @@ pub(crate) fn decide(
 }
 
 /// Determines the dtype of an operation on three operands: the common dtype of the first two, and then that of both with
-/// the third. The operation need not be defined for the first.
+/// the third. The operation need not be defined for the first. Two numbers are one of the higher category.
 pub(crate) fn resolve_three(op: Op, [x, y, z]: [Kind; 3], rules: Rules) -> Result<DType> {
+    if let (Kind::Scalar(x), Kind::Scalar(y)) = (x, y) {
+        return Ok(resolve(op, Kind::Scalar(x.max(y)), z, rules)?.result);
+    }
     let common = match decide(op, x, y, rules) {
         Ok(resolved) => resolved.result,
         Err(Refusal::Unsupported(common)) => common,

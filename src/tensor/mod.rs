@@ -95,6 +95,17 @@ impl Tensor {
         Ok(Tensor::row_major(Storage::allocate(device, bytes)?, shape, dtype))
     }
 
+    /// Makes a tensor without memory, whose elements nobody reads or writes: it stands for a result that is not computed.
+    pub(crate) fn without_memory(
+        op: &'static str,
+        device: &Device,
+        shape: &[usize],
+        dtype: DType,
+    ) -> Result<Tensor> {
+        checked_len(op, shape, dtype.size())?;
+        Ok(Tensor::row_major(Storage::allocate(device, 0)?, shape, dtype))
+    }
+
     /// Returns a view of the same storage through another layout, which must lie inside the storage.
     pub(crate) fn with_layout(&self, layout: Layout) -> Tensor {
         Tensor { layout, ..self.clone() }

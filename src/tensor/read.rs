@@ -35,8 +35,8 @@ impl Tensor {
 
     /// Borrows the elements of a contiguous tensor on the CPU, in row-major order, without a copy.
     ///
-    /// The slice holds the lock of the storage: until it is dropped, operations that write to the storage wait, and the
-    /// thread that holds it must not start one.
+    /// Until the slice is dropped, operations that write to the storage wait, and the thread that holds it must not start
+    /// one. Operations that read go on, in this thread too.
     ///
     /// # Examples
     ///
@@ -63,7 +63,7 @@ impl Tensor {
             )));
         }
         let byte = self.byte_range().start;
-        HostSlice::new(self.storage.read(), byte, self.len()).ok_or_else(|| {
+        HostSlice::new(&self.storage, byte, self.len()).ok_or_else(|| {
             let device = self.device();
             refused(format!("elements on {device} cannot be borrowed; `to_vec` copies them"))
         })

@@ -11,7 +11,7 @@ use bitlane::dlpack::{
     self, Capsule, DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor,
     device_type,
 };
-use bitlane::{DType, Device, ErrorKind, Tensor, binary, cuda};
+use bitlane::{DType, Device, ErrorKind, Packing, Tensor, binary, cuda};
 
 use crate::virtual_driver::{Driver, isolated};
 
@@ -205,6 +205,30 @@ pub fn copies_leave_captures_alone() {
         }
         end(&captured);
         assert_eq!(kept.to_vec::<i32>().unwrap(), [1; LEN]);
+    });
+}
+
+/// What an expression would give is told without memory and without work, so that a graph has no trace of it.
+pub fn describing_an_expression_leaves_captures_alone() {
+    isolated(module_path!(), "describing_an_expression_leaves_captures_alone", &[LAZY], |driver| {
+        let (_, captured, _) = streams();
+        let there = cuda::device_on(&captured).unwrap();
+        let x = Tensor::arange(6 * LEN, DType::I32, &there).unwrap().reshape([6, LEN]).unwrap();
+        let centred = &x.expr() - &x.expr().max_keepdims(0);
+        // The last values are no whole word, so that they are packed apart.
+        let packed = (x.expr() & 7).narrow(1, 0, 15).pack(&Packing::new(4, DType::U32), 1);
+        captured.synchronize().unwrap();
+        captured.begin_capture(RELAXED).unwrap();
+        let counted = ["cuMemAllocAsync", "cuMemAlloc_v2", "cuMemsetD8Async", "cuLaunchKernel"];
+        let before = counted.map(|function| driver.calls_of(function));
+        assert_eq!(
+            (centred.dtype().unwrap(), centred.shape().unwrap()),
+            (DType::I32, vec![6, LEN])
+        );
+        assert_eq!((packed.dtype().unwrap(), packed.shape().unwrap()), (DType::U32, vec![6, 2]));
+        assert_eq!(counted.map(|function| driver.calls_of(function)), before);
+        end(&captured);
+        assert_eq!(packed.run().unwrap().to_vec::<u32>().unwrap()[..2], [0x7654_3210, 0x0654_3210]);
     });
 }
 

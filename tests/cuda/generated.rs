@@ -148,6 +148,27 @@ pub fn the_kernels_that_are_shown_are_those_that_run() {
     });
 }
 
+/// Views of views read what the program has already, so that the kernel grows by a few steps per operation.
+pub fn views_of_views_make_a_small_kernel() {
+    isolated(module_path!(), "views_of_views_make_a_small_kernel", &[NO_CACHE], |_| {
+        let [cpu, cuda] = [Device::cpu(), Device::cuda(0).unwrap()];
+        let rounds = |device: &Device, rounds: usize| {
+            let x = Tensor::arange(1000, DType::I32, device).unwrap();
+            introspect::record();
+            let e = (0..rounds).fold(x.expr(), |e, _| &e + &e.flip(0));
+            (e.run().unwrap().to_vec::<i32>().unwrap(), introspect::recorded_sources())
+        };
+        let [small, large] = [2, 10].map(|count| {
+            let (result, kernels) = rounds(&cuda, count);
+            assert_eq!(result, rounds(&cpu, count).0);
+            let [.., kernel] = &kernels[..] else { panic!("nothing was compiled") };
+            kernel.source.len()
+        });
+        // Eight more rounds are sixteen more steps, of a line each.
+        assert!(large - small < 16 * 100, "{small} and {large} bytes");
+    });
+}
+
 /// The operands and the destination of an expression.
 struct Work {
     x: Tensor,

@@ -57,6 +57,8 @@ fn main() {
             #[cfg(feature = "dlpack")]
             copies_leave_captures_alone
             #[cfg(feature = "dlpack")]
+            describing_an_expression_leaves_captures_alone
+            #[cfg(feature = "dlpack")]
             an_export_waits_for_a_reader_that_compiles_its_kernel
         }
         cudarc_users {
@@ -102,6 +104,7 @@ fn main() {
             other_numbers_sizes_and_strides_compile_nothing
             another_dtype_class_or_step_is_another_kernel
             the_kernels_that_are_shown_are_those_that_run
+            views_of_views_make_a_small_kernel
             every_driver_call_of_a_first_run_may_fail
             every_compiler_call_of_a_first_run_may_fail
         }

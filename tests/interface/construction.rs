@@ -259,6 +259,36 @@ fn elements_are_borrowed_where_they_are() {
     assert!(empty.as_slice::<bool>().unwrap().is_empty());
 }
 
+/// A thread that has borrowed elements may read them again, and whatever others want to write, while a writer waits for
+/// the slice.
+#[cfg(feature = "cpu")]
+#[test]
+fn whoever_borrows_may_read_while_others_wait_to_write() {
+    let device = bitlane::Device::cpu();
+    let tensor = || Tensor::from_slice(&[1, 2, 3], [3], &device).unwrap();
+    let [x, y] = [tensor(), tensor()];
+    for round in 1..=50 {
+        let slice = x.as_slice::<i32>().unwrap();
+        let before = slice.to_vec();
+        std::thread::scope(|scope| {
+            // One writes what is borrowed, and holds other locks; one writes what the former reads.
+            let one = scope.spawn(|| x.clone().add_assign(&y).unwrap());
+            let other = scope.spawn(|| y.clone().multiply_assign(1).unwrap());
+            for _ in 0..20 {
+                assert_eq!(ints(&x), before);
+                assert_eq!(x.as_slice::<i32>().unwrap()[..], before);
+                assert_eq!(ints(&(&x + &y).unwrap())[0], before[0] + 1);
+                std::thread::yield_now();
+            }
+            assert!(!one.is_finished(), "a slice did not keep its elements from being written");
+            assert_eq!(slice[..], before);
+            drop(slice);
+            (one.join().unwrap(), other.join().unwrap())
+        });
+        assert_eq!(ints(&x), [1, 2, 3].map(|first| first * (round + 1)));
+    }
+}
+
 #[test]
 fn positions_are_numbers_and_ranges() {
     for device in devices() {

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bitlane::cpu::{self, PoolStatistics};
-use bitlane::{DType, Device, ErrorKind, Tensor};
+use bitlane::{DType, Device, ErrorKind, Packing, Tensor};
 
 /// The most bytes of small blocks that a thread keeps.
 const THREAD_BYTES: usize = 256 << 10;
@@ -369,5 +369,33 @@ mod forked {
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
             assert!(done, "a forked process hangs");
         });
+    }
+}
+
+/// What an expression would give is told without memory, also where it has reductions inside or is packed in parts.
+#[test]
+fn dtypes_and_shapes_of_expressions_take_no_memory() {
+    let _turn = alone();
+    let x = Tensor::arange(3 << 20, DType::I32, &Device::cpu()).unwrap();
+    let x = x.reshape([3, 1 << 20]).unwrap();
+    let centred = &x.expr() - &x.expr().max_keepdims(0);
+    // The last values are no whole word, so that they are packed apart, and the operand is computed for that.
+    let packing = Packing::new(4, DType::U32);
+    let packed = (x.expr() & 7).narrow(1, 0, 1_000_003).pack(&packing, 1);
+    let unpacked = x.transpose(0, 1).unwrap().into_expr().bitcast(DType::U32).unpack(&packing, 0);
+    let shapes = [vec![3, 1 << 20], vec![3, 125_001], vec![8 << 20, 3]];
+    let dtypes = [DType::I32, DType::U32, DType::U8];
+    for (expr, (shape, dtype)) in
+        [centred, packed, unpacked].iter().zip(shapes.into_iter().zip(dtypes))
+    {
+        cpu::trim_pool();
+        let before = statistics();
+        assert_eq!((expr.shape().unwrap(), expr.dtype().unwrap()), (shape, dtype), "{expr}");
+        let after = statistics();
+        assert_eq!(
+            (after.allocated, after.reused),
+            (before.allocated, before.reused),
+            "{expr} took memory"
+        );
     }
 }

@@ -243,6 +243,28 @@ fn what_is_not_zero_is_found_in_row_major_order() {
     }
 }
 
+/// So many places that several threads find them, each its own part of them.
+#[test]
+fn many_places_are_in_order() {
+    for device in devices() {
+        let len = 1_000_003;
+        let x = Tensor::arange(len, DType::I32, &device).unwrap();
+        for step in [1, 2, 7, 300_000] {
+            // The first part has many, the second few.
+            let is_first = x.less_than(400_001).unwrap();
+            let mask = (&x % step).unwrap().equal(step - 1).unwrap();
+            let mask = mask.logical_and(&is_first).unwrap().logical_or(x.equal(900_000).unwrap());
+            let mask = mask.unwrap();
+            let expected = (0..len as i64)
+                .filter(|k| (*k < 400_001 && k % step == step - 1) || *k == 900_000)
+                .collect::<Vec<_>>();
+            assert_eq!(mask.nonzero().unwrap()[0].to_vec::<i64>().unwrap(), expected, "{step}");
+            let chosen = x.compress(&mask).unwrap().to_vec::<i32>().unwrap();
+            assert!(chosen.into_iter().map(i64::from).eq(expected), "{step}");
+        }
+    }
+}
+
 #[test]
 fn masks_are_broadcast_and_may_select_nothing() {
     for device in devices() {

@@ -88,8 +88,20 @@ fn fma_promotes_broadcasts_and_takes_numbers() {
         // A number is rounded to the common dtype, not before.
         let wide = tensor(&[1.0], &[1], DType::F64).fma(0.1, 0.2).unwrap();
         assert_eq!(wide.to_vec::<f64>().unwrap(), [1f64.mul_add(0.1, 0.2)]);
-        // Integers meet a float only in the last operand.
+        // So are two numbers, which have the higher of their categories.
+        let numbers = |x: Expr<'_>, rules| x.fma(3, &row).rules(rules).run();
+        for rules in [Rules::Paddle, Rules::Torch, Rules::NumPy, Rules::Jax] {
+            for x in [Expr::from(2), Expr::from(2.0)] {
+                let result = numbers(x, rules).unwrap();
+                assert_eq!((result.dtype(), result.shape()), (DType::F32, &[3][..]), "{rules}");
+                assert_eq!(result.to_vec::<f32>().unwrap(), [9.0, 10.0, 11.0]);
+            }
+        }
         let whole = tensor(&[3.0, -4.0], &[2], DType::I32);
+        let float = Expr::from(0.1).fma(3, &whole).rules(Rules::NumPy).run().unwrap();
+        let expected = [3.0, -4.0].map(|z| 0.1f64.mul_add(3.0, z));
+        assert_eq!(float.to_vec::<f64>().unwrap(), expected);
+        // Integers meet a float only in the last operand.
         let half = tensor(&[0.5], &[1], DType::F32);
         let promoted = |z: Expr<'_>, rules| whole.expr().fma(&whole, z).rules(rules).run().unwrap();
         for (rules, dtype) in
@@ -106,7 +118,8 @@ fn fma_promotes_broadcasts_and_takes_numbers() {
             (tensor(&[0.0], &[1], DType::C64).fma(1, 2), ErrorKind::UnsupportedDType),
             (row.fma(tensor(&[1.0; 2], &[2], DType::F32), 1), ErrorKind::Broadcast),
             (row.fma(1, tensor(&[1.0; 2], &[2], DType::F32)), ErrorKind::Broadcast),
-            (Expr::from(2).fma(3, &row).run(), ErrorKind::InvalidArgument),
+            (Expr::from(2).fma(3, &whole).run(), ErrorKind::UnsupportedDType),
+            (Expr::from(2).fma(3, 4).run(), ErrorKind::InvalidArgument),
         ];
         for (index, (result, kind)) in errors.into_iter().enumerate() {
             let error = result.unwrap_err();

@@ -93,12 +93,14 @@ impl Executable {
         let mut slots = [std::ptr::null_mut(); MAX_SLOTS];
         debug_assert_eq!(memories.len(), self.sizes.len());
         debug_assert!(memories[1..].iter().all(|memory| !std::ptr::eq(*memory, memories[OUT])));
-        let all = memories.iter().zip(offsets).zip(&*self.sizes);
-        for (slot, ((memory, offset), size)) in slots.iter_mut().zip(all) {
-            *slot = start(memory).wrapping_add(offset * size);
-        }
         let count = self.sizes.len();
-        let row = Row {
+        // Each length is checked once; an iterator over all of these would take longer than the loop.
+        let (memories, offsets, first) =
+            (&memories[..count], &offsets[..count], &mut slots[..count]);
+        for index in 0..count {
+            first[index] = start(memories[index]).wrapping_add(offsets[index] * self.sizes[index]);
+        }
+        let row = DenseRow {
             script: &self.script,
             inputs: self.program.inputs(),
             slots: &slots[..count],
@@ -114,7 +116,7 @@ impl Executable {
 }
 
 /// One row of elements, contiguous in every slot that does not have one element for all.
-pub(crate) struct Row<'a> {
+pub(crate) struct DenseRow<'a> {
     pub(crate) script: &'a Script,
     /// The inputs of the program that the script was made from.
     pub(crate) inputs: &'a [Input],
@@ -127,9 +129,9 @@ pub(crate) struct Row<'a> {
 }
 
 // SAFETY: the pointers are followed by `share` alone, whose caller vouches for them until it returns.
-unsafe impl Sync for Row<'_> {}
+unsafe impl Sync for DenseRow<'_> {}
 
-impl Row<'_> {
+impl DenseRow<'_> {
     /// Computes the first `len` elements, on as many threads as the team has.
     ///
     /// # Safety
@@ -149,11 +151,11 @@ impl Row<'_> {
         }
     }
 
-    /// [`Row::share`] among several threads.
+    /// [`DenseRow::share`] among several threads.
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`].
+    /// As for [`DenseRow::share`].
     #[inline(never)]
     unsafe fn share_among(&self, len: usize, team: Team) {
         let share = len.div_ceil(team.parts).next_multiple_of(LINE);
@@ -177,7 +179,7 @@ impl Row<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`].
+    /// As for [`DenseRow::share`].
     #[inline(always)]
     unsafe fn run(&self, slots: &[*mut u8], len: usize) {
         let bytes = self.script.registers * self.script.widest;
@@ -191,22 +193,22 @@ impl Row<'_> {
         }
     }
 
-    /// [`Row::run`] with room for registers, which is taken from the stack only where it is needed.
+    /// [`DenseRow::run`] with room for registers, which is taken from the stack only where it is needed.
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`].
+    /// As for [`DenseRow::share`].
     #[inline(never)]
     unsafe fn run_in_room<const BYTES: usize>(&self, slots: &[*mut u8], len: usize) {
         // SAFETY: the caller's promise.
         unsafe { self.run_in(&mut Scratch::<BYTES>::new(), slots, len) };
     }
 
-    /// [`Row::run`] with these registers.
+    /// [`DenseRow::run`] with these registers.
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`].
+    /// As for [`DenseRow::share`].
     #[inline(always)]
     unsafe fn run_in<const BYTES: usize>(
         &self,
@@ -234,7 +236,7 @@ impl Row<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`].
+    /// As for [`DenseRow::share`].
     #[inline(never)]
     unsafe fn blocks(&self, frame: &Frame<'_>, slots: &[*mut u8], len: usize) {
         let mut slots = Slots::from_slice(slots);
@@ -252,7 +254,7 @@ impl Row<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Row::share`]; there must be at most as many as a register holds.
+    /// As for [`DenseRow::share`]; there must be at most as many as a register holds.
     #[inline(always)]
     unsafe fn block(&self, frame: &Frame<'_>, slots: &[*mut u8], len: usize) {
         // Nothing is gathered, so no steps are needed.

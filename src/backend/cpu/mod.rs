@@ -39,14 +39,14 @@ use crate::scan::ScanRequest;
 use crate::storage::Access;
 use crate::{DType, Error, Result};
 
-/// Runs a request on memory that the caller has locked. A sum must have a term.
+/// Runs a request on memory that the caller has locked. A reduction must have a term.
 pub(crate) fn run(request: &Request<'_>, access: &Access<'_>) -> Result<()> {
     // The loops below have at least one iteration.
     if request.plan.len == 0 {
         return Ok(());
     }
     if request.reduction.as_ref().is_some_and(|reduction| reduction.terms.len == 0) {
-        let reason = "a sum of no terms has no loop".into();
+        let reason = "a reduction of no terms has no loop".into();
         return Err(Error::InvalidArgument { op: request.op, reason });
     }
     let settings = Settings::get();
@@ -88,7 +88,7 @@ pub(crate) fn gather(request: &GatherRequest<'_>, access: &Access<'_>) {
 
 /// Writes the places of `len` bools that are true.
 pub(crate) fn places(len: usize, access: &Access<'_>) {
-    gather::places(len, access);
+    gather::places(len, access, Settings::get());
 }
 
 /// A request with the memory it works on.

@@ -10,6 +10,7 @@ mod deep;
 mod graph;
 mod rows;
 mod steps;
+mod views;
 
 use std::env;
 use std::thread;

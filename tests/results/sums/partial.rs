@@ -157,6 +157,42 @@ fn nothing_is_neutral() {
     }
 }
 
+/// A range of fewer terms than the tensor has selects them, and cuts the sum as narrower tensors do.
+#[test]
+fn parts_of_one_tensor_are_its_elements() {
+    for device in devices() {
+        let x = random_tensor(7, DType::F32, &[9, 11], &device);
+        let x = x.transpose(0, 1).unwrap();
+        let whole = x.sum(..).unwrap();
+        for cut in [0, 1, 37, 98, 99] {
+            let parts = (x.partial_sum(0..cut).unwrap(), x.partial_sum(cut..=98).unwrap());
+            assert_eq!((parts.0.range(), parts.1.range()), (0..cut, cut..99));
+            let sum = PartialSum::merge(parts.1, parts.0).unwrap().finish(DType::F32).unwrap();
+            assert!(sum.bits_equal(&whole).unwrap(), "cut at {cut}: {sum}, not {whole}");
+        }
+        let (head, tail) = (x.partial_prod(0..40).unwrap(), x.partial_prod(40..99).unwrap());
+        let product = PartialSum::merge(head, tail).unwrap().finish(DType::F32).unwrap();
+        assert!(product.bits_equal(&x.prod(..).unwrap()).unwrap());
+        // Along an axis, and for the squares of a variance.
+        let over = |range| PartialSum::over(ReduceOp::Sum, &x, 0, range).unwrap();
+        let columns = PartialSum::merge(over(0..4), over(4..11)).unwrap();
+        assert!(columns.finish(DType::F32).unwrap().bits_equal(&x.sum(0).unwrap()).unwrap());
+        let mean = columns.mean(DType::F64).unwrap();
+        let squares = |range| PartialSum::squares(&x, &mean, 0, range).unwrap();
+        let variance = PartialSum::merge(squares(0..4), squares(4..11)).unwrap();
+        let variance = variance.variance(1.0, DType::F32).unwrap();
+        assert!(variance.bits_equal(&x.var(0, 1.0).unwrap()).unwrap());
+        // A tensor with as many terms as the range is that part of a larger sum.
+        let chunk = x.reshape(99).unwrap_or_else(|_| x.contiguous().unwrap().reshape(99).unwrap());
+        let chunk = chunk.narrow(0, 2, 4).unwrap();
+        let (chunk, part) = (chunk.partial_sum(2..6).unwrap(), x.partial_sum(2..6).unwrap());
+        let first = x.partial_sum(0..2).unwrap();
+        let [chunk, part] = [chunk, part]
+            .map(|it| PartialSum::merge(first.clone(), it).unwrap().finish(DType::F64).unwrap());
+        assert!(chunk.bits_equal(&part).unwrap());
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_refused() {
     devices().iter().for_each(refusals_on);
@@ -185,9 +221,14 @@ fn refusals_on(device: &Device) {
         error.to_string()
     };
     let wrong = |range: &str, given: usize| {
-        format!("partial_sum: the range {range} has {given} terms, and the tensor 3")
+        format!(
+            "partial_sum: the range {range} has {given} terms, and the tensor 3, of which it is no part"
+        )
     };
-    assert_eq!(message(x.partial_sum(0..2)), wrong("0..2", 2));
+    assert_eq!(message(x.partial_sum(2..4)), wrong("2..4", 2));
+    #[expect(clippy::reversed_empty_ranges, reason = "it is refused")]
+    let reversed = x.partial_sum(2..1);
+    assert_eq!(message(reversed), wrong("2..1", 0));
     assert_eq!(message(x.partial_sum(0..=3)), wrong("0..4", 4));
     assert_eq!(message(x.partial_sum(3..5)), wrong("3..5", 2));
     assert_eq!(

@@ -1,5 +1,8 @@
 //! Look-ups by index, and the places of what is true.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::nest::{Nest, SharedSlots};
 use super::reduce::share_units;
 use crate::DType;
@@ -85,16 +88,40 @@ fn look_up<T: Copy, I: Copy + Into<i64>>(
 }
 
 /// Writes the places of the bytes that are 1, of which there must be as many as the destination has room for.
-pub(crate) fn places(len: usize, access: &Access<'_>) {
-    let (to, from) = (address(access, OUT, 0).cast::<i64>(), address(access, OPERAND, 0));
-    let mut count = 0;
-    for place in 0..len {
-        // SAFETY: there are as many bytes, each 0 or 1, and the caller has counted those that are 1.
-        unsafe {
-            if from.add(place).read() == 1 {
-                to.add(count).write(place as i64);
-                count += 1;
-            }
+pub(crate) fn places(len: usize, access: &Access<'_>, settings: &Settings) {
+    let bases =
+        SharedSlots::new([OUT, OPERAND].iter().map(|&slot| address(access, slot, 0)).collect());
+    let bytes = |range: Range<usize>| {
+        let from = bases.get()[OPERAND];
+        // SAFETY: the operand has `len` bytes, of which the range is a part.
+        range.map(move |place| (place, unsafe { from.add(place).read() }))
+    };
+    let write = |range: Range<usize>, first: usize| {
+        let ones = bytes(range).filter(|(_, byte)| *byte == 1);
+        for (index, (place, _)) in (first..).zip(ones) {
+            // SAFETY: the caller has counted the bytes that are 1, so that there is room for each.
+            unsafe { bases.get()[OUT].cast::<i64>().add(index).write(place as i64) };
         }
+    };
+    let team = Team::new(len.saturating_mul(size_of::<i64>()), settings);
+    if team.parts == 1 {
+        return write(0..len, 0);
     }
+    // Each part begins where those before it end, which is found by counting first.
+    let share = len.div_ceil(team.parts);
+    let part_of = |part: usize| (part * share).min(len)..((part + 1) * share).min(len);
+    let ends: Vec<AtomicUsize> = (0..team.parts).map(|_| AtomicUsize::new(0)).collect();
+    team.share(team.parts, &|part| {
+        let ones = bytes(part_of(part)).filter(|(_, byte)| *byte == 1).count();
+        ends[part].store(ones, Ordering::Relaxed); // read after all parts are done
+    });
+    let mut end = 0;
+    for count in &ends {
+        end += count.load(Ordering::Relaxed);
+        count.store(end, Ordering::Relaxed);
+    }
+    team.share(team.parts, &|part| {
+        let first = part.checked_sub(1).map_or(0, |before| ends[before].load(Ordering::Relaxed));
+        write(part_of(part), first);
+    });
 }

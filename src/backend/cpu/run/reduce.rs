@@ -66,7 +66,7 @@ pub(crate) fn run(
 
 /// A loop nest along which the program is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum Iteration {
     /// Along the terms of one result.
     Along,
     /// Across results.
@@ -85,7 +85,7 @@ struct Reducer<'a, A> {
     kept: &'a Plan,
     /// The loops over the terms of one result.
     terms: &'a Plan,
-    order: Order,
+    iteration: Iteration,
     /// Whether blocks may span rows of terms.
     has_short_rows: bool,
     script: Script,
@@ -107,9 +107,10 @@ impl<'a, A: Copy + Send + Sync> Reducer<'a, A> {
         settings: &'a Settings,
     ) -> Option<Self> {
         let (kept, terms) = (located.request.plan, reduction.terms);
-        let order = order(kept, terms);
-        let inner = if order == Order::Along { terms } else { kept };
-        let has_short_rows = order == Order::Along && terms.rank > 1 && terms.sizes[0] < FEW_TERMS;
+        let iteration = iteration(kept, terms);
+        let inner = if iteration == Iteration::Along { terms } else { kept };
+        let has_short_rows =
+            iteration == Iteration::Along && terms.rank > 1 && terms.sizes[0] < FEW_TERMS;
         let pattern = |slot: usize| {
             let strides = &inner.slots[slot].strides;
             if strides[0] == 0 && !(has_short_rows && strides[1] != 0) {
@@ -143,7 +144,7 @@ impl<'a, A: Copy + Send + Sync> Reducer<'a, A> {
             divisor: reduction.divisor,
             kept,
             terms,
-            order,
+            iteration,
             has_short_rows,
             in_memory: script.slot().filter(|_| terms.rank <= 1),
             script,
@@ -156,7 +157,7 @@ impl<'a, A: Copy + Send + Sync> Reducer<'a, A> {
 
     fn run(&self) {
         let team = self.team();
-        if self.order == Order::Across {
+        if self.iteration == Iteration::Across {
             return self.across(team);
         }
         let total = |frame: &Frame<'_>, slots: &[*mut u8], start, len| {
@@ -386,11 +387,11 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Chooses the order of iteration in which inputs are read with smaller strides.
-fn order(kept: &Plan, terms: &Plan) -> Order {
+/// Chooses the iteration in which inputs are read with smaller strides.
+fn iteration(kept: &Plan, terms: &Plan) -> Iteration {
     let results = kept.sizes[0];
     if results == 1 {
-        return Order::Along;
+        return Iteration::Along;
     }
     let stride = |plan: &Plan| -> usize {
         plan.slots
@@ -400,5 +401,9 @@ fn order(kept: &Plan, terms: &Plan) -> Order {
             .fold(0, usize::saturating_add)
     };
     let closer = stride(kept) < stride(terms) && results >= 32;
-    if closer || (terms.len < FEW_TERMS && results >= 8) { Order::Across } else { Order::Along }
+    if closer || (terms.len < FEW_TERMS && results >= 8) {
+        Iteration::Across
+    } else {
+        Iteration::Along
+    }
 }

@@ -9,7 +9,7 @@ use super::transfer::{
     Extent, LINE, Steps, finish_streams, prefetch, scatter, scatter_masked, stream,
 };
 use crate::backend::cpu::Located;
-use crate::backend::cpu::executable::Row;
+use crate::backend::cpu::executable::DenseRow;
 use crate::backend::cpu::settings::{MAX_BLOCK_BYTES, MAX_SQUARE_BYTES, Settings};
 use crate::backend::cpu::threads::sharing::Team;
 use crate::plan::{OUT, Plan};
@@ -58,7 +58,7 @@ pub(crate) fn run(located: &Located<'_>, settings: &Settings) -> Option<()> {
         let steps = access.steps();
         let inputs = located.request.program.inputs();
         let row =
-            Row { script: &script, inputs, slots: &located.bases, steps: &steps, block_bytes };
+            DenseRow { script: &script, inputs, slots: &located.bases, steps: &steps, block_bytes };
         // SAFETY: as for `units` below; the elements of every slot are contiguous, or one.
         unsafe { row.share(plan.len, team) };
         return Some(());

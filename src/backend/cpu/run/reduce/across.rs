@@ -22,7 +22,7 @@ const SHARE: usize = 256;
 const LEVEL: usize = ROWS.ilog2() as usize;
 
 /// Rows of terms that are not in the forest yet.
-struct Rows {
+struct OpenRows {
     rows: [*const u8; ROWS],
     count: usize,
 }
@@ -105,7 +105,7 @@ impl<A: Copy + Send + Sync> Reducer<'_, A> {
         let each_term = Nest::new(self.terms, &self.located.sizes, 1, None);
         let mut rooms = [const { Room::new() }; ROWS * ROW_BYTES / RUN_BYTES];
         let (room, size) = (rooms.as_mut_ptr().cast::<u8>(), self.totals.terms.size());
-        let mut rows = Rows { rows: [std::ptr::null(); ROWS], count: 0 };
+        let mut rows = OpenRows { rows: [std::ptr::null(); ROWS], count: 0 };
         forest.clear();
         if let Some(slot) = self.in_memory {
             let step = each_term.steps()[slot].inner;
@@ -142,7 +142,13 @@ impl<A: Copy + Send + Sync> Reducer<'_, A> {
     /// # Safety
     ///
     /// There must be so many terms, of as many results as in every row since the forest was empty.
-    unsafe fn push(&self, rows: &mut Rows, forest: &mut Forest<A>, row: *const u8, width: usize) {
+    unsafe fn push(
+        &self,
+        rows: &mut OpenRows,
+        forest: &mut Forest<A>,
+        row: *const u8,
+        width: usize,
+    ) {
         rows.rows[rows.count] = row;
         rows.count += 1;
         if rows.count == ROWS {

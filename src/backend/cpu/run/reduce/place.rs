@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::tree::{RUN_BYTES, Room};
-use super::{Order, RESULTS, Reducer, share_units};
+use super::{Iteration, RESULTS, Reducer, share_units};
 use crate::DType;
 use crate::backend::cpu::run::blocks::{Frame, Place, Scratch};
 use crate::backend::cpu::run::nest::Nest;
@@ -45,7 +45,7 @@ impl<A: Word> Reducer<'_, A> {
             return self.run();
         }
         let team = self.team();
-        if self.order == Order::Across {
+        if self.iteration == Iteration::Across {
             return self.find_across(team);
         }
         let best_of_run = |frame: &Frame<'_>, slots: &[*mut u8], start, len| {
