@@ -80,9 +80,11 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for the CPU, and if the function copies tensors from or to the host, creates zeros, uses
-    /// another device, captures another graph, or uses a tensor that another thread is using on another stream. The errors
-    /// of the function, and [`Error::Driver`].
+    /// [`Error::InvalidArgument`] for the CPU, and if the function copies tensors from or to the host, creates zeros, waits
+    /// for the device, uses another device, captures another graph, or uses a tensor that another thread is using on
+    /// another stream. [`Tensor::take`] (use [`Tensor::take_clamped`]), [`Tensor::take_along_axis`],
+    /// [`Tensor::nonzero`] and [`Tensor::compress`] wait for the device. The errors of the function,
+    /// [`Error::OutOfMemory`] and [`Error::Driver`].
     pub fn capture<R>(device: &Device, function: impl FnMut() -> Result<R>) -> Result<(Graph, R)> {
         let device = cuda_device("Graph::capture", device)?;
         let (graph, result) = backend::Graph::capture(device, function)?;
@@ -125,8 +127,8 @@ pub struct PoolStatistics {
 /// Tensors are allocated from a pool of this crate, not from the process's default pool. The memory of dropped tensors
 /// stays in it, where other libraries cannot use it: [`set_pool_limit`] limits that, and [`trim_pool`] ends it. An
 /// allocation that fails waits for the device, trims the pool and is tried again before it is an
-/// [`Error::OutOfMemory`]. On devices without memory pools (some virtual GPUs), freed blocks are kept for allocations of
-/// the same size.
+/// [`Error::OutOfMemory`]. If the driver refuses to make a pool, the process's default one is used as it is. On devices
+/// without memory pools (some virtual GPUs), freed blocks are kept for allocations of the same size.
 ///
 /// # Examples
 ///
@@ -154,7 +156,7 @@ pub fn pool_statistics(device: &Device) -> Result<PoolStatistics> {
 /// Sets how many bytes a device's memory pool holds on to when the device is waited for, memory in use included, and
 /// returns the excess to the driver. By default it returns nothing. With 0 nothing is kept.
 ///
-/// This waits for the device's queued work.
+/// This waits for the device's queued work, but for that of streams which are being captured.
 ///
 /// # Examples
 ///
@@ -175,7 +177,8 @@ pub fn set_pool_limit(device: &Device, bytes: usize) -> Result<()> {
     cuda_device("set_pool_limit", device)?.set_pool_limit(bytes)
 }
 
-/// Returns all memory that a device's pool keeps to the driver, after waiting for the device's queued work.
+/// Returns all memory that a device's pool keeps to the driver, after waiting for the device's queued work, but for that
+/// of streams which are being captured.
 ///
 /// # Examples
 ///

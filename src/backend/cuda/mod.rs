@@ -65,7 +65,7 @@ use self::context::{Bound, Context};
 pub(crate) use self::executable::Executable;
 pub use self::force::Force;
 pub(crate) use self::force::set as force;
-pub(crate) use self::graph::{Graph, note};
+pub(crate) use self::graph::{Graph, forbid_operation, note};
 pub(crate) use self::kernels::Module;
 pub(crate) use self::loading::{Code, Needs};
 pub(crate) use self::memory::CudaMemory;
@@ -175,6 +175,7 @@ impl CudaDevice {
 
     /// Blocks until all work in the device's context is done, on every stream.
     pub(crate) fn synchronize(&self) -> Result<()> {
+        graph::forbid("a wait for the device")?;
         reclaim::retry_returning();
         self.stream.context().synchronize()
     }

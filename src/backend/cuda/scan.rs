@@ -3,6 +3,7 @@
 use super::CudaDevice;
 use super::force::{self, Force};
 use super::generate::{Key, REDUCE_SOURCE};
+use super::graph::Way;
 use super::kernels::Written;
 use super::launch::{count, launch};
 use super::memory::CudaMemory;
@@ -65,8 +66,13 @@ impl Cut {
 }
 
 impl CudaDevice {
-    /// Queues the launches of a scan. Only the last of them writes the result.
+    /// Queues the launches of a scan or, on a thread that captures a graph, adds them to the graph.
     pub(crate) fn scan(&self, request: &ScanRequest, access: &Access<'_>) -> Result<()> {
+        self.on_its_way(|device, way| device.scan_here(request, access, way))
+    }
+
+    /// Queues the launches on this stream. Only the last of them writes the result.
+    fn scan_here(&self, request: &ScanRequest, access: &Access<'_>, way: Way) -> Result<()> {
         let ScanRequest { op, combine, terms, out, outer, len, inner, offset } = *request;
         let context = self.stream.context();
         let _bound = context.bind()?;
@@ -96,6 +102,9 @@ impl CudaDevice {
             Ok([count(x)?, count(blocks.div_ceil(x))?])
         };
         let grids = [grid(blocks)?, grid(rows)?, grid(blocks)?];
+        if way == Way::Prepare {
+            return Ok(());
+        }
         self.order_all(access)?;
         let first = if chunks > 1 { 0 } else { 2 };
         for (&function, grid) in functions.iter().zip(grids).skip(first) {
