@@ -219,7 +219,7 @@ pub fn memory_is_trimmed_while_another_stream_is_captured() {
             assert_eq!((&x + 1).unwrap().to_vec::<i32>().unwrap(), [6; LEN]);
             // The pinned memory of the upload is released, too.
             cuda::trim_pool(&device).unwrap();
-            assert_eq!(driver.calls_of("cuMemFreeHost"), 1);
+            assert!(driver.calls_of("cuMemFreeHost") > 0);
             cuda::set_pool_limit(&device, 0).unwrap();
             end(&captured);
             assert_eq!(x.to_vec::<i32>().unwrap(), [5; LEN]);

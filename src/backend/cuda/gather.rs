@@ -95,8 +95,10 @@ impl CudaDevice {
         let _bound = context.bind()?;
         let kernel = || {
             format!(
-                "extern \"C\" __global__ void __launch_bounds__(BL_THREADS) look_up(const __grid_constant__ bl::GatherParams p) {{\n    \
-                 bl::{call}(p);\n}}\n"
+                "static_assert(sizeof(bl::GatherParams) == {}, \"the parameters are those of the launch\");\n\
+                 extern \"C\" __global__ void __launch_bounds__(BL_THREADS) look_up(const __grid_constant__ bl::GatherParams p) {{\n    \
+                 bl::{call}(p);\n}}\n",
+                size_of::<Parameters>()
             )
         };
         let source = || [COMMON, GATHER, "#line 1 \"gather\"\n", &kernel()].concat();
@@ -112,7 +114,7 @@ impl CudaDevice {
             return Ok(());
         }
         self.order_all(access)?;
-        note(|| Kernel { name: op.into(), source: source(), kernel: kernel() });
+        note(|| Kernel { name: op.into(), source: source(), kernel: kernel(), blocks });
         trace_launch!(kernel = op, ?grid, "launch");
         // SAFETY: these are the parameters of the kernel. All elements that it reaches through them lie inside the memory of
         // the access, whatever the indices are; as many places are written as the sums say. The memory is locked and alive

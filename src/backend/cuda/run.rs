@@ -248,12 +248,14 @@ fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Oper
 }
 
 fn written_by_hand(pair: &Pair<'_>, shape: KernelShape) -> Kernel {
-    Kernel { name: pair.module.kernel(shape), source: String::new(), kernel: String::new() }
+    let (source, kernel) = (String::new(), String::new());
+    Kernel { name: pair.module.kernel(shape), source, kernel, blocks: 0 }
 }
 
 fn generated(job: &Job<'_>) -> Kernel {
     let form = &job.form;
-    Kernel { name: form.name(), source: generate::source(form), kernel: generate::kernel(form) }
+    let (source, kernel) = (generate::source(form), generate::kernel(form));
+    Kernel { name: form.name(), source, kernel, blocks: job.grid[0] * job.grid[1] }
 }
 
 thread_local! {
