@@ -133,6 +133,7 @@ fn main() {
             tensors_work_and_die_on_any_thread
             devices_copy_to_each_other
             large_copies_go_through_pinned_memory_in_parts
+            downloads_are_waited_for_later
             devices_that_can_reach_each_other_do
             nothing_is_launched_for_nothing
             what_was_uploaded_may_change_at_once

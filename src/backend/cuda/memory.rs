@@ -186,9 +186,14 @@ impl CudaMemory {
         CudaMemory::before_write(Exclusive::new(self), &home)
     }
 
+    /// Returns the stream on which the block was last written.
+    pub(super) fn writer(&self) -> Arc<Stream> {
+        self.block.usage.writer()
+    }
+
     /// Fails if a range reaches beyond the block.
     #[inline]
-    fn check_range(&self, range: &Range<usize>) -> Result<()> {
+    pub(super) fn check_range(&self, range: &Range<usize>) -> Result<()> {
         if range.start <= range.end && range.end <= self.bytes {
             return Ok(());
         }
@@ -255,7 +260,7 @@ impl CudaMemory {
             return Ok(copy);
         }
         graph::forbid("a copy to the host")?;
-        let stream = self.block.usage.writer();
+        let stream = self.writer();
         stream.check_reach()?;
         self.before_read(&stream)?;
         let _bound = stream.context().bind()?;
