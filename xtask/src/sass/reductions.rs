@@ -106,6 +106,37 @@ impl Row {
 /// term in `f64`.
 #[rustfmt::skip]
 const BELOW: &[(&str, &str, f64)] = &[
+    ("sum of f32, rows of 129", "3090", 0.64),
+    ("sum of f32, rows of 129", "B200", 0.74),
+    ("sum of f16, rows of 129", "3090", 0.62),
+    ("sum of f16, rows of 129", "A100", 0.69),
+    ("sum of f16, rows of 129", "H100", 0.62),
+    ("sum of f16, rows of 129", "B200", 0.29),
+    ("sum of f32, rows of 257", "3090", 0.64),
+    ("sum of f32, rows of 257", "B200", 0.74),
+    ("sum of f16, rows of 257", "B200", 0.43),
+    ("sum of f16, rows of 300", "B200", 0.50),
+    ("sum of bf16, rows of 300", "B200", 0.50),
+    ("sum of f16, rows of 301", "B200", 0.50),
+    ("sum of f16, rows of 500", "B200", 0.62),
+    ("sum of f16, columns", "B200", 0.67),
+    ("sum of bf16, columns", "B200", 0.70),
+    ("max of i8, all terms", "B200", 0.57),
+    ("max of i8, rows of 300", "A100", 0.74),
+    ("max of i8, rows of 300", "H100", 0.55),
+    ("max of i8, rows of 300", "B200", 0.34),
+    ("max of i8, columns", "A100", 0.78),
+    ("max of i8, columns", "H100", 0.72),
+    ("max of i8, columns", "B200", 0.38),
+    ("mean of f32, rows of 300", "3090", 0.62),
+    ("prod of f32, all terms", "3090", 0.54),
+    ("prod of f32, rows of 300", "T4", 0.63),
+    ("prod of f32, rows of 300", "3090", 0.47),
+    ("prod of f32, columns", "3090", 0.58),
+    ("argmax of f32, all terms", "B200", 0.57),
+    ("argmax of f32, rows of 300", "H100", 0.78),
+    ("argmax of f32, rows of 300", "B200", 0.47),
+    ("argmax of f32, columns", "B200", 0.57),
 ];
 
 /// Returns where the goals are missed, as a sentence of the documentation.
