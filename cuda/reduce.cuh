@@ -8,7 +8,7 @@
 // with:
 //
 //     Sum                        the total (totals.cuh)
-//     DEPTH                      groups that a thread loads at once where a warp adds up a tile of 32 * DEPTH
+//     DEPTH                      groups that a thread loads at once where several of a warp add up a tile together
 //     STRADDLES                  whether a group may straddle the end of the inner loop
 //     COUNTS_GROUPS              whether places<GROUP> takes the index of a group rather than of its first element
 //     output_places(p, output)   the addresses of an output and of the first term of every operand
@@ -69,6 +69,25 @@ BL_FN typename K::Sum sum_each(const typename K::Params& p, const Places& output
     return counter.sum();
 }
 
+// The sum of the terms from n on, which are fewer than a group. All loads are issued before the first is used; what lies
+// beyond the last term loads that instead.
+template <class K, class Places, class Kept>
+BL_FN typename K::Sum sum_rest(const typename K::Params& p, const Places& output, const Kept& kept, typename K::Index n) {
+    typedef typename K::Sum Sum;
+    const typename K::Index terms = typename K::Index(p.terms);
+    typename K::template Group<1> loaded[K::GROUP];
+#pragma unroll
+    for (int k = 0; k < K::GROUP - 1; ++k)
+        loaded[k] = K::template load<1>(p, K::template places<1>(p, output.address, n + k < terms ? n + k : terms - 1));
+    Sum x[K::GROUP];
+#pragma unroll
+    for (int k = 0; k < K::GROUP; ++k) {
+        if (k < K::GROUP - 1) x[k] = leaf<Sum>(K::compute(kept, loaded[k], 0), n + k);
+        if (k == K::GROUP - 1 || n + k >= terms) x[k] = Sum::identity();
+    }
+    return tree(x);
+}
+
 // The sum of a group of terms, which may lie partly or entirely beyond the last term.
 template <class K, class Places, class Kept>
 BL_FN typename K::Sum sum_group(const typename K::Params& p, const Places& output, const Kept& kept, typename K::Index group) {
@@ -79,8 +98,10 @@ BL_FN typename K::Sum sum_group(const typename K::Params& p, const Places& outpu
         if (!K::STRADDLES || n - Index(at.outer) * K::inner_size(p) < K::inner_starts(p))
             return sum_loaded<K>(kept, K::template load<K::GROUP>(p, at), n);
     }
-    if constexpr (K::STRADDLES || K::EDGES) return sum_each<K>(p, output, kept, n, n + K::GROUP < terms ? n + K::GROUP : terms);
-    else return K::Sum::identity();
+    if constexpr (K::STRADDLES) return sum_each<K>(p, output, kept, n, n + K::GROUP < terms ? n + K::GROUP : terms);
+    if constexpr (K::EDGES && K::GROUP > 1)
+        if (n < terms) return sum_rest<K>(p, output, kept, n);
+    return K::Sum::identity();
 }
 
 // ---- One thread per output and segment ---------------------------------------------------------------------------
@@ -149,78 +170,92 @@ template <class S> BL_FN S sum_of_lanes(S x, u32 log2) {
     return x;
 }
 
-// The sum of N adjacent runs of 32 subtrees, of which every thread of a warp has one of each run, in the first thread. For
-// each run alone, all threads would add at every level. Here a thread passes half of its totals to its neighbour and takes
-// the neighbour's part of the other half, so that N - 1 additions do the work of N times log2(N).
-template <int N, class S> BL_FN S sum_of_warp(S (&x)[N]) {
-    u32 distance = 1;
+// Shares 2 * HALF runs, of which N are there, among the threads that differ in the bit of DISTANCE and in those above it, until
+// each thread has one. In the first round a run may have no partner. Then it stays with both threads.
+template <int HALF, u32 DISTANCE, int N, class S> BL_FN void share_runs(S (&x)[N]) {
+    const bool upper = threadIdx.x & DISTANCE;
 #pragma unroll
-    for (int half = N / 2; half > 0; half /= 2, distance *= 2) {
-        const bool upper = threadIdx.x & distance;
-#pragma unroll
-        for (int k = 0; k < half; ++k) {
-            const S kept = upper ? x[k + half] : x[k], got = exchange(upper ? x[k] : x[k + half], distance);
-            x[k] = Commutes<S>::VALUE || !upper ? sum_of(kept, got) : sum_of(got, kept);
+    for (int k = 0; k < HALF; ++k) {
+        S kept = x[k], given = x[k];
+        if (k + HALF < N) {
+            if (upper) kept = x[k + HALF];
+            else given = x[k + HALF];
         }
+        const S got = exchange(given, DISTANCE);
+        x[k] = Commutes<S>::VALUE || !upper ? sum_of(kept, got) : sum_of(got, kept);
     }
-#pragma unroll
-    for (; distance < BL_WARP; distance *= 2) x[0] = sum_of(x[0], exchange(x[0], distance));
-    // The runs are at the lowest bits of the thread's number, the first bit being the highest of the run's.
-#pragma unroll
-    for (distance = N / 2; distance > 0; distance /= 2) x[0] = sum_of(x[0], exchange(x[0], distance));
-    return x[0];
+    if constexpr (HALF > 1) share_runs<HALF / 2, 2 * DISTANCE>(x);
 }
 
-// The sum of the K::DEPTH * 32 groups from `first` on, which a warp adds up, in its first thread. Some may lie beyond the
-// last term. All loads are issued before the first is used; groups beyond the last whole one load that instead.
+// The sum of N adjacent runs of 2^log2 subtrees, of which each of 2^log2 neighbouring threads has one of each run, in the
+// first of them. There are at least as many threads as runs, and as many everywhere in the warp. For each run alone, all
+// threads would add at every level. Here a thread passes half of its totals to its neighbour and takes the neighbour's part
+// of the other half, so that some N additions do the work of N times log2(N).
+template <int N, class S> BL_FN S sum_of_runs(S (&x)[N], u32 log2) {
+    enum { SLOTS = N > 1 ? 2 << log2_of(N - 1) : 1 };
+    if constexpr (SLOTS > 1) share_runs<SLOTS / 2, 1>(x);
+    S sum = x[0];
+#pragma unroll
+    for (u32 distance = SLOTS; distance < BL_WARP; distance *= 2)
+        if (distance < 1u << log2) sum = sum_of(sum, exchange(sum, distance));
+    // The number of a thread's run is in the lowest bits of the thread's, the highest bit first.
+    if constexpr (SLOTS > N)
+        if (__brev(threadIdx.x) >> (32 - log2_of(SLOTS)) >= u32(N)) sum = S::identity();
+#pragma unroll
+    for (u32 distance = SLOTS / 2; distance > 0; distance /= 2) sum = sum_of(sum, exchange(sum, distance));
+    return sum;
+}
+
+// The sum of the K::DEPTH << log2 groups from `first` on, which 2^log2 neighbouring threads add up, in the first of them.
+// Some may lie beyond the last term. All loads are issued before the first is used; groups beyond the last whole one, of
+// which there is one, load that instead.
 template <class K, class Places, class Kept>
-BL_FN typename K::Sum sum_by_warp(const typename K::Params& p, const Places& output, const Kept& kept, typename K::Index first) {
+BL_FN typename K::Sum sum_of_tile(const typename K::Params& p, const Places& output, const Kept& kept, typename K::Index first, u32 log2) {
     typedef typename K::Sum Sum;
     typedef typename K::Index Index;
-    const Index mine = first + threadIdx.x % BL_WARP, whole = Index(p.whole_groups);
-    if (K::STRADDLES || whole == 0) {
+    const u32 lanes = 1u << log2;
+    const Index mine = first + (threadIdx.x & (lanes - 1)), whole = Index(p.whole_groups);
+    if constexpr (K::STRADDLES) {
         Counter<Sum, log2_of(K::DEPTH)> counter;
 #pragma unroll 1
-        for (Index k = 0; k < K::DEPTH; ++k) counter.push(sum_of_lanes(sum_group<K>(p, output, kept, mine + k * BL_WARP), 5));
+        for (Index k = 0; k < K::DEPTH; ++k) counter.push(sum_of_lanes(sum_group<K>(p, output, kept, mine + k * lanes), log2));
         return counter.sum();
     }
     typename K::template Group<K::GROUP> loaded[K::DEPTH];
 #pragma unroll
     for (int k = 0; k < K::DEPTH; ++k) {
-        const Index group = mine + k * BL_WARP < whole ? mine + k * BL_WARP : whole - 1;
+        const Index group = mine + k * lanes < whole ? mine + k * lanes : whole - 1;
         loaded[k] = K::template load<K::GROUP>(p, K::template places<K::GROUP>(p, output.address, group));
     }
     Sum x[K::DEPTH];
 #pragma unroll
     for (int k = 0; k < K::DEPTH; ++k) {
-        x[k] = sum_loaded<K>(kept, loaded[k], (mine + k * BL_WARP) * K::GROUP);
-        if (mine + k * BL_WARP >= whole) x[k] = Sum::identity();
+        x[k] = sum_loaded<K>(kept, loaded[k], (mine + k * lanes) * K::GROUP);
+        if (mine + k * lanes >= whole) x[k] = Sum::identity();
     }
-    if constexpr (K::EDGES) {
+    if constexpr (K::EDGES && K::GROUP > 1) {
         const Index beyond = whole - mine;  // wraps in threads after the last whole group
-        if (whole < Index(p.groups) && beyond < K::DEPTH * BL_WARP && beyond % BL_WARP == 0) {
-            const Sum last = sum_each<K>(p, output, kept, whole * K::GROUP, Index(p.terms));
+        if (whole < Index(p.groups) && beyond < K::DEPTH * lanes && (beyond & (lanes - 1)) == 0) {
+            const Sum last = sum_rest<K>(p, output, kept, whole * K::GROUP);
 #pragma unroll
             for (int k = 0; k < K::DEPTH; ++k)
-                if (beyond == k * BL_WARP) x[k] = last;
+                if (beyond == k * lanes) x[k] = last;
         }
     }
-    return sum_of_warp(x);
+    return sum_of_runs(x, log2);
 }
 
 // ---- Threads of a warp per output --------------------------------------------------------------------------------
-// 2^lanes_log2 threads for outputs with at most 32 groups of terms, and a warp for those with at most 32 * DEPTH. One
-// segment.
+// 2^lanes_log2 threads for outputs with at most DEPTH << lanes_log2 groups of terms. One segment.
 template <class K> BL_FN void sum_by_lanes(const typename K::Params& p) {
     typedef typename K::Index Index;
-    const u32 log2 = K::DEPTH > 1 ? 5 : u32(p.lanes_log2), lane = threadIdx.x & ((1u << log2) - 1);
+    const u32 log2 = u32(p.lanes_log2), lane = threadIdx.x & ((1u << log2) - 1);
     const Index output = Index(block_number() * (BL_THREADS >> log2) + (threadIdx.x >> log2));
     const bool works = output < Index(p.outputs);
-    if (K::DEPTH > 1 && !works) return;  // the whole warp
     const auto places = K::output_places(p, works ? output : 0);
     const auto kept = K::keep(p, places.address);
     typename K::Sum sum;
-    if constexpr (K::DEPTH > 1) sum = sum_by_warp<K>(p, places, kept, 0);
+    if constexpr (K::DEPTH > 1) sum = sum_of_tile<K>(p, places, kept, 0, log2);
     else sum = sum_of_lanes(sum_group<K>(p, places, kept, works ? Index(lane) : Index(p.groups)), log2);
     if (works && lane == 0) K::finish(p, places, output, 0, sum);
 }
@@ -243,7 +278,7 @@ template <class K> BL_FN void sum_by_blocks(const typename K::Params& p) {
     const u32 count = u32((size + TILE - 1) / TILE);
 #pragma unroll 1
     for (u32 tile = threadIdx.x / BL_WARP; tile < count; tile += BL_THREADS / BL_WARP) {
-        const Sum sum = sum_by_warp<K>(p, places, kept, first + Index(tile) * TILE);
+        const Sum sum = sum_of_tile<K>(p, places, kept, first + Index(tile) * TILE, log2_of(BL_WARP));
         if (threadIdx.x % BL_WARP == 0) partial[tile] = sum;
     }
     __syncthreads();

@@ -37,7 +37,7 @@ pub use crate::backend::cuda::foreign::{ReadableView, WritableView};
 use crate::backend::cuda::{self as backend, CudaDevice, foreign};
 use crate::device::DeviceKind;
 use crate::layout::checked_len;
-use crate::{Device, Element, Error, IntoShape, Result, Tensor};
+use crate::{DType, Device, Element, Error, IntoShape, Result, Tensor};
 
 pub use crate::backend::cuda::CacheStatistics;
 
@@ -80,9 +80,11 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for the CPU, and if the function copies tensors from or to the host, creates zeros, uses
-    /// another device, captures another graph, or uses a tensor that another thread is using on another stream. The errors
-    /// of the function, and [`Error::Driver`].
+    /// [`Error::InvalidArgument`] for the CPU, and if the function copies tensors from or to the host, creates zeros, waits
+    /// for the device, uses another device, captures another graph, or uses a tensor that another thread is using on
+    /// another stream. [`Tensor::take`] (use [`Tensor::take_clamped`]), [`Tensor::take_along_axis`],
+    /// [`Tensor::nonzero`] and [`Tensor::compress`] wait for the device. The errors of the function,
+    /// [`Error::OutOfMemory`] and [`Error::Driver`].
     pub fn capture<R>(device: &Device, function: impl FnMut() -> Result<R>) -> Result<(Graph, R)> {
         let device = cuda_device("Graph::capture", device)?;
         let (graph, result) = backend::Graph::capture(device, function)?;
@@ -125,8 +127,8 @@ pub struct PoolStatistics {
 /// Tensors are allocated from a pool of this crate, not from the process's default pool. The memory of dropped tensors
 /// stays in it, where other libraries cannot use it: [`set_pool_limit`] limits that, and [`trim_pool`] ends it. An
 /// allocation that fails waits for the device, trims the pool and is tried again before it is an
-/// [`Error::OutOfMemory`]. On devices without memory pools (some virtual GPUs), freed blocks are kept for allocations of
-/// the same size.
+/// [`Error::OutOfMemory`]. If the driver refuses to make a pool, the process's default one is used as it is. On devices
+/// without memory pools (some virtual GPUs), freed blocks are kept for allocations of the same size.
 ///
 /// # Examples
 ///
@@ -154,7 +156,7 @@ pub fn pool_statistics(device: &Device) -> Result<PoolStatistics> {
 /// Sets how many bytes a device's memory pool holds on to when the device is waited for, memory in use included, and
 /// returns the excess to the driver. By default it returns nothing. With 0 nothing is kept.
 ///
-/// This waits for the device's queued work.
+/// This waits for the device's queued work, but for that of streams which are being captured.
 ///
 /// # Examples
 ///
@@ -175,7 +177,8 @@ pub fn set_pool_limit(device: &Device, bytes: usize) -> Result<()> {
     cuda_device("set_pool_limit", device)?.set_pool_limit(bytes)
 }
 
-/// Returns all memory that a device's pool keeps to the driver, after waiting for the device's queued work.
+/// Returns all memory that a device's pool keeps to the driver, after waiting for the device's queued work, but for that
+/// of streams which are being captured.
 ///
 /// # Examples
 ///
@@ -194,6 +197,101 @@ pub fn set_pool_limit(device: &Device, bytes: usize) -> Result<()> {
 /// [`Error::InvalidArgument`] for the CPU, and [`Error::Driver`].
 pub fn trim_pool(device: &Device) -> Result<()> {
     cuda_device("trim_pool", device)?.trim_pool()
+}
+
+/// A copy of a tensor's elements to the host, which may be under way; see [`download`].
+///
+/// If it is dropped before it is done, the copy is waited for.
+pub struct Download {
+    copy: backend::Download,
+    dtype: DType,
+}
+
+impl Download {
+    /// Returns whether the copy is done, so that waiting for it takes no time.
+    ///
+    /// # Errors
+    ///
+    /// The error of an earlier operation that failed on the device.
+    pub fn is_done(&self) -> Result<bool> {
+        self.copy.is_done()
+    }
+
+    /// Waits for the copy, and returns the elements in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if `T` is not the element type, [`Error::OutOfMemory`], or the error of an earlier
+    /// operation that failed on the device.
+    pub fn wait<T: Element>(self) -> Result<Vec<T>> {
+        let op = "download";
+        if T::DTYPE != self.dtype {
+            let (own, asked) = (self.dtype, T::DTYPE);
+            let reason = format!("elements of {own} were asked for as {asked}; cast them first");
+            return Err(Error::InvalidArgument { op, reason });
+        }
+        crate::backend::elements(self.copy.wait()?).ok_or_else(|| {
+            let reason = "the storage holds a bool beyond 0 and 1".into();
+            Error::InvalidArgument { op, reason }
+        })
+    }
+
+    /// Waits for the copy, and returns the elements as native-endian bytes, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], or the error of an earlier operation that failed on the device.
+    pub fn wait_for_bytes(self) -> Result<Vec<u8>> {
+        self.copy.wait()
+    }
+}
+
+impl std::fmt::Debug for Download {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Download").field("dtype", &self.dtype).finish_non_exhaustive()
+    }
+}
+
+/// Starts a copy of a tensor's elements to the host, and returns without waiting for the device.
+///
+/// The copy is queued after all earlier operations on the tensor, whose memory later operations may change or free at
+/// once. It goes to pinned memory of its own, from which [`Download::wait`] copies. So the host can do something else
+/// meanwhile, and several devices can copy at the same time; for a single copy, [`Tensor::to_vec`] takes less memory.
+///
+/// # Examples
+///
+/// ```
+/// use bitlane::{Device, Tensor, cuda};
+/// # if Device::cuda_count() > 0 {
+/// let device = Device::cuda(0)?;
+/// let mut x = Tensor::from_slice(&[1.0f32, 2.0], [2], &device)?;
+/// let copy = cuda::download(&x)?;
+/// x.add_assign(1)?; // after the copy
+/// assert_eq!(copy.wait::<f32>()?, [1.0, 2.0]);
+/// # }
+/// # Ok::<(), bitlane::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::InvalidArgument`] for a tensor on the CPU, during a [`Graph::capture`] and while the tensor's stream is being
+/// captured; [`Error::OutOfMemory`] if there is no pinned memory, and [`Error::Driver`].
+pub fn download(tensor: &Tensor) -> Result<Download> {
+    cuda_device("download", tensor.device())?;
+    let dense = tensor.contiguous()?;
+    let (dtype, size) = (dense.dtype(), dense.dtype().size());
+    let start = dense.layout().offset() * size;
+    let memory = dense.storage().read();
+    let copy = match &*memory {
+        Memory::Cuda(memory) => memory.start_download(start..start + dense.len() * size)?,
+        #[cfg(feature = "cpu")]
+        Memory::Cpu(_) => {
+            let reason = "the tensor is not on a CUDA device".into();
+            return Err(Error::InvalidArgument { op: "download", reason });
+        }
+    };
+    drop(memory);
+    Ok(Download { copy, dtype })
 }
 
 /// Returns the CUDA device, or an error for the CPU.

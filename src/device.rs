@@ -146,7 +146,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`] if an operation has failed on the device since the last wait. Never fails on the CPU.
+    /// [`Error::Driver`] if an operation has failed on the device since the last wait, and [`Error::InvalidArgument`] while
+    /// a stream of the device is being captured into a graph, which the wait would end. Never fails on the CPU.
     pub fn synchronize(&self) -> Result<()> {
         match &self.0 {
             #[cfg(feature = "cpu")]

@@ -187,7 +187,7 @@ pub enum Error {
     OutOfMemory {
         /// The device whose memory ran out.
         device: String,
-        /// The size of the allocation that failed.
+        /// The size of the allocation that failed, or 0 if it is not known.
         bytes: usize,
     },
     /// A file cannot be read or written, or is malformed.
@@ -266,8 +266,11 @@ pub(crate) fn counted(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Formats a number of bytes, from 1024 up also in a larger unit.
+/// Formats a number of bytes, from 1024 up also in a larger unit. 0 is a number that is not known.
 fn size(bytes: usize) -> String {
+    if bytes == 0 {
+        return "memory".into();
+    }
     let exact = counted(bytes, "byte");
     let (mut value, mut unit) = (bytes as f64, "");
     for larger in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {

@@ -71,6 +71,20 @@ pub(crate) fn gather(
     }
 }
 
+/// Fails if the thread captures a graph of the device. The operation cannot be part of it, for a reason that ends with what
+/// to do instead: it waits for the device.
+pub(crate) fn forbid_in_graphs(device: &Device, op: &'static str, reason: &str) -> Result<()> {
+    match device.kind() {
+        #[cfg(feature = "cpu")]
+        DeviceKind::Cpu => {
+            let _ = (op, reason);
+            Ok(())
+        }
+        #[cfg(feature = "cuda")]
+        DeviceKind::Cuda(_) => cuda::forbid_operation(op, reason),
+    }
+}
+
 /// Returns whether [`places`] needs no running sums.
 pub(crate) fn counts_on_the_way(device: &Device) -> bool {
     match device.kind() {

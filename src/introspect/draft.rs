@@ -179,7 +179,8 @@ impl Draft {
 
     fn generate(&self, plan: &Plan, reduction: Option<Reduction<'_>>) -> Result<Vec<Kernel>> {
         let result = self.program.dtype(self.program.result());
-        let out = match reduction {
+        let out = match &reduction {
+            Some(Reduction { op: ReduceOp::Argmax | ReduceOp::Argmin, .. }) => DType::I64,
             Some(_) if result == DType::Bool || result.is_signed_int() => DType::I64,
             Some(_) if result.is_int() => DType::U64,
             _ => result,

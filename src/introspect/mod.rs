@@ -79,6 +79,8 @@ pub struct Kernel {
     pub source: String,
     /// The part of the source that is specific to this kernel.
     pub kernel: String,
+    /// The number of blocks of its launch, or 0 for a hand-written kernel.
+    pub blocks: usize,
 }
 
 impl Kernel {

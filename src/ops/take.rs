@@ -173,6 +173,8 @@ impl Tensor {
 
     /// Returns the places of all elements that are not zero, in row-major order.
     fn places_of_truth(&self, op: &'static str) -> Result<Tensor> {
+        let reason = "the length of the result is read from the device; do it before the capture, or use select";
+        backend::forbid_in_graphs(self.device(), op, reason)?;
         // A copy that nobody else can change between the two passes.
         let truth =
             if self.dtype() == DType::Bool { self.copy()? } else { self.cast(DType::Bool)? };
@@ -200,6 +202,9 @@ impl Tensor {
         if indices.is_empty() {
             return Ok(());
         }
+        let reason = "it waits for a kernel to check the indices; use take_clamped, which does not, or do it before \
+                      the capture";
+        backend::forbid_in_graphs(self.device(), op, reason)?;
         // An `i64` holds every size.
         let size = self.shape()[axis] as i64;
         let wide = || indices.expr().cast(DType::I64);

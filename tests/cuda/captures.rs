@@ -232,6 +232,41 @@ pub fn describing_an_expression_leaves_captures_alone() {
     });
 }
 
+pub fn memory_is_trimmed_while_another_stream_is_captured() {
+    let name = "memory_is_trimmed_while_another_stream_is_captured";
+    for no_pools in ["0", "1"] {
+        isolated(module_path!(), name, &[LAZY, ("VCUDA_NO_POOLS", no_pools)], |driver: &Driver| {
+            let (_, captured, device) = streams();
+            warm(&device);
+            captured.begin_capture(GLOBAL).unwrap();
+            let x = Tensor::from_slice(&[5i32; LEN], [LEN], &device).unwrap();
+            assert_eq!((&x + 1).unwrap().to_vec::<i32>().unwrap(), [6; LEN]);
+            // The pinned memory of the upload is released, too.
+            cuda::trim_pool(&device).unwrap();
+            assert!(driver.calls_of("cuMemFreeHost") > 0);
+            cuda::set_pool_limit(&device, 0).unwrap();
+            end(&captured);
+            assert_eq!(x.to_vec::<i32>().unwrap(), [5; LEN]);
+        });
+    }
+}
+
+pub fn a_device_whose_stream_is_captured_is_not_waited_for() {
+    let name = "a_device_whose_stream_is_captured_is_not_waited_for";
+    isolated(module_path!(), name, &[LAZY], |_| {
+        let (_, captured, device) = streams();
+        warm(&device);
+        let there = cuda::device_on(&captured).unwrap();
+        captured.begin_capture(RELAXED).unwrap();
+        let refused = device.synchronize().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+        assert!(refused.to_string().contains("end the capture first"), "{refused}");
+        end(&captured);
+        device.synchronize().unwrap();
+        drop(there);
+    });
+}
+
 pub fn an_export_waits_for_a_reader_that_compiles_its_kernel() {
     let name = "an_export_waits_for_a_reader_that_compiles_its_kernel";
     isolated(module_path!(), name, &[LAZY, ("BITLANE_CACHE", "off")], |_| {

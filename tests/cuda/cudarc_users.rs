@@ -243,6 +243,27 @@ pub fn a_raw_stream_is_a_device() {
     });
 }
 
+pub fn a_device_outlives_the_raw_stream_of_its_context() {
+    let name = "a_device_outlives_the_raw_stream_of_its_context";
+    isolated(module_path!(), name, &[("VCUDA_DEVICES", "2")], |_| {
+        for ordinal in [0, 1] {
+            let context = CudaContext::new(ordinal).unwrap();
+            let stream = context.new_stream().unwrap();
+            // SAFETY: the stream outlives the device.
+            let raw = unsafe { cuda::device_on_raw(stream.cu_stream()) }.unwrap();
+            // From now on the context is kept alive by this crate, for its own device or for that of cudarc.
+            let (device, theirs) = match ordinal {
+                0 => (Device::cuda(0).unwrap(), None),
+                _ => (cuda::device_on(&stream).unwrap(), Some(stream.clone())),
+            };
+            drop((raw, stream, context));
+            let x = Tensor::ones([10], DType::F32, &device).unwrap();
+            assert_eq!((&x + 1).unwrap().to_vec::<f32>().unwrap(), [2.0; 10]);
+            drop((x, device, theirs));
+        }
+    });
+}
+
 pub fn what_is_lent_goes_back_whatever_was_put_in_its_place() {
     let name = "what_is_lent_goes_back_whatever_was_put_in_its_place";
     isolated(module_path!(), name, &[], |driver| {

@@ -72,6 +72,35 @@ pub fn a_graph_is_replayed() {
     }
 }
 
+pub fn scans_and_look_ups_are_replayed() {
+    isolated(module_path!(), "scans_and_look_ups_are_replayed", &[], |driver| {
+        let device = Device::cuda(0).unwrap();
+        let other = device.with_new_stream().unwrap();
+        // More than a block scans, so that there are three launches with memory between them.
+        let len = 5000;
+        let mut x = Tensor::ones([len], DType::I32, &other).unwrap();
+        let indices = Tensor::from_slice(&[-1, 0, 3, 1 << 20], [4], &device).unwrap();
+        let launches = driver.calls_of("cuLaunchKernel");
+        let calls = AtomicUsize::new(0);
+        let (graph, (ends, largest)) = Graph::capture(&device, || {
+            if calls.fetch_add(1, Ordering::Relaxed) == 1 {
+                assert_eq!(driver.calls_of("cuLaunchKernel"), launches, "nothing has run");
+            }
+            let sums = x.cumulative_sum(0)?;
+            Ok((sums.take_clamped(&indices, 0)?, sums.cumulative_max(0)?))
+        })
+        .unwrap();
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+        for round in 1..4i64 {
+            graph.launch().unwrap();
+            let [one, four, all] = [1, 4, len as i64].map(|count| round * count);
+            assert_eq!(ends.to_vec::<i64>().unwrap(), [all, one, four, all]);
+            assert_eq!(largest.to_vec::<i64>().unwrap()[len - 1], all);
+            x.add_assign(1).unwrap();
+        }
+    });
+}
+
 pub fn what_a_graph_cannot_hold_is_refused() {
     isolated(module_path!(), "what_a_graph_cannot_hold_is_refused", &[], |driver| {
         let device = Device::cuda(0).unwrap();
@@ -88,6 +117,16 @@ pub fn what_a_graph_cannot_hold_is_refused() {
         refused(capture(&upload), "a copy from the host cannot be part");
         let zeros = || Tensor::zeros([1], DType::F32, &device).map(drop);
         refused(capture(&zeros), "a new tensor of zeros cannot be part");
+        refused(capture(&|| device.synchronize()), "a wait for the device cannot be part");
+        let indices = Tensor::from_slice(&[1], [1], &device).unwrap();
+        let take = || x.take(&indices, 0).map(drop);
+        refused(capture(&take), "take: it cannot be part of a graph, because it waits");
+        let take = || x.take_along_axis(&indices, 0).map(drop);
+        refused(capture(&take), "take_along_axis: it cannot be part of a graph");
+        refused(capture(&|| x.nonzero().map(drop)), "nonzero: it cannot be part of a graph");
+        let mask = x.equal(1).unwrap();
+        let compress = || x.compress(&mask).map(drop);
+        refused(capture(&compress), "compress: it cannot be part of a graph");
         refused(capture(&|| Graph::capture(&device, || Ok(())).map(drop)), "another capture");
         refused(Graph::capture(&Device::cpu(), || Ok(())), "not a CUDA device");
         // A kernel that the first call of the function did not need.

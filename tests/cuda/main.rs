@@ -59,6 +59,10 @@ fn main() {
             #[cfg(feature = "dlpack")]
             describing_an_expression_leaves_captures_alone
             #[cfg(feature = "dlpack")]
+            memory_is_trimmed_while_another_stream_is_captured
+            #[cfg(feature = "dlpack")]
+            a_device_whose_stream_is_captured_is_not_waited_for
+            #[cfg(feature = "dlpack")]
             an_export_waits_for_a_reader_that_compiles_its_kernel
         }
         cudarc_users {
@@ -72,6 +76,7 @@ fn main() {
             a_per_thread_stream_is_that_of_its_thread
             slices_of_a_per_thread_stream_are_lent
             a_raw_stream_is_a_device
+            a_device_outlives_the_raw_stream_of_its_context
             what_is_lent_goes_back_whatever_was_put_in_its_place
             cudarcs_other_streams_wait_for_a_slice_that_was_a_tensor
             an_order_that_cudarc_cannot_have_is_an_error
@@ -110,6 +115,7 @@ fn main() {
         }
         graphs {
             a_graph_is_replayed
+            scans_and_look_ups_are_replayed
             what_a_graph_cannot_hold_is_refused
             every_call_of_a_capture_may_fail
             drops_and_other_streams_leave_a_capture_alone
@@ -130,6 +136,7 @@ fn main() {
             tensors_work_and_die_on_any_thread
             devices_copy_to_each_other
             large_copies_go_through_pinned_memory_in_parts
+            downloads_are_waited_for_later
             devices_that_can_reach_each_other_do
             nothing_is_launched_for_nothing
             what_was_uploaded_may_change_at_once
@@ -145,6 +152,8 @@ fn main() {
             both_refusals_are_in_the_error
             memory_that_runs_out_while_kernels_are_loaded
             memory_that_runs_out
+            memory_that_runs_out_elsewhere
+            a_driver_that_makes_no_pool
             other_libraries_get_what_is_trimmed
             kernels_are_compiled_once_per_machine
         }

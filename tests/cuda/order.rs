@@ -2,7 +2,8 @@
 
 use std::thread;
 
-use bitlane::{BinaryOp, DType, Device, Tensor, binary};
+use bitlane::cuda::{self, Graph};
+use bitlane::{BinaryOp, DType, Device, ErrorKind, Tensor, binary};
 
 use crate::virtual_driver::{Driver, isolated};
 
@@ -164,6 +165,57 @@ pub fn large_copies_go_through_pinned_memory_in_parts() {
             return;
         }
     }
+}
+
+pub fn downloads_are_waited_for_later() {
+    let lazy = &[("VCUDA_ASYNC", "lazy")];
+    isolated(module_path!(), "downloads_are_waited_for_later", lazy, |driver| {
+        let device = Device::cuda(0).unwrap();
+        let mut x = Tensor::arange(1000, DType::I32, &device).unwrap();
+        x.add_assign(1).unwrap();
+        let expected: Vec<i32> = (1..=1000).collect();
+        assert_eq!(x.to_vec::<i32>().unwrap(), expected);
+        // It is made while nothing waits, of what the tensor holds then, also if the tensor is changed and dropped.
+        x.add_assign(1).unwrap();
+        let waits = || COSTLY[3..5].iter().map(|call| driver.calls_of(call)).sum::<u64>();
+        let before = waits();
+        let [copy, turned] = [x.clone(), x.flip(0).unwrap()].map(|x| cuda::download(&x).unwrap());
+        assert!(!copy.is_done().unwrap());
+        x.add_assign(1).unwrap();
+        drop(x);
+        assert_eq!(waits(), before);
+        assert_eq!(copy.wait::<i32>().unwrap(), (2..=1001).collect::<Vec<i32>>());
+        let bytes: Vec<u8> = (2..=1001i32).rev().flat_map(i32::to_ne_bytes).collect();
+        assert_eq!(turned.wait_for_bytes().unwrap(), bytes);
+        // Nobody has to wait for it, and there need not be anything.
+        let ones = Tensor::ones([1000], DType::I32, &device).unwrap();
+        drop(cuda::download(&ones).unwrap());
+        let nothing = cuda::download(&ones.narrow(0, 0, 0).unwrap()).unwrap();
+        assert!(nothing.is_done().unwrap());
+        assert!(nothing.wait::<i32>().unwrap().is_empty());
+        let refused = cuda::download(&ones).unwrap().wait::<f32>().unwrap_err();
+        assert!(refused.to_string().contains("elements of i32 were asked for as f32"), "{refused}");
+        let here = ones.to_device(&Device::cpu()).unwrap();
+        let refused = cuda::download(&here).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument, "{refused}");
+        let refused = Graph::capture(&device, || cuda::download(&ones)).unwrap_err();
+        assert!(refused.to_string().contains("a copy to the host cannot be part"), "{refused}");
+        // Whatever fails, all memory is freed.
+        for call in ["cuEventCreate", "cuMemHostAlloc", "cuMemcpyDtoHAsync_v2", "cuEventRecord"] {
+            driver.set("fail", &format!("{call}:1:2"));
+            let error = cuda::download(&ones).unwrap_err();
+            let is_room = call == "cuMemHostAlloc";
+            let kind = if is_room { ErrorKind::OutOfMemory } else { ErrorKind::Driver };
+            assert_eq!(error.kind(), kind, "{error}");
+        }
+        driver.set("fail", "cuEventSynchronize:1:999");
+        assert!(cuda::download(&ones).unwrap().wait::<i32>().is_err());
+        driver.set("fail", "");
+        assert_eq!(cuda::download(&ones).unwrap().wait::<i32>().unwrap(), [1; 1000]);
+        drop(ones);
+        cuda::trim_pool(&device).unwrap();
+        assert_eq!(driver.calls_of("cuMemFreeHost") + 1, driver.calls_of("cuMemHostAlloc"));
+    });
 }
 
 pub fn devices_that_can_reach_each_other_do() {

@@ -127,12 +127,17 @@ pub fn both_refusals_are_in_the_error() {
 }
 
 pub fn memory_that_runs_out_while_kernels_are_loaded() {
-    let short = &[("VCUDA_FAIL", "cuModuleLoadDataEx:1:2")];
+    // Another attempt is made once, after what is kept has been returned to the driver.
+    let short = &[("VCUDA_FAIL", "cuModuleLoadDataEx:1:2,cuModuleLoadDataEx:2:2")];
     isolated(module_path!(), "memory_that_runs_out_while_kernels_are_loaded", short, |driver| {
         let device = Device::cuda(0).unwrap();
         let x = Tensor::arange(100, DType::I32, &device).unwrap();
+        drop(Tensor::zeros([1 << 20], DType::U8, &device).unwrap());
         let error = (&x << 1).unwrap_err();
-        assert!(error.to_string().contains("CUDA_ERROR_OUT_OF_MEMORY (2)"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+        assert!(error.to_string().starts_with("cuda:0: cannot allocate memory; "), "{error}");
+        assert_eq!(driver.calls_of("cuModuleLoadDataEx"), 2);
+        assert_eq!(cuda::pool_statistics(&device).unwrap().kept_bytes, 0);
         // It says nothing about the kind of the image.
         assert_eq!(bitlane::introspect::code(&device).unwrap(), "ptx");
         works(driver);
@@ -181,6 +186,38 @@ pub fn memory_that_runs_out() {
             }
         });
     }
+}
+
+pub fn memory_that_runs_out_elsewhere() {
+    isolated(module_path!(), "memory_that_runs_out_elsewhere", &[], |driver| {
+        let device = Device::cuda(0).unwrap();
+        let x = Tensor::arange(100, DType::I32, &device).unwrap();
+        let capture = || cuda::Graph::capture(&device, || &x + 1);
+        // Both are tried again when memory has run out, and fail when it has twice.
+        driver.set("fail", "cuStreamCreate:1:2,cuGraphInstantiateWithFlags:1:2");
+        let stream = device.with_new_stream().unwrap();
+        drop(capture().unwrap());
+        driver.set("fail", "cuStreamCreate:*:2");
+        let error = device.with_new_stream().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
+        driver.set("fail", "cuGraphInstantiateWithFlags:*:2");
+        let error = capture().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
+        driver.set("fail", "");
+        drop(capture().unwrap());
+        drop(stream);
+    });
+}
+
+pub fn a_driver_that_makes_no_pool() {
+    let refused = &[("VCUDA_FAIL", "cuMemPoolCreate:*:801")];
+    isolated(module_path!(), "a_driver_that_makes_no_pool", refused, |driver| {
+        works(driver);
+        // The default pool belongs to the process, and is left as it is.
+        assert_eq!(driver.calls_of("cuMemPoolSetAttribute"), 0);
+        let device = Device::cuda(0).unwrap();
+        assert_eq!(cuda::pool_statistics(&device).unwrap().limit, 0);
+    });
 }
 
 pub fn other_libraries_get_what_is_trimmed() {

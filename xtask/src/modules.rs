@@ -10,6 +10,7 @@ use bitlane::introspect::{self, Module, Nvrtc};
 
 use crate::run::root;
 use crate::samples::{self, Sample};
+use crate::sass::measure::Counted;
 use crate::{Failure, Outcome, wheels};
 
 /// A translation unit.
@@ -19,8 +20,8 @@ pub struct Unit {
     pub name: String,
     /// If it is generated: what it is a sample of.
     pub title: Option<String>,
-    /// If it is a reduction whose cost is bounded: the size of a term.
-    pub term: Option<usize>,
+    /// If it is a reduction whose cost is bounded: its terms.
+    pub terms: Option<Counted>,
     /// Whether its kernels have a static budget.
     pub has_budget: bool,
     /// The names of its kernels.
@@ -37,7 +38,7 @@ impl From<Module> for Unit {
         Unit {
             name: format!("{}_{}", module.op(), module.dtype()),
             title: None,
-            term: None,
+            terms: None,
             has_budget: module.op().contains("_shift") || (module.op() == "copysign" && is_float),
             kernels: module.kernels(),
             own: String::new(),
@@ -53,7 +54,7 @@ fn unit_of((number, sample): (usize, Sample)) -> Unit {
     Unit {
         name: format!("{number}_{}", sample.kernel.name),
         title: Some(sample.title),
-        term: sample.term,
+        terms: sample.terms,
         has_budget: false,
         kernels: vec![sample.kernel.name],
         own: sample.kernel.kernel,

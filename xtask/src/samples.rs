@@ -5,7 +5,8 @@ use bitlane::{DType, ReduceOp, Result};
 
 use crate::Failure;
 use crate::sass::functions::{FUNCTIONS, title};
-use crate::sass::reductions::{Row, Terms, rows};
+use crate::sass::measure::Counted;
+use crate::sass::reductions::{ROWS_OF_TERMS, Row, Terms, rows};
 use crate::sass::tiles;
 
 /// A generated kernel with a title.
@@ -13,8 +14,8 @@ use crate::sass::tiles;
 pub struct Sample {
     /// What the kernel computes.
     pub title: String,
-    /// If it is a reduction whose cost is bounded: the size of a term.
-    pub term: Option<usize>,
+    /// If it is a reduction whose cost is bounded: its terms.
+    pub terms: Option<Counted>,
     /// The kernel.
     pub kernel: Kernel,
 }
@@ -47,7 +48,7 @@ impl Samples {
         let title = title.into();
         self.0.extend(kernels?.into_iter().map(|kernel| Sample {
             title: title.clone(),
-            term: None,
+            terms: None,
             kernel,
         }));
         Ok(())
@@ -133,17 +134,17 @@ pub fn bounded() -> std::result::Result<Vec<Sample>, Failure> {
         // Those after the first launch have few terms.
         let kernel = launches(&row)?.into_iter().next();
         let kernel = kernel.ok_or("a reduction without a kernel")?;
-        let term = Some(row.dtype.size());
-        samples.0.push(Sample { title: row.title(), term, kernel });
+        let terms = Some(row.counted(kernel.blocks));
+        samples.0.push(Sample { title: row.title(), terms, kernel });
     }
     Ok(samples.0)
 }
 
 /// Returns the kernels of a reduction whose cost is bounded, in the order of their launches.
-fn launches(row: &Row) -> Result<Vec<Kernel>> {
+pub fn launches(row: &Row) -> Result<Vec<Kernel>> {
     let (shape, axis) = match row.terms {
         Terms::All => ([1, 1 << 20], 1),
-        Terms::Row => ([1 << 16, 300], 1),
+        Terms::Row(len) => ([ROWS_OF_TERMS, len], 1),
         Terms::Column => ([ROWS, COLUMNS], 0),
     };
     let mut draft = Draft::new(&shape);
@@ -230,7 +231,7 @@ mod tests {
     #[test]
     fn a_million_terms_take_two_launches_and_rows_one() {
         for row in rows() {
-            let most = if row.terms == Terms::Row { 1 } else { 2 };
+            let most = if matches!(row.terms, Terms::Row(_)) { 1 } else { 2 };
             let found = launches(&row).unwrap().len();
             assert!(found <= most, "{}: {found} launches", row.title());
         }

@@ -5,11 +5,12 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use cudarc::driver::sys::{self, CUdevice_attribute};
+use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaStream, DriverError};
 use once_cell::sync::OnceCell;
 
-use super::driver::{driver, failed_in_cudarc};
+use super::capture::Relaxed;
+use super::driver::{driver, failed_in_cudarc, is_code};
 use super::kernels::Kernels;
 use super::nvrtc;
 use super::pool::Pool;
@@ -37,8 +38,8 @@ pub(crate) struct Context {
     kernels: Kernels,
     streams: Mutex<Vec<Weak<Stream>>>,
     cudarc: CudarcContext,
-    /// Keeps the driver's context alive, unless the context in `cudarc` does.
-    _primary: Option<Primary>,
+    /// Keeps the driver's context alive, unless the context in `cudarc` or whoever passed a stream of it in does.
+    primary: OnceCell<Primary>,
 }
 
 // SAFETY: contexts and devices are driver handles, which may be used on any thread.
@@ -273,17 +274,13 @@ impl Context {
         contexts.retain(|context| context.strong_count() > 0);
         let known = contexts.iter().filter_map(Weak::upgrade);
         if let Some(context) = known.into_iter().find(|context| context.raw == raw) {
+            context.keep_with(keeper);
             return Ok(context);
         }
         let pools = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
         let multiprocessors = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = attribute_of(device, multiprocessors)?.unsigned_abs() as usize;
         let capability = capability_of(device, ordinal)?;
-        let (context, primary) = match keeper {
-            Keeper::Primary(primary) => (OnceCell::new(), Some(primary)),
-            Keeper::Cudarc(context) => (OnceCell::with_value(context), None),
-            Keeper::Caller => (OnceCell::new(), None),
-        };
         let context = Arc::new(Context {
             raw,
             device,
@@ -295,11 +292,26 @@ impl Context {
             peers: Mutex::default(),
             kernels: Kernels::new(),
             streams: Mutex::new(Vec::new()),
-            cudarc: CudarcContext { context, stream: OnceCell::new() },
-            _primary: primary,
+            cudarc: CudarcContext { context: OnceCell::new(), stream: OnceCell::new() },
+            primary: OnceCell::new(),
         });
+        context.keep_with(keeper);
         contexts.push(Arc::downgrade(&context));
         Ok(context)
+    }
+
+    /// Takes over what keeps the driver's context alive, unless there is something already. A context that a caller had to
+    /// keep alive so far may be opened as a device, which must not depend on that caller.
+    fn keep_with(&self, keeper: Keeper) {
+        if self.primary.get().is_some() || self.cudarc.context.get().is_some() {
+            return;
+        }
+        // If another thread has set either meanwhile, the context is kept alive, too.
+        match keeper {
+            Keeper::Primary(primary) => drop(self.primary.set(primary)),
+            Keeper::Cudarc(context) => drop(self.cudarc.context.set(context)),
+            Keeper::Caller => {}
+        }
     }
 
     /// Returns the value for a stream of cudarc in this context, always the same one.
@@ -396,6 +408,8 @@ impl Context {
         reclaim::retry();
         let (done, all) = self.drain();
         let _bound = self.bind()?;
+        // Captures of other streams forbid queries of events and the release of memory.
+        let _relaxed = Relaxed::enter()?;
         if keep == 0 {
             self.staging.release();
         }
@@ -417,8 +431,27 @@ impl Context {
         (done, all)
     }
 
-    /// Waits for all work in the context, for the sake of a stream that cannot be waited for alone. Fails if a stream of it
-    /// is being captured, which such a wait would end.
+    /// Calls a function that needs memory of the device. If that has run out, what is not in use is returned to the driver,
+    /// what is still to be freed is waited for, and the function is called once more. `bytes` is how much it needs, or 0 if
+    /// only the driver knows.
+    #[inline]
+    pub(super) fn with_room<T>(&self, bytes: usize, call: impl Fn() -> Result<T>) -> Result<T> {
+        match call() {
+            Err(error) if is_short(&error) => self.call_again(bytes, &call),
+            outcome => outcome,
+        }
+    }
+
+    #[cold]
+    fn call_again<T>(&self, bytes: usize, call: &dyn Fn() -> Result<T>) -> Result<T> {
+        self.trim(0).and_then(|()| call()).map_err(|error| match is_short(&error) {
+            true => Error::OutOfMemory { device: self.to_string(), bytes },
+            false => error,
+        })
+    }
+
+    /// Blocks until all work in the context is done, and reports errors of that work. Fails if a stream of it is being
+    /// captured, which such a wait would end.
     pub(super) fn wait_for_everything(&self) -> Result<()> {
         let streams: Vec<_> = lock(&self.streams).iter().filter_map(Weak::upgrade).collect();
         let _bound = self.bind()?;
@@ -448,13 +481,16 @@ impl Context {
         Ok(if keeps { Bound::NOTHING } else { Bound { previous: Some(current), ..Bound::NOTHING } })
     }
 
-    /// Blocks until all work in the context is done, and reports errors of that work.
+    /// As [`wait_for_everything`](Context::wait_for_everything), and frees what could not be freed before.
     pub(super) fn synchronize(&self) -> Result<()> {
         reclaim::retry();
-        let _bound = self.bind()?;
-        // SAFETY: takes no pointers; the context is current.
-        unsafe { driver!(cuCtxSynchronize()) }
+        self.wait_for_everything()
     }
+}
+
+/// Whether a call has failed because the device has no memory left.
+fn is_short(error: &Error) -> bool {
+    is_code(error, CUresult::CUDA_ERROR_OUT_OF_MEMORY)
 }
 
 impl Drop for Context {
@@ -462,6 +498,7 @@ impl Drop for Context {
         // A module must not be unloaded while one of its kernels is running.
         if let Ok(_bound) = self.bind()
             && self.synchronize().is_ok()
+            && let Ok(_relaxed) = Relaxed::enter()
         {
             self.kernels.unload();
             self.staging.release();

@@ -2,6 +2,7 @@
 
 use super::CudaDevice;
 use super::generate::{COMMON, Key, NARROW};
+use super::graph::Way;
 use super::kernels::Written;
 use super::launch::{count, launch};
 use super::params::{BL_MAX_RANK, BL_THREADS};
@@ -35,7 +36,7 @@ struct Parameters {
 }
 
 impl CudaDevice {
-    /// Queues the launch of a look-up.
+    /// Queues the launch of a look-up or, on a thread that captures a graph, adds it to the graph.
     pub(crate) fn gather(&self, request: &GatherRequest<'_>, access: &Access<'_>) -> Result<()> {
         let GatherRequest { op, dtype, indices, plan, stride, len } = *request;
         let sizes = [dtype.size(), dtype.size(), indices.size()];
@@ -68,7 +69,7 @@ impl CudaDevice {
         let index = if plan.len < NARROW { "u32" } else { "u64" };
         let call = format!("gather<bl::dtype_{element}, bl::dtype_{indices}, bl::{index}>");
         let key = Key::from_slice(&[KEY, element as u8, indices as u8, (index == "u64").into()]);
-        self.launch_gather(op, key, &call, &parameters, access)
+        self.on_its_way(|device, way| device.look_up(op, key, &call, &parameters, access, way))
     }
 
     /// Queues the launch that writes the places of bools that are true, given their running sums.
@@ -78,23 +79,26 @@ impl CudaDevice {
             parameters.at[slot] = address(op, access.memory(slot))?;
         }
         let key = Key::from_slice(&[KEY, u8::MAX]);
-        self.launch_gather(op, key, "write_places", &parameters, access)
+        self.look_up(op, key, "write_places", &parameters, access, Way::Launch)
     }
 
-    fn launch_gather(
+    fn look_up(
         &self,
         op: &'static str,
         key: Key,
         call: &str,
         parameters: &Parameters,
         access: &Access<'_>,
+        way: Way,
     ) -> Result<()> {
         let context = self.stream.context();
         let _bound = context.bind()?;
         let kernel = || {
             format!(
-                "extern \"C\" __global__ void __launch_bounds__(BL_THREADS) look_up(const __grid_constant__ bl::GatherParams p) {{\n    \
-                 bl::{call}(p);\n}}\n"
+                "static_assert(sizeof(bl::GatherParams) == {}, \"the parameters are those of the launch\");\n\
+                 extern \"C\" __global__ void __launch_bounds__(BL_THREADS) look_up(const __grid_constant__ bl::GatherParams p) {{\n    \
+                 bl::{call}(p);\n}}\n",
+                size_of::<Parameters>()
             )
         };
         let source = || [COMMON, GATHER, "#line 1 \"gather\"\n", &kernel()].concat();
@@ -106,8 +110,11 @@ impl CudaDevice {
         let blocks = (parameters.count as usize).div_ceil(BL_THREADS as usize);
         let x = blocks.min(GRID_X);
         let grid = [count(x)?, count(blocks.div_ceil(x))?];
+        if way == Way::Prepare {
+            return Ok(());
+        }
         self.order_all(access)?;
-        note(|| Kernel { name: op.into(), source: source(), kernel: kernel() });
+        note(|| Kernel { name: op.into(), source: source(), kernel: kernel(), blocks });
         trace_launch!(kernel = op, ?grid, "launch");
         // SAFETY: these are the parameters of the kernel. All elements that it reaches through them lie inside the memory of
         // the access, whatever the indices are; as many places are written as the sums say. The memory is locked and alive

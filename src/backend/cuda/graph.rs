@@ -47,14 +47,6 @@ thread_local! {
 /// The number of threads that capture. If it is 0, which is checked first, no thread looks at its own state.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// What a call has to do on a thread that captures.
-pub(super) enum Way {
-    /// Load its kernels, but launch nothing.
-    Prepare(Arc<Stream>),
-    /// Launch them on this stream.
-    Launch(Arc<Stream>),
-}
-
 /// Whether no thread captures.
 #[inline]
 pub(super) fn is_idle() -> bool {
@@ -70,31 +62,66 @@ fn with<R>(function: impl FnOnce(&mut Recording) -> R) -> Option<R> {
     used.ok().flatten()
 }
 
-/// Returns what a call on a stream has to do if its thread captures.
-#[inline]
-pub(super) fn way(stream: &Stream) -> Result<Option<Way>> {
-    if is_idle() { Ok(None) } else { way_of(stream) }
+/// What a call has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Load its kernels, but launch nothing: the thread is about to capture.
+    Prepare,
+    /// Launch them.
+    Launch,
 }
 
+impl CudaDevice {
+    /// Runs a call. The function is given what to do, and the device with the stream to do it on: this one's, or that of the
+    /// thread's capture.
+    #[inline]
+    pub(super) fn on_its_way(
+        &self,
+        call: impl FnOnce(&CudaDevice, Way) -> Result<()>,
+    ) -> Result<()> {
+        match if is_idle() { None } else { way_of(&self.stream)? } {
+            None => call(self, Way::Launch),
+            Some((stream, way)) => call(&CudaDevice { stream }, way),
+        }
+    }
+}
+
+/// Returns the stream of the thread's capture and what to do on it, if the thread captures.
 #[cold]
-fn way_of(stream: &Stream) -> Result<Option<Way>> {
+fn way_of(stream: &Stream) -> Result<Option<(Arc<Stream>, Way)>> {
     let way = with(|recording| {
         let own = Arc::clone(&recording.stream);
         if !Arc::ptr_eq(own.context(), stream.context()) {
             return Err(refused("the call is on another device than the graph"));
         }
-        Ok(if recording.has_begun { Way::Launch(own) } else { Way::Prepare(own) })
+        Ok((own, if recording.has_begun { Way::Launch } else { Way::Prepare }))
     });
     way.transpose()
+}
+
+/// Whether the thread captures.
+#[inline]
+fn captures() -> bool {
+    !is_idle() && with(|_| ()).is_some()
 }
 
 /// Fails if the thread captures: `what` cannot be part of a graph.
 #[inline]
 pub(super) fn forbid(what: &str) -> Result<()> {
-    if is_idle() || with(|_| ()).is_none() {
+    if !captures() {
         return Ok(());
     }
     Err(refused(&format!("{what} cannot be part of a graph; do it before the capture")))
+}
+
+/// Fails if the thread captures: the operation waits for the device, for a reason that ends with what to do instead.
+#[inline]
+pub(crate) fn forbid_operation(op: &'static str, reason: &str) -> Result<()> {
+    if !captures() {
+        return Ok(());
+    }
+    let reason = format!("it cannot be part of a graph, because {reason}");
+    Err(Error::InvalidArgument { op, reason })
 }
 
 /// Returns the stream to allocate on and the stream for which, if the thread captures on this stream's device.
@@ -270,9 +297,12 @@ impl Graph {
         let stream = Arc::clone(&session.stream);
         drop(session);
         let _bound = stream.context().bind()?;
-        let mut exec = ptr::null_mut();
-        // SAFETY: the graph is alive, and the driver writes one handle.
-        unsafe { driver!(cuGraphInstantiateWithFlags(&mut exec, graph.raw, 0)) }?;
+        let exec = stream.context().with_room(0, || {
+            let mut exec = ptr::null_mut();
+            // SAFETY: the graph is alive, and the driver writes one handle.
+            unsafe { driver!(cuGraphInstantiateWithFlags(&mut exec, graph.raw, 0)) }?;
+            Ok(exec)
+        })?;
         Ok((Graph { exec, stream: Arc::clone(&stream), used: sorted(used), _own: own }, result))
     }
 

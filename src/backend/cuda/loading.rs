@@ -76,6 +76,7 @@ impl Taken {
         context: &Context,
         load: impl Fn(Code) -> Result<T>,
     ) -> Result<T> {
+        let load = |code| context.with_room(0, || load(code));
         let first = self.first(context)?;
         let error = match load(first) {
             Err(error) if is_refused(&error) => error,

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::AnyBitPattern;
-use cudarc::driver::sys::{CUdeviceptr, CUresult};
+use cudarc::driver::sys::CUdeviceptr;
 
-use super::driver::{driver, is_code};
+use super::driver::driver;
 use super::graph;
 use super::pool::Piece;
 use super::reclaim::{self, Block, Owner};
@@ -75,8 +75,7 @@ impl CudaMemory {
         let mut piece = Piece::default();
         if bytes != 0 {
             let _bound = context.bind()?;
-            let first = context.pool().allocate(stream, bytes);
-            piece = first.or_else(|error| allocate_again(stream, bytes, error))?;
+            piece = context.with_room(bytes, || context.pool().allocate(stream, bytes))?;
         }
         let block = Block { home: Arc::clone(stream), piece, usage: Usage::new(stream) };
         Ok(CudaMemory { block, bytes, ownership: Ownership::Owned, owner: None })
@@ -187,9 +186,14 @@ impl CudaMemory {
         CudaMemory::before_write(Exclusive::new(self), &home)
     }
 
+    /// Returns the stream on which the block was last written.
+    pub(super) fn writer(&self) -> Arc<Stream> {
+        self.block.usage.writer()
+    }
+
     /// Fails if a range reaches beyond the block.
     #[inline]
-    fn check_range(&self, range: &Range<usize>) -> Result<()> {
+    pub(super) fn check_range(&self, range: &Range<usize>) -> Result<()> {
         if range.start <= range.end && range.end <= self.bytes {
             return Ok(());
         }
@@ -256,7 +260,7 @@ impl CudaMemory {
             return Ok(copy);
         }
         graph::forbid("a copy to the host")?;
-        let stream = self.block.usage.writer();
+        let stream = self.writer();
         stream.check_reach()?;
         self.before_read(&stream)?;
         let _bound = stream.context().bind()?;
@@ -323,25 +327,6 @@ impl CudaMemory {
             ))
         }
     }
-}
-
-/// Allocates again after a failure: what is not in use is returned to the driver first, and what is still to be freed is
-/// waited for.
-#[cold]
-fn allocate_again(stream: &Stream, bytes: usize, error: Error) -> Result<Piece> {
-    let is_short = |error: &Error| is_code(error, CUresult::CUDA_ERROR_OUT_OF_MEMORY);
-    if !is_short(&error) {
-        return Err(error);
-    }
-    let context = stream.context();
-    let again = context.trim(0).and_then(|()| context.pool().allocate(stream, bytes));
-    again.map_err(|error| {
-        if is_short(&error) {
-            Error::OutOfMemory { device: context.to_string(), bytes }
-        } else {
-            error
-        }
-    })
 }
 
 #[cold]

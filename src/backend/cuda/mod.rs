@@ -9,6 +9,7 @@
 //! | `graph` | captures calls into graphs of this crate |
 //! | `pool` | allocates memory, and keeps what is freed |
 //! | `staging` | copies from and to the host through pinned memory |
+//! | `download` | copies to the host that are waited for later |
 //! | `reclaim` | frees memory, and retries later when the driver refuses |
 //! | `foreign` | transfers memory to and from cudarc |
 //! | `run`, `scan`, `gather` | turn requests into launches |
@@ -22,6 +23,7 @@
 mod cache;
 mod capture;
 mod context;
+mod download;
 mod driver;
 mod executable;
 mod force;
@@ -62,10 +64,11 @@ use cudarc::driver::sys::CUstream;
 
 pub(crate) use self::cache::folder as cache_folder;
 use self::context::{Bound, Context};
+pub(crate) use self::download::Download;
 pub(crate) use self::executable::Executable;
 pub use self::force::Force;
 pub(crate) use self::force::set as force;
-pub(crate) use self::graph::{Graph, note};
+pub(crate) use self::graph::{Graph, forbid_operation, note};
 pub(crate) use self::kernels::Module;
 pub(crate) use self::loading::{Code, Needs};
 pub(crate) use self::memory::CudaMemory;
@@ -175,6 +178,7 @@ impl CudaDevice {
 
     /// Blocks until all work in the device's context is done, on every stream.
     pub(crate) fn synchronize(&self) -> Result<()> {
+        graph::forbid("a wait for the device")?;
         reclaim::retry_returning();
         self.stream.context().synchronize()
     }

@@ -353,12 +353,20 @@ impl Compiler {
     }
 }
 
+/// The architectures of systems on a chip (Orin, Thor and such). They and the others do not run each other's machine code,
+/// even with the same major version.
+const ON_CHIPS: [u32; 4] = [87, 88, 101, 110];
+
 /// Returns the highest architecture whose code a device of this capability can run. PTX runs on every later
-/// architecture, machine code only on later ones with the same major version.
+/// architecture, machine code only on later ones with the same major version that are of the same kind.
 fn choose_target(architectures: &[u32], capability: u32, cubin: bool) -> Option<Target> {
-    let runs = |&arch: &u32| {
-        (OLDEST..=capability).contains(&arch) && (!cubin || arch / 10 == capability / 10)
+    let is_alone = |arch: u32| ON_CHIPS.contains(&arch);
+    let runs_machine_code = |arch: u32| {
+        let is_akin = !is_alone(arch) && !is_alone(capability) && arch / 10 == capability / 10;
+        arch == capability || is_akin
     };
+    let runs =
+        |&arch: &u32| (OLDEST..=capability).contains(&arch) && (!cubin || runs_machine_code(arch));
     let best = architectures.iter().copied().filter(runs).max()?;
     Some(if cubin { Target::Cubin(best) } else { Target::Ptx(best) })
 }
@@ -445,6 +453,17 @@ mod tests {
         let known = [75, 80, 86, 90];
         assert_eq!(choose_target(&known, 89, true), Some(Target::Cubin(86)));
         assert_eq!(choose_target(&known, 100, true), None);
+    }
+
+    #[test]
+    fn machine_code_of_systems_on_a_chip_is_theirs_alone() {
+        let known = [80, 86, 87, 88, 90, 100, 101, 110];
+        assert_eq!(choose_target(&known, 87, true), Some(Target::Cubin(87)));
+        assert_eq!(choose_target(&known, 89, true), Some(Target::Cubin(86)));
+        assert_eq!(choose_target(&known, 103, true), Some(Target::Cubin(100)));
+        assert_eq!(choose_target(&known[..2], 87, true), None);
+        // PTX runs on either.
+        assert_eq!(choose_target(&known, 89, false), Some(Target::Ptx(88)));
     }
 
     #[test]

@@ -84,7 +84,7 @@ struct Properties {
 
 impl Pool {
     /// Creates the pool of a device. It keeps all memory that is freed, which the driver's default pool returns to the
-    /// system at every wait.
+    /// system at every wait. That one is used if the driver creates no other, and is left as it is: it belongs to the process.
     pub(super) fn new(device: CUdevice, has_pools: bool) -> Result<Pool> {
         if !has_pools {
             let statistics = Statistics { limit: usize::MAX, ..Statistics::default() };
@@ -103,7 +103,7 @@ impl Pool {
                 let _ = error;
                 // SAFETY: the driver writes one handle.
                 unsafe { driver!(cuDeviceGetDefaultMemPool(&mut raw, device)) }?;
-                Pool::Driver { raw, owned: false }
+                return Ok(Pool::Driver { raw, owned: false });
             }
         };
         if let Err(error) = pool.set_limit(usize::MAX) {
@@ -198,9 +198,8 @@ impl Pool {
     }
 
     /// Returns memory that is not in use to the driver, until at most `keep` bytes are left. The work on the streams at
-    /// `done` is over, and if `all`, that of the whole context; the context must be current.
+    /// `done` is over, and if `all`, that of the whole context; the context must be current, and the thread [`Relaxed`].
     pub(super) fn trim(&self, keep: usize, done: &[usize], all: bool) -> Result<()> {
-        let _relaxed = Relaxed::enter()?;
         let blocks = match self {
             // SAFETY: the pool is alive.
             Pool::Driver { raw, .. } => return unsafe { driver!(cuMemPoolTrimTo(*raw, keep)) },

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::CudaDevice;
 use super::force::{self, Force};
 use super::generate::{self, Job, Operand};
-use super::graph::{self, Way};
+use super::graph::Way;
 use super::launch::{Parameters, count, launch};
 use super::loading::Function;
 use super::memory::CudaMemory;
@@ -30,14 +30,12 @@ type Loaded = SmallVec<[(Function, [u32; 2]); 2]>;
 impl CudaDevice {
     /// Queues the launches of a request or, on a thread that captures a graph, adds them to the graph.
     pub(crate) fn run(&self, request: &Request<'_>, access: &Access<'_>) -> Result<()> {
-        let queue = |device: &CudaDevice| {
-            device.queue(request, &operands(request, access)?, || device.order_all(access))
-        };
-        match graph::way(&self.stream)? {
-            None => queue(self),
-            Some(Way::Prepare(stream)) => CudaDevice { stream }.prepare(request, access),
-            Some(Way::Launch(stream)) => queue(&CudaDevice { stream }),
-        }
+        self.on_its_way(|device, way| match way {
+            Way::Prepare => device.prepare(request, access),
+            Way::Launch => {
+                device.queue(request, &operands(request, access)?, || device.order_all(access))
+            }
+        })
     }
 
     /// Queues the launches of a request on this stream. `order` makes the stream wait for earlier work on the memory, which
@@ -250,12 +248,14 @@ fn operands(request: &Request<'_>, access: &Access<'_>) -> Result<SmallVec<[Oper
 }
 
 fn written_by_hand(pair: &Pair<'_>, shape: KernelShape) -> Kernel {
-    Kernel { name: pair.module.kernel(shape), source: String::new(), kernel: String::new() }
+    let (source, kernel) = (String::new(), String::new());
+    Kernel { name: pair.module.kernel(shape), source, kernel, blocks: 0 }
 }
 
 fn generated(job: &Job<'_>) -> Kernel {
     let form = &job.form;
-    Kernel { name: form.name(), source: generate::source(form), kernel: generate::kernel(form) }
+    let (source, kernel) = (generate::source(form), generate::kernel(form));
+    Kernel { name: form.name(), source, kernel, blocks: job.grid[0] * job.grid[1] }
 }
 
 thread_local! {

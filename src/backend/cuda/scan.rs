@@ -3,6 +3,7 @@
 use super::CudaDevice;
 use super::force::{self, Force};
 use super::generate::{Key, REDUCE_SOURCE};
+use super::graph::Way;
 use super::kernels::Written;
 use super::launch::{count, launch};
 use super::memory::CudaMemory;
@@ -29,6 +30,9 @@ const SHORT_ROW: usize = 256;
 
 /// The largest x dimension of a grid.
 const GRID_X: usize = i32::MAX as usize;
+
+/// `ScanParams`.
+type Words = [u64; 8];
 
 /// The first byte of the keys of scans, which those of forms do not have.
 const KEY: u8 = 0x40;
@@ -65,8 +69,13 @@ impl Cut {
 }
 
 impl CudaDevice {
-    /// Queues the launches of a scan. Only the last of them writes the result.
+    /// Queues the launches of a scan or, on a thread that captures a graph, adds them to the graph.
     pub(crate) fn scan(&self, request: &ScanRequest, access: &Access<'_>) -> Result<()> {
+        self.on_its_way(|device, way| device.scan_here(request, access, way))
+    }
+
+    /// Queues the launches on this stream. Only the last of them writes the result.
+    fn scan_here(&self, request: &ScanRequest, access: &Access<'_>, way: Way) -> Result<()> {
         let ScanRequest { op, combine, terms, out, outer, len, inner, offset } = *request;
         let context = self.stream.context();
         let _bound = context.bind()?;
@@ -89,19 +98,23 @@ impl CudaDevice {
         let [rows_, len_, inner_, chunks_, run] =
             [rows, len, inner, chunks, cut.run].map(|size| size as u64);
         let to = address(op, access.memory(0))?;
-        let words: [u64; 8] = [from, to, workspace.address(), rows_, len_, inner_, chunks_, run];
+        let words: Words = [from, to, workspace.address(), rows_, len_, inner_, chunks_, run];
         let blocks = if cut.by_threads { units.div_ceil(BL_THREADS as usize) } else { units };
         let grid = |blocks: usize| -> Result<[u32; 2]> {
             let x = blocks.min(GRID_X);
             Ok([count(x)?, count(blocks.div_ceil(x))?])
         };
         let grids = [grid(blocks)?, grid(rows)?, grid(blocks)?];
+        if way == Way::Prepare {
+            return Ok(());
+        }
         self.order_all(access)?;
         let first = if chunks > 1 { 0 } else { 2 };
         for (&function, grid) in functions.iter().zip(grids).skip(first) {
             note(|| {
                 let Written { name, text, .. } = written(request, cut);
-                Kernel { name, kernel: kernels(request, cut), source: text }
+                let blocks = grid[0] as usize * grid[1] as usize;
+                Kernel { name, kernel: kernels(request, cut), source: text, blocks }
             });
             trace_launch!(kernel = op, ?grid, plan = ?request, "launch");
             // SAFETY: the words are the `ScanParams` of these kernels, whose elements lie inside the memory of the access
@@ -130,9 +143,11 @@ fn kernels(request: &ScanRequest, cut: Cut) -> String {
     let unit = if cut.by_threads { "Lane" } else { "Scan" };
     let mut text = format!(
         "namespace bl {{\n\
+         static_assert(sizeof(ScanParams) == {}, \"the parameters are those of the launch\");\n\
          typedef Folded<op::{}, dtype_{total}> Total;\n\
          typedef {unit}<Total, dtype_{terms}> K;\n\
          }}  // namespace bl\n",
+        size_of::<Words>(),
         combine.name()
     );
     let apply = format!("K::scan_apply<bl::dtype_{out}>");

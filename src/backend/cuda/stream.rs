@@ -35,10 +35,13 @@ impl Stream {
     /// Creates a stream that does not synchronise with the default stream.
     pub(super) fn new(context: Arc<Context>) -> Result<Stream> {
         let bound = context.bind()?;
-        let mut raw = ptr::null_mut();
-        let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: the driver writes one handle.
-        unsafe { driver!(cuStreamCreate(&mut raw, flags)) }?;
+        let raw = context.with_room(0, || {
+            let mut raw = ptr::null_mut();
+            let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+            // SAFETY: the driver writes one handle.
+            unsafe { driver!(cuStreamCreate(&mut raw, flags)) }?;
+            Ok(raw)
+        })?;
         drop(bound);
         Ok(Stream { context, raw, thread: None, owned: true, cudarc: OnceCell::new() })
     }

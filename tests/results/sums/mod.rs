@@ -277,6 +277,21 @@ fn rows_columns_and_permutations_have_the_same_order() {
 }
 
 #[test]
+fn so_many_rows_that_a_warp_adds_up_several() {
+    use DType::{F16, F32, F64};
+    // On CUDA: between 1 and 8 groups of 2, 4 or 8 terms for each of 4 to 32 threads, with and without terms left over.
+    let rows = [20, 129, 181, 250, 301].map(|len| (len, F32));
+    for device in devices() {
+        for (seed, &(len, dtype)) in rows.iter().chain(&[(75, F64), (300, F16)]).enumerate() {
+            let x = random_tensor(seed as u64, dtype, &[1030, len], &device);
+            check(&x, &[1]);
+            let best = |x: &Tensor| x.argmax(1).unwrap().to_bytes().unwrap();
+            assert_eq!(best(&x), best(&x.to_device(&Device::cpu()).unwrap()), "{dtype} {len}");
+        }
+    }
+}
+
+#[test]
 fn large_sums_are_the_same_however_they_are_shared_out() {
     for device in devices() {
         let is_cpu = device.to_string() == "cpu";

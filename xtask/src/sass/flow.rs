@@ -71,6 +71,19 @@ pub fn hot_path(code: &[Instruction], reduces: bool) -> Vec<&Instruction> {
     blocks.iter().flat_map(|&block| flow.instructions(block)).collect()
 }
 
+/// Returns the instructions of the shortest path that passes as many loads as any, in order. This is the path of a warp in which
+/// some threads add up the terms that vectors leave over.
+pub fn full_path(code: &[Instruction]) -> Vec<&Instruction> {
+    let flow = Flow::new(code);
+    let everything: HashSet<usize> = (0..flow.blocks.len()).collect();
+    let loading = everything.iter().copied().filter(|&block| flow.loaded(block) > 0).collect();
+    let exit = HashSet::from([Next::Exit]);
+    let region = Region { start: 0, ends: &exit, inside: &everything };
+    let path = flow.fewest(&region, &loading, |block| flow.stored(block));
+    let blocks = path.map_or_else(Vec::new, |path| path.blocks);
+    blocks.iter().flat_map(|&block| flow.instructions(block)).collect()
+}
+
 impl<'a> Flow<'a> {
     fn new(code: &'a [Instruction]) -> Flow<'a> {
         let place: HashMap<u64, usize> =

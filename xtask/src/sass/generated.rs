@@ -48,14 +48,13 @@ const BOUNDS: &[Bound] = &[
 /// The largest number of registers of a kernel with a bound.
 const REGISTERS: u32 = 64;
 
-/// A kernel of which ptxas keeps three words in local memory, on sm_90 only, to need no more than 32 registers. It reads
-/// them once per 4 KB that a warp adds up.
-const KEEPS_TO_32_REGISTERS: &str = "max of f16, all terms";
+/// A kernel of which ptxas keeps two words in local memory, on sm_90 only. It reads them once per 4 KB that a warp adds up.
+const SPILLS: &str = "sum of f16, all terms";
 
 /// Returns a text for each way in which a kernel exceeds its bound. No kernel may spill, bound or not.
 pub fn violations(title: &str, figures: &Figures) -> Vec<String> {
     let mut missed = Vec::new();
-    let is_allowed = title == KEEPS_TO_32_REGISTERS && figures.local <= 7 && figures.stack <= 16;
+    let is_allowed = title == SPILLS && figures.local <= 2 && figures.stack <= 8;
     if (figures.local != 0 || figures.stack != 0) && !is_allowed {
         missed.push(format!(
             "{} local memory accesses, {} bytes of stack",

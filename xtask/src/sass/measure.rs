@@ -16,6 +16,18 @@ pub struct Tools {
     search_path: std::ffi::OsString,
 }
 
+/// The terms of a reduction, by which the figures of its kernel are divided.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// The size of a term.
+    pub size: usize,
+    /// How many terms there are for each thread of the launch, if the kernel has no loop over them. What idle threads load
+    /// instead is not counted then.
+    pub per_thread: Option<f64>,
+    /// Whether vectors leave terms of a result over.
+    pub has_rest: bool,
+}
+
 /// The figures of a kernel.
 #[derive(Clone, Debug)]
 pub struct Figures {
@@ -56,12 +68,12 @@ impl Tools {
     }
 
     /// Assembles a PTX file for `arch` and measures every kernel in it that stores. The elements of a reduction are its
-    /// terms, of which this is the size.
+    /// terms.
     pub fn measure(
         &self,
         ptx: &Path,
         arch: &str,
-        term: Option<usize>,
+        terms: Option<Counted>,
     ) -> Result<Vec<Figures>, Failure> {
         let cubin = ptx.with_extension("cubin");
         run(Command::new(&self.ptxas)
@@ -73,7 +85,7 @@ impl Tools {
             .functions
             .iter()
             .filter(|function| function.code.iter().any(|i| i.is_global_store()));
-        storing.map(|function| figures(function, code.resources(&function.name)?, term)).collect()
+        storing.map(|function| figures(function, code.resources(&function.name)?, terms)).collect()
     }
 
     /// Writes the cubins for `arch` in a library to a folder.
@@ -158,21 +170,26 @@ fn element_bytes(kernel: &str) -> Result<f64, Failure> {
     }
 }
 
-/// Computes the figures of a kernel, whose name ends in its dtype, or of a reduction with terms of this size.
+/// Computes the figures of a kernel, whose name ends in its dtype, or of a reduction with these terms.
 pub fn figures(
     function: &Function,
     resources: Resources,
-    term: Option<usize>,
+    terms: Option<Counted>,
 ) -> Result<Figures, Failure> {
-    let path = flow::hot_path(&function.code, term.is_some());
+    let path = match terms {
+        Some(Counted { has_rest: true, .. }) => flow::full_path(&function.code),
+        terms => flow::hot_path(&function.code, terms.is_some()),
+    };
     let loads: Vec<u32> = path.iter().filter(|i| i.is_global_load()).map(|i| i.width()).collect();
     let stores: Vec<u32> = path.iter().filter(|i| i.is_global_store()).map(|i| i.width()).collect();
     let bytes = |accesses: &[u32]| f64::from(accesses.iter().sum::<u32>());
     let wide =
         |accesses: &[u32]| f64::from(accesses.iter().filter(|&&width| width >= 16).sum::<u32>());
     // If the path stores nothing, the stores are behind a call or a switch: count it as one element.
-    let elements = match term {
-        Some(size) => bytes(&loads) / size as f64,
+    let in_flight = path.iter().take_while(|i| !i.is_global_store()).filter(|i| i.is_global_load());
+    let in_flight = in_flight.map(|i| i.width()).sum();
+    let elements = match terms {
+        Some(terms) => terms.per_thread.unwrap_or(bytes(&loads) / terms.size as f64),
         None => bytes(&stores) / element_bytes(&function.name)?,
     };
     let elements = if elements == 0.0 { 1.0 } else { elements };
@@ -195,11 +212,6 @@ pub fn figures(
             path.iter().filter(|i| i.is_index_multiplication()).count(),
         ),
         wide_share: (wide(&loads) + wide(&stores)) / (bytes(&loads) + bytes(&stores)).max(1.0),
-        in_flight: path
-            .iter()
-            .take_while(|i| !i.is_global_store())
-            .filter(|i| i.is_global_load())
-            .map(|i| i.width())
-            .sum(),
+        in_flight,
     })
 }

@@ -10,7 +10,7 @@ pub mod functions;
 mod generated;
 mod listing;
 mod markdown;
-mod measure;
+pub mod measure;
 mod pytorch;
 pub mod reductions;
 mod report;
@@ -78,7 +78,7 @@ pub fn run(options: Options) -> Outcome {
         let results = parallel::map(&arch, &chosen, |unit| {
             let file = folder.join(format!("{}.{arch}.ptx", unit.name));
             fs::write(&file, unit.ptx(&nvrtc, architecture, false)?)?;
-            let figures = tools.measure(&file, &arch, unit.term)?;
+            let figures = tools.measure(&file, &arch, unit.terms)?;
             let titled =
                 figures.into_iter().map(|figures| Figures { title: unit.title.clone(), ..figures });
             Ok(titled.collect::<Vec<_>>())

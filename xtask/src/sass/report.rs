@@ -153,7 +153,7 @@ pub fn page(
     text += "\n";
     text += super::tiles::NOTE;
     text += &super::tiles::table(measured);
-    text += "\nAlso checked: no local memory and no stack in any kernel (but three words of the `max` of all `f16` on sm_90); at most 40 registers (row and column 48); no `f64` arithmetic in any function of one `f16` or `f32`, subroutine included; all accesses of contiguous operands 128 bits wide\n\
+    text += "\nAlso checked: no local memory and no stack in any kernel (but two words of the `sum` of all `f16` on sm_90); at most 40 registers (row and column 48); no `f64` arithmetic in any function of one `f16` or `f32`, subroutine included; all accesses of contiguous operands 128 bits wide\n\
              (column: the one element per row; f64 copysign: ptxas loads only the halves that carry a sign); at least 64 bytes in flight per thread (row and f64\n\
              copysign 48); no index multiplication in contiguous, scalar and row kernels.\n";
     text

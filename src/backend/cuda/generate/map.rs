@@ -3,9 +3,10 @@
 use smallvec::SmallVec;
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
+use super::fields::{Field, GROUPS};
 use super::form::{Form, KernelKind, calls_large};
 use super::tiles::Tiles;
-use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, push_numbers};
+use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, push_numbers, push_strides};
 use crate::backend::cuda::force::Force;
 use crate::backend::cuda::tuning::Tuning;
 use crate::plan::{OUT, Plan};
@@ -114,25 +115,27 @@ pub(super) fn map<'a>(
         let reason = format!("{} elements are more than a grid has threads for", plan.len);
         return Err(Error::InvalidArgument { op: request.op, reason });
     }
-    let mut words = Words::new();
-    for (slot, operand) in operands.iter().enumerate() {
+    let address = |slot: usize| {
         let runs = matches!(form.classes[slot], Class::DenseAligned | Class::Dense);
-        let skipped = if walk == Walk::Linear && runs { head * operand.size } else { 0 };
-        words.push(operand.address + skipped as u64);
-    }
+        let skipped = if walk == Walk::Linear && runs { head * operands[slot].size } else { 0 };
+        operands[slot].address + skipped as u64
+    };
     let (inner_size, inner_starts) = (plan.sizes[0], (plan.sizes[0] + 1).saturating_sub(group));
-    let full_blocks = groups / per_block;
-    words.extend(
-        [groups, full_blocks, head, tail, inner_size, inner_starts].map(|count| count as u64),
-    );
-    for slot in slots.filter(|&slot| form.classes[slot] == Class::Strided) {
-        words
-            .push((plan.slots[slot].strides[0] as i64).wrapping_mul(operands[slot].size as i64)
-                as u64);
-    }
-    push_numbers(&mut words, request.program);
-    if !located.is_empty() {
-        loops.push(&mut words, &located)?;
+    let counts: [usize; GROUPS.len()] =
+        [groups, groups / per_block, head, tail, inner_size, inner_starts];
+    let mut words = Words::new();
+    for field in form.fields() {
+        match field {
+            Field::Addresses => words.extend(slots.clone().map(address)),
+            Field::Groups => words.extend(counts.map(|count| count as u64)),
+            Field::Strides => push_strides(&mut words, &form, plan, operands),
+            Field::Numbers => push_numbers(&mut words, request.program),
+            Field::Loops if located.is_empty() => {}
+            Field::Loops => loops.push(&mut words, &located)?,
+            // Of other kinds of kernels.
+            Field::Terms | Field::Divisor | Field::Outputs => {}
+            Field::Sides | Field::TileStrides | Field::Tiles => {}
+        }
     }
     Job { form, words, grid: [blocks, 1] }.checked(request.op)
 }

@@ -3,11 +3,13 @@
 //! | File | Responsibility |
 //! |---|---|
 //! | `class` | classifies the access pattern of an operand, as finely as kernels distinguish it |
+//! | `fields` | lists the parameters of a kernel, for its source and for its launches |
 //! | `form` | holds everything that a kernel's source depends on, and derives the lookup key from it |
 //! | `source` | writes the CUDA C++ of a form |
 //! | `map`, `tiles`, `sum` | turn a request into a form, parameters and a grid |
 
 mod class;
+mod fields;
 mod form;
 mod map;
 mod source;
@@ -16,6 +18,7 @@ mod tiles;
 
 use smallvec::SmallVec;
 
+use self::class::Class;
 pub(super) use self::class::{NARROW, Operand, is_near};
 pub(super) use self::form::{Form, Key, is_large};
 pub(super) use self::source::{COMMON, REDUCE_SOURCE, kernel, source};
@@ -38,7 +41,7 @@ const THREADS: usize = BL_THREADS as usize;
 /// The largest x dimension of a grid.
 const GRID_X: usize = i32::MAX as usize;
 
-/// The parameters of a generated kernel, in the order of its `Params`. All of them are 64 bits wide.
+/// The parameters of a generated kernel, in the order of [`Form::fields`]. All of them are 64 bits wide.
 pub(super) type Words = SmallVec<[u64; 64]>;
 
 /// The limit on the parameters of a kernel, in words.
@@ -54,6 +57,7 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// Returns the job, or an error if it has more parameters than a kernel can take.
     fn checked(self, op: &'static str) -> Result<Self> {
+        debug_assert_eq!(self.words.len(), self.form.words(), "{:?}", self.form.fields());
         if self.words.len() <= MAX_WORDS {
             return Ok(self);
         }
@@ -82,6 +86,16 @@ fn push_numbers(words: &mut Words, program: &Program) {
     for input in program.inputs() {
         if let Input::Number(_, bytes) = input {
             words.extend_from_slice(&bytemuck::cast::<_, [u64; 2]>(bytes.0));
+        }
+    }
+}
+
+/// Appends the strides of the strided operands along the inner loop, in bytes.
+fn push_strides(words: &mut Words, form: &Form<'_>, plan: &Plan, operands: &[Operand]) {
+    for (slot, operand) in operands.iter().enumerate() {
+        if form.classes[slot] == Class::Strided {
+            let bytes = plan.slots[slot].strides[0].wrapping_mul(operand.size as isize);
+            words.push(bytes as u64);
         }
     }
 }

@@ -165,50 +165,27 @@ impl Text<'_> {
         }
     }
 
-    /// Writes the parameters, in the order in which [`super::Words`] holds them.
+    /// Writes the parameters.
     fn params(&mut self) {
         let form = self.form;
         self.member("struct Params {");
-        self.member("    u64 at[SLOTS];");
-        if form.walk == Walk::Tiles {
-            self.member("    u64 inner_size, across_size;");
-            self.member("    i64 step[LOCATED][2];");
-            self.numbers();
-            self.member(&format!("    Loops<{}, LOCATED + 2> loops;\n    }};", form.rank));
-            return;
-        }
-        self.member("    u64 groups, full_blocks, head, tail, inner_size, inner_starts;");
-        if let KernelKind::Sum(..) = form.kind {
-            self.member("    u64 terms, whole_groups, outputs, tiles, segments, segment_groups, lanes_log2;");
-            self.member("    f64 divisor;");
-        }
-        let strided = form.classes.iter().filter(|&&class| class == Class::Strided).count();
-        if strided > 0 {
-            self.member(&format!("    i64 inner[{strided}];"));
-        }
-        self.numbers();
-        let located = form.located();
-        if located > 0 {
-            self.member(&format!("    Loops<{}, {located}> loops;", form.rank));
-        }
-        if let KernelKind::Sum(..) = form.kind {
-            self.member(&format!("    Loops<{}, SLOTS> outer;", form.outer_rank));
+        for &field in form.fields() {
+            if let Some((declaration, _)) = form.declared(field) {
+                self.member(&format!("    {declaration}"));
+            }
         }
         self.member("};");
-        self.member(
-            "static BL_FN Index inner_size(const Params& p) { return Index(p.inner_size); }",
-        );
-        self.member(
-            "static BL_FN Index inner_starts(const Params& p) { return Index(p.inner_starts); }",
-        );
-    }
-
-    /// Writes the parameter with the program's numbers, if there are any.
-    fn numbers(&mut self) {
-        let inputs = self.form.program.inputs().iter();
-        let numbers = inputs.filter(|input| matches!(input, Input::Number(..))).count();
-        if numbers > 0 {
-            self.member(&format!("    BlValue number[{numbers}];"));
+        self.member(&format!(
+            "static_assert(sizeof(Params) == {}, \"the parameters are those of the launch\");",
+            8 * form.words()
+        ));
+        if form.walk == Walk::Tiles {
+            return;
+        }
+        for name in ["inner_size", "inner_starts"] {
+            self.member(&format!(
+                "static BL_FN Index {name}(const Params& p) {{ return Index(p.{name}); }}"
+            ));
         }
     }
 

@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 use smallvec::{SmallVec, smallvec};
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
+use super::fields::{Field, GROUPS, TERMS};
 use super::form::{Adders, Finish, Fold, Form, KernelKind, calls_large};
-use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, push_numbers};
+use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, group_size, push_numbers, push_strides};
 use crate::backend::cuda::force::Force;
 use crate::backend::cuda::params::{BL_SUM_LEVELS, BL_WARP};
 use crate::backend::cuda::tuning::Tuning;
@@ -26,8 +27,12 @@ const THREAD_GROUP: usize = 16;
 /// The bytes of operands that a thread has in flight in a sum by lanes or by blocks.
 const TILE_BYTES: usize = 128;
 
-/// The number of groups of a thread in a tile, at most: as a power of two, so that the totals of a warp can be exchanged.
+/// The number of groups of a thread in a tile, at most.
 const DEEPEST: usize = 8;
+
+/// What the threads that share an output spend, in instructions of each: beside the terms, on a term, and on an exchange of
+/// totals.
+const COSTS: [usize; 3] = [48, 10, 8];
 
 /// The number of threads of a warp.
 const WARP: usize = BL_WARP as usize;
@@ -202,16 +207,14 @@ impl<'p> Stage<'p, '_> {
                 choice.lanes_log2 = runs.next_power_of_two().ilog2().min(RUNS_LOG2);
             }
             choice.segments = runs.div_ceil(1 << choice.lanes_log2);
-        } else if groups <= WARP && !(small && groups > 1) {
-            choice.lanes_log2 = groups.next_power_of_two().ilog2();
         } else {
-            choice.depth = self.depth(group, walk, slow);
-            let tile = WARP * choice.depth;
-            if groups <= tile && !small {
-                choice.depth = groups.div_ceil(WARP).next_power_of_two();
-                choice.lanes_log2 = WARP.ilog2();
+            let depth = self.depth(group, walk, slow);
+            let tile = WARP * depth;
+            if groups <= tile && !(small && groups > 1) {
+                (choice.lanes_log2, choice.depth) = self.lanes(groups, group, depth);
                 return choice;
             }
+            choice.depth = depth;
             let few = |segment: usize| {
                 outputs.saturating_mul(groups.div_ceil(segment)) < self.tuning.blocks
             };
@@ -234,6 +237,29 @@ impl<'p> Stage<'p, '_> {
         let steps = 1 + self.program.steps().len() / 2;
         let most = (TILE_BYTES / bytes).min(DEEPEST / steps).max(1);
         1 << most.ilog2()
+    }
+
+    /// Returns the base-2 logarithm of the number of threads that share an output of this many groups, and the number of
+    /// groups of each, at most `deepest`: those that spend the least on idle threads and on exchanges. If they left threads
+    /// of the device without work, there are more threads.
+    fn lanes(&self, groups: usize, group: usize, deepest: usize) -> (u32, usize) {
+        let [own, term, exchange] = COSTS;
+        let lanes_of = |depth: usize| {
+            // As many as there are runs, which exchange their totals with each other.
+            let lanes = groups.div_ceil(depth).next_power_of_two().max(depth.next_power_of_two());
+            (lanes <= WARP).then_some((lanes, depth))
+        };
+        let cost = |&(lanes, depth): &(usize, usize)| {
+            let exchanges = depth.next_power_of_two() - 1 + lanes.ilog2() as usize;
+            lanes * (own + depth * group * term + exchanges * exchange)
+        };
+        let is_enough = |lanes: usize| self.plan.len.saturating_mul(lanes) >= self.tuning.threads;
+        let mut found = (1..=deepest).filter_map(lanes_of);
+        let Some(mut best) = found.next() else { return (WARP.ilog2(), deepest) };
+        for choice in found.filter(|&(lanes, _)| is_enough(lanes)) {
+            best = if cost(&choice) < cost(&best) { choice } else { best };
+        }
+        (best.0.ilog2(), best.1)
     }
 
     /// Whether neighbouring threads should compute neighbouring outputs: if the outputs are contiguous in memory and
@@ -289,34 +315,42 @@ impl<'p> Stage<'p, '_> {
             depth: choice.depth as u8,
             tile: 0,
         };
-        let mut words: Words = self.operands.iter().map(|operand| operand.address).collect();
         let (inner_size, inner_starts) =
             (terms.sizes[0], (terms.sizes[0] + 1).saturating_sub(group));
-        let counts = [choice.groups, 0, 0, 0, inner_size, inner_starts];
-        words.extend(counts.map(|count| count as u64));
-        let lanes_log2 = choice.lanes_log2 as usize;
-        let counts = [
+        let groups: [usize; GROUPS.len()] = [choice.groups, 0, 0, 0, inner_size, inner_starts];
+        let counts: [usize; TERMS.len()] = [
             terms.len,
             terms.len / group,
             outputs,
             tiles,
             choice.segments,
             choice.segment_groups,
-            lanes_log2,
+            choice.lanes_log2 as usize,
         ];
-        words.extend(counts.map(|count| count as u64));
-        words.push(self.divisor.to_bits());
-        for slot in slots.filter(|&slot| form.classes[slot] == Class::Strided) {
-            let bytes =
-                terms.slots[slot].strides[0].wrapping_mul(self.operands[slot].size as isize);
-            words.push(bytes as u64);
+        let mut words = Words::new();
+        for field in form.fields() {
+            match field {
+                Field::Addresses => {
+                    words.extend(self.operands.iter().map(|operand| operand.address));
+                }
+                Field::Groups => words.extend(groups.map(|count| count as u64)),
+                Field::Terms => words.extend(counts.map(|count| count as u64)),
+                Field::Divisor => words.push(self.divisor.to_bits()),
+                Field::Strides => push_strides(&mut words, &form, terms, self.operands),
+                Field::Numbers => push_numbers(&mut words, self.program),
+                Field::Loops if located.is_empty() => {}
+                Field::Loops => {
+                    Loops::new(terms, unit, room, wide).push(&mut words, &located)?;
+                }
+                Field::Outputs => {
+                    let all: SmallVec<[usize; 8]> = slots.clone().collect();
+                    let room = form.outer_rank;
+                    Loops { plan, unit: 1, first: 0, room, wide }.push(&mut words, &all)?;
+                }
+                // Of other kinds of kernels.
+                Field::Sides | Field::TileStrides | Field::Tiles => {}
+            }
         }
-        push_numbers(&mut words, self.program);
-        if !located.is_empty() {
-            Loops::new(terms, unit, room, wide).push(&mut words, &located)?;
-        }
-        let all: SmallVec<[usize; 8]> = (0..self.operands.len()).collect();
-        Loops { plan, unit: 1, first: 0, room: form.outer_rank, wide }.push(&mut words, &all)?;
         let x = blocks.min(GRID_X);
         let job = Job { form, words, grid: [x, blocks.div_ceil(x)] };
         job.checked(self.op)

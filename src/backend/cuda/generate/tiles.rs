@@ -4,6 +4,7 @@
 use smallvec::SmallVec;
 
 use super::class::{Class, NARROW, Operand, Walk, is_near, rank_bucket};
+use super::fields::{ACROSS, Field};
 use super::form::{Form, KernelKind, calls_large};
 use super::map::GROUP_BYTES;
 use super::{GRID_X, Job, Loops, THREADS, VECTOR, Words, push_numbers};
@@ -152,15 +153,27 @@ impl Tiles {
             depth: if slow { 1 } else { 2 },
             tile: side as u8,
         };
-        let mut words: Words = operands.iter().map(|operand| operand.address).collect();
-        words.extend([plan.sizes[0] as u64, plan.sizes[other] as u64]);
-        for &slot in &located {
-            let strides = &plan.slots[slot].strides;
-            words.extend([strides[0] as u64, strides[other] as u64]);
+        let sides: [usize; ACROSS.len()] = [plan.sizes[0], plan.sizes[other]];
+        let mut words = Words::new();
+        for field in form.fields() {
+            match field {
+                Field::Addresses => words.extend(operands.iter().map(|operand| operand.address)),
+                Field::Sides => words.extend(sides.map(|size| size as u64)),
+                Field::TileStrides => {
+                    let strides = located.iter().map(|&slot| &plan.slots[slot].strides);
+                    words.extend(strides.flat_map(|of| [of[0] as u64, of[other] as u64]));
+                }
+                Field::Numbers => push_numbers(&mut words, request.program),
+                Field::Tiles => {
+                    let all: SmallVec<[usize; 8]> = (0..loops.slots.len()).collect();
+                    let room = form.rank;
+                    Loops { plan: &loops, unit: 1, first: 0, room, wide }.push(&mut words, &all)?;
+                }
+                // Of other kinds of kernels.
+                Field::Groups | Field::Terms | Field::Divisor => {}
+                Field::Strides | Field::Loops | Field::Outputs => {}
+            }
         }
-        push_numbers(&mut words, request.program);
-        let all: SmallVec<[usize; 8]> = (0..loops.slots.len()).collect();
-        Loops { plan: &loops, unit: 1, first: 0, room: form.rank, wide }.push(&mut words, &all)?;
         Job { form, words, grid: [loops.len, 1] }.checked(request.op)
     }
 }
