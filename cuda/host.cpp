@@ -19,6 +19,7 @@
 #include "trigonometry.cuh"
 #include "angles.cuh"
 #include "of_one.cuh"
+#include "of_two.cuh"
 #include "functions.cuh"
 #include "vectors.cuh"
 #include "packed.cuh"

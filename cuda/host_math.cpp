@@ -17,6 +17,7 @@
 #include "trigonometry.cuh"
 #include "angles.cuh"
 #include "of_one.cuh"
+#include "of_two.cuh"
 
 #include <cstddef>
 #include <cstring>

@@ -43,6 +43,7 @@ pub const FUNCTIONS: &[&str] = &[
     "trigonometry.cuh",
     "angles.cuh",
     "of_one.cuh",
+    "of_two.cuh",
     "functions.cuh",
 ];
 

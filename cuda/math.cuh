@@ -2,7 +2,8 @@
 // the same IEEE operations in the same order, and so give the same bits. The names are the same; the derivations are
 // there.
 //
-// narrow:: takes numbers that an f32 can hold, and returns an f64 that the caller rounds once, to f32, f16 or bf16.
+// narrow:: takes numbers that an f32 can hold, and returns an f64 that the caller rounds once, to f32, f16 or bf16; it is
+// for the few cases that of_two.cuh cannot decide in sums of two f32.
 // wide:: is for f64. No operation is fused, no library function is called, and no array is indexed except the tables.
 
 namespace bl {
@@ -312,26 +313,6 @@ BL_FN f64 atan2(f64 y, f64 x) {
 }
 
 }  // namespace wide
-
-// ---- By dtype ----------------------------------------------------------------------------------------------------
-
-// f(x, y) for f16, bf16 or f32, where f is a function of narrow::, rounded once.
-template <class T, class F> BL_FN T through_f64(T x, T y, F f) {
-    if constexpr (is_half<T>()) return round_to<T>(round_to_odd(f(f64(widen(x)), f64(widen(y)))));
-    else return f32(f(f64(x), f64(y)));
-}
-template <class T> BL_FN T pow(T x, T y) {
-    if constexpr (same<T, f64>()) return wide::pow(x, y);
-    else return through_f64(x, y, [](f64 a, f64 b) { return narrow::pow(a, b); });
-}
-template <class T> BL_FN T atan2(T y, T x) {
-    if constexpr (same<T, f64>()) return wide::atan2(y, x);
-    else return through_f64(y, x, [](f64 a, f64 b) { return narrow::atan2(a, b); });
-}
-template <class T> BL_FN T logaddexp(T x, T y) {
-    if constexpr (same<T, f64>()) return wide::logaddexp(x, y);
-    else return through_f64(x, y, [](f64 a, f64 b) { return narrow::logaddexp(a, b); });
-}
 
 // ---- fmod: exact -------------------------------------------------------------------------------------------------
 

@@ -97,7 +97,9 @@ BL_FN Pair acos(f32 x) {
 // The angle of a triangle with sides y and x, y <= x: the nearest angle of the table for their quotient, and the
 // difference, from the formula for its tangent.
 BL_FN Pair slope(f32 y, f32 x, f32 about) {
-    const f32 shifted = fused(about, 64.0f, BL_ROUND_F32), near = (shifted - BL_ROUND_F32) * (1.0f / 64.0f);
+    // Not quite 64, so that `near` is at most twice the quotient even where that is halfway to the first angle and `about`
+    // too large: the difference below would not be exact.
+    const f32 shifted = fused(about, 63.9999f, BL_ROUND_F32), near = (shifted - BL_ROUND_F32) * (1.0f / 64.0f);
     const Pair drop = product(near, x), rise = product(near, y);
     const Pair along = quick(x, rise.hi);
     const f32 across = y - drop.hi;  // exact

@@ -168,25 +168,32 @@ BL_FN Reduced reduced(f32 x) {
                    from_bits<f32>(u32(row[0]) - (bits & 0x7f800000u) + 0x3f800000u)};
 }
 // The logarithm with an r that has grown to r + r_change, where the change is below 2^-16 of it. The error is below
-// 2^-38 of the logarithm, however small that is.
-BL_FN Pair log_of(const Reduced& x, f32 r, f32 change) {
-    const Pair start = quick(x.exponent * BL_LN2_F32_HI, x.table), linear = quick(start.hi, r);
+// 2^-38 of the logarithm, however small that is. If it must be precise where it is multiplied by a large number, the error
+// is below 2^-44 of the logarithm, or below 2^-45 if that is less than 1.
+template <bool precise> BL_FN Pair log_of(const Reduced& x, f32 r, f32 change) {
+    const Pair whole = precise ? product(x.exponent, BL_LN2_F32) : Pair{x.exponent * BL_LN2_F32_HI, 0.0f};
+    const Pair start = quick(whole.hi, x.table), linear = quick(start.hi, r);
     const Pair square = product(-0.5f * r, r), sum = quick(linear.hi, square.hi);
     const f32 series = fused(r, fused(r, fused(r, 1.0f / 3.0f, -0.4f), 0.5f), -2.0f / 3.0f);
     const f32 bend = fused(square.hi * r, series, square.lo + change);
-    const f32 small = fused(x.exponent, BL_LN2_F32_LO, x.table_rest) + start.lo;
+    const f32 rest = fused(x.exponent, precise ? BL_LN2_REST_F32 : BL_LN2_F32_LO, x.table_rest);
+    const f32 small = rest + (precise ? start.lo + whole.lo : start.lo);
     return quick(sum.hi, (linear.lo + sum.lo) + (small + bend));
 }
 BL_FN Pair log(f32 x) {
     const Reduced it = reduced(x);
-    return log_of(it, it.r, 0.0f);
+    return log_of<false>(it, it.r, 0.0f);
+}
+BL_FN Pair precise_log(f32 x) {
+    const Reduced it = reduced(x);
+    return log_of<true>(it, it.r, 0.0f);
 }
 // log(x + rest + last), where the rest is below a unit in the last place of x, and the last even smaller.
 BL_FN Pair log(f32 x, f32 rest, f32 last) {
     const Reduced it = reduced(x);
     const Pair r = quick(it.r, rest * it.scale);
     const f32 r_rest = fused(last, it.scale, r.lo);
-    return log_of(it, r.hi, r_rest * fused(r.hi, r.hi, 1.0f - r.hi));  // log(1 + r) has the slope 1 - r + r^2 - ...
+    return log_of<false>(it, r.hi, r_rest * fused(r.hi, r.hi, 1.0f - r.hi));  // log(1 + r) has the slope 1 - r + r^2 - ...
 }
 BL_FN Pair log2(f32 x) { return math::angles::times(log(x), Pair{BL_LOG2_E_F32, BL_LOG2_E_REST_F32}); }
 BL_FN Pair log10(f32 x) { return math::angles::times(log(x), Pair{BL_LOG10_E_F32, BL_LOG10_E_REST_F32}); }

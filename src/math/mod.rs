@@ -11,10 +11,13 @@
 //!   sum of two f64, with an error of about 2^-60, and round it to odd, so that rounding it again gives what rounding the
 //!   sum would.
 //!
-//! CUDA gives the same bits for one of two reasons:
+//! CUDA gives the same bits for one of three reasons:
 //!
-//! - f64, and the functions of two arguments: `cuda/` performs the same operations in the same order.
-//! - f16, bf16 and f32, functions of one argument: the results here and there are both the nearest ones for every
+//! - f64: `cuda/` performs the same operations in the same order.
+//! - pow, atan2 and logaddexp of f16, bf16 and f32: `cuda/of_two.cuh` computes a sum of two f32 and a bound on its error. If
+//!   everything within that bound is rounded to the same number, so is the f64 here, whose error is less than a hundredth
+//!   of the bound. Otherwise, in less than one of a thousand cases, it performs the operations here, in f64.
+//! - f16, bf16 and f32, functions of one argument and hypot: the results here and there are both the nearest ones for every
 //!   argument, and there is only one nearest number. The arithmetic differs, since most cards
 //!   compute f64 at 1/32 or 1/64 of the rate of f32: `cuda/pairs.cuh` and `cuda/angles.cuh` compute in pairs of f32, and
 //!   `cuda/narrow.cuh` in integers of 64 bits.
@@ -78,9 +81,9 @@
 //! |---|---|---|---|---|
 //! | exp | none | 20 | 38 | 18 |
 //! | log | none | 20 | 50 | 28 |
-//! | pow | 46 | 22 | 116 | 28 |
-//! | logaddexp | 45 | 26 | 139 | 32 |
-//! | atan2 | 54 | 29 | 109 | 30 |
+//! | pow | none, or 46 | 29 | 116 | 28 |
+//! | logaddexp | none, or 45 | 32 | 139 | 32 |
+//! | atan2 | none, or 54 | 32 | 109 | 30 |
 //! | sin, cos | 0 | 20 | 62 | 32 |
 //! | tan | 0 | 26 | 130 | 46 |
 //! | asin | 0 | 24 | 192 | 36 |

@@ -130,7 +130,7 @@ fn compare_f64(name: &str, ours: impl Fn(f64, f64) -> f64) {
 
 /// Rounds to f32 with round-to-odd: inexact results are truncated and their last bit is set. Rounding that to 16 bits
 /// gives the same as rounding once.
-fn to_odd(x: f64) -> f32 {
+pub fn to_odd(x: f64) -> f32 {
     let near = x as f32;
     if f64::from(near) == x || x.is_nan() {
         return near;

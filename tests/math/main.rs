@@ -29,6 +29,8 @@ mod hypot;
 mod model;
 #[cfg(feature = "host-kernels")]
 mod of_one;
+#[cfg(feature = "host-kernels")]
+mod of_two;
 mod reference;
 #[cfg(feature = "host-kernels")]
 mod rounding;

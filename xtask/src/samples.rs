@@ -4,7 +4,7 @@ use bitlane::introspect::{Draft, Function, Kernel, Term, functions};
 use bitlane::{DType, ReduceOp, Result};
 
 use crate::Failure;
-use crate::sass::functions::{FUNCTIONS, title};
+use crate::sass::functions::{FUNCTIONS, OF_TWO, title};
 use crate::sass::measure::Counted;
 use crate::sass::reductions::{ROWS_OF_TERMS, Row, Terms, rows};
 use crate::sass::tiles;
@@ -109,11 +109,12 @@ pub fn bounded() -> std::result::Result<Vec<Sample>, Failure> {
         draft.apply(multiply, &[sum, z])?;
         samples.add(format!("{title}, (f32 + f32) * number"), draft.kernels())?;
     }
-    for (name, _) in FUNCTIONS {
+    for (name, _) in FUNCTIONS.iter().chain(OF_TWO) {
+        let function = function(name)?;
         for dtype in [F32, F16] {
             let mut draft = run();
-            let x = draft.dense(dtype);
-            draft.apply(function(name)?, &[x])?;
+            let operands: Vec<Term> = (0..function.arity()).map(|_| draft.dense(dtype)).collect();
+            draft.apply(function, &operands)?;
             samples.add(title(name, dtype.name()), draft.kernels())?;
         }
     }

@@ -66,7 +66,9 @@ pub fn violations(title: &str, figures: &Figures) -> Vec<String> {
             let found = figures.instructions_per_element;
             missed.push(format!("instructions per element {found:.2}, at most {limit}"));
         }
-        if figures.doubles != 0 {
+        if figures.doubles_per_element != 0.0 {
+            missed.push(format!("{} instructions of f64 per element", figures.doubles_per_element));
+        } else if figures.doubles != 0 && !functions::may_use_f64(title) {
             missed.push(format!("{} instructions of f64", figures.doubles));
         }
     }
