@@ -1,8 +1,10 @@
-"""Computes the jobs of an example with NumPy, and with PyTorch where it is installed, and compares what it printed.
+"""Computes the jobs of an example with NumPy, and with PyTorch where it is installed, and compares
+them with what the example printed.
 
     example | jobs.py 10_normalize_and_quantize
 
-Integers and the bits of the weights must be equal; the other numbers may differ in the last digit that is printed.
+Integers and the bits of the weights must be equal; the other numbers may differ in the last digit
+that is printed.
 """
 
 import re
@@ -79,7 +81,9 @@ def search_and_vote():
     bits = np.bitwise_xor.accumulate(np.unpackbits(codes[:, None], axis=-1), axis=-1)
     same("decoded", np.packbits(bits, axis=-1))
 
-    gradients = (scattered(1, 80).reshape(5, 16) >> np.uint64(40)).astype(np.float32) - np.float32(2**23)
+    gradients = (scattered(1, 80).reshape(5, 16) >> np.uint64(40)).astype(np.float32) - np.float32(
+        2**23
+    )
     weights = np.arange(16, dtype=np.float32) / np.float32(8)
     majority = np.signbit(gradients).sum(0) > 5 // 2
     weights = weights - np.where(majority, np.float32(-0.1), np.float32(0.1))
@@ -89,4 +93,6 @@ def search_and_vote():
         sys.exit(f"weights: the example printed {given}, and NumPy says {weights}")
 
 
-{"10_normalize_and_quantize": normalize_and_quantize, "11_search_and_vote": search_and_vote}[sys.argv[1]]()
+{"10_normalize_and_quantize": normalize_and_quantize, "11_search_and_vote": search_and_vote}[
+    sys.argv[1]
+]()
