@@ -1,4 +1,5 @@
-// Whole computations as one expression each: softmax, layer normalisation, and quantisation to 8 bits by channel.
+// Whole computations as one expression each: softmax, layer normalisation, and quantisation to 8 bits by channel. A test
+// compares what is printed with NumPy.
 //
 // Run with `cargo run --release --example 10_normalize_and_quantize`.
 
@@ -20,7 +21,7 @@ fn normalized(x: &Tensor) -> Expr<'_> {
 /// The scale of every row, and its elements as multiples of the scale from −127 to 127.
 fn quantized(x: &Tensor) -> Result<(Tensor, Tensor)> {
     let scale = (x.expr().abs().max_keepdims(-1) / 127.0).run()?;
-    let steps = (x.expr() / &scale).round().maximum(-127).minimum(127).cast(DType::I8).run()?;
+    let steps = (x.expr() / &scale).round().clip(-127, 127).cast(DType::I8).run()?;
     Ok((scale, steps))
 }
 
@@ -29,13 +30,14 @@ fn main() -> Result<()> {
     let x = Tensor::from_nested([[0.0f32, 1.0, 2.0, -3.0], [10.0, 10.5, 9.5, 10.0]], &device)?;
 
     let probabilities = softmax(&x).run()?;
-    println!("softmax\n{probabilities:.4}");
+    println!("softmax\n{probabilities:.6}");
     let totals = probabilities.sum(-1)?.to_vec::<f32>()?;
     assert!(totals.iter().all(|total| (total - 1.0).abs() < 1e-6));
 
-    println!("normalised\n{:.4}", normalized(&x).run()?);
+    println!("normalised\n{:.6}", normalized(&x).run()?);
 
     let (scale, steps) = quantized(&x)?;
+    println!("scales\n{scale:.6}");
     println!("quantised\n{steps}");
     assert_eq!(steps.to_vec::<i8>()?, [0, 42, 85, -127, 121, 127, 115, 121]);
     // Back again, compared in the same expression: no element is off by more than half a step.

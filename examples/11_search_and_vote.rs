@@ -1,5 +1,5 @@
 // Whole jobs on bits: a search for the nearest signatures, a histogram, Gray decoding by a scan, and an optimiser whose
-// workers send one bit per gradient. The expected numbers are NumPy's.
+// workers send one bit per gradient. The expected numbers are NumPy's, with which a test compares what is printed.
 //
 // Run with `cargo run --release --example 11_search_and_vote`.
 
@@ -57,7 +57,7 @@ fn main() -> Result<()> {
 
     let signatures = scattered(1, 4000, &device)?.reshape([1000, 4])?;
     let found = nearest(&signatures, &scattered(5001, 4, &device)?, 10)?;
-    println!("nearest signatures and their distances: {found:?}");
+    println!("nearest signatures and their distances {found:?}");
     let (places, distances): (Vec<u64>, Vec<u64>) = found.into_iter().unzip();
     assert_eq!(places, [135, 727, 339, 849, 23, 313, 323, 833, 117, 441]);
     assert_eq!(distances, [101, 104, 106, 106, 109, 109, 109, 109, 110, 110]);
@@ -78,7 +78,7 @@ fn main() -> Result<()> {
     let gradients = (gradients.cast(DType::F32) - 8_388_608.0).run()?;
     let weights = (Tensor::arange(16, DType::F32, &device)?.expr() / 8.0).run()?;
     let weights = step(&weights, &gradients, 0.1)?;
-    println!("weights {weights:.2}");
+    println!("weights {weights:.9}");
     let bits = [
         0xbdcc_cccdu32,
         0x3e66_6666,

@@ -1,11 +1,12 @@
-//! Exchange of files and memory with the real NumPy and PyTorch.
+//! Exchange of files and memory with the real NumPy and PyTorch, and whole jobs compared with them.
 //!
-//! These tests need a Python with the packages `numpy`, `ml_dtypes` and `safetensors`, and half of them also `torch`: the
+//! These tests need a Python with the packages `numpy`, `ml_dtypes` and `safetensors`, and half of the exchanges also `torch`: the
 //! one that `BITLANE_PYTHON` names, or else `python3` with the packages that `cargo xtask test` puts into
 //! `target/python`, where only `--full` puts PyTorch. Tests whose packages are missing are reported as ignored.
 
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use libtest_mimic::{Failed, Trial};
 
@@ -30,7 +31,30 @@ pub fn tests() -> Vec<Trial> {
             tests.push(test.with_ignored_flag(ignored));
         }
     }
+    for example in ["10_normalize_and_quantize", "11_search_and_vote"] {
+        let test = Trial::test(format!("python::jobs_of_{example}"), move || jobs(example));
+        tests.push(test.with_ignored_flag(!has("numpy")));
+    }
     tests
+}
+
+/// Runs an example in a process of its own and lets NumPy check what it prints.
+fn jobs(example: &str) -> Result<(), Failed> {
+    let name = format!("examples::{example}");
+    let done = Command::new(std::env::current_exe()?).args(["--exact", &name]).output()?;
+    if !done.status.success() {
+        return Err(String::from_utf8_lossy(&done.stderr).into_owned().into());
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/jobs.py");
+    let mut checks = python();
+    checks.arg(script).arg(example).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut checks = checks.spawn()?;
+    checks.stdin.take().ok_or("no pipe")?.write_all(&done.stdout)?;
+    let checked = checks.wait_with_output()?;
+    if checked.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&checked.stderr).into_owned().into())
 }
 
 /// Returns a command that starts Python with the packages.

@@ -17,7 +17,8 @@ fn is_cpu(device: &Device) -> bool {
     device.to_string() == "cpu"
 }
 
-/// Every value or, on a virtual device, which takes its time, some of every sort.
+/// Every value or, on a virtual device, which takes its time, some of every sort. There the digests of `float8.jsonl` are of
+/// every pair, for some operations in each run.
 fn values(device: &Device) -> Vec<Bits> {
     let is_few = |bits: &Bits| matches!(bits & 0x7f, 0..4 | 7..10 | 0x37..0x3e | 0x77..0x80);
     (0..=0xff).filter(|bits| is_cpu(device) || is_few(bits)).collect()

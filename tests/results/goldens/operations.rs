@@ -1,9 +1,9 @@
-//! Runs the records of unary operations, select, reductions, scans, look-ups and losses.
+//! Runs the records of unary operations, conversions, select, reductions, scans, look-ups and losses.
 
 use bitlane::loss::{self, PoissonNll, Reduction};
 use bitlane::{
-    Axes, Device, Error, Expr, IntoAxes, ReduceOp, Rules, ScanOp, Tensor, UnaryOp, reduce, scan,
-    unary,
+    Axes, DType, Device, Error, Expr, IntoAxes, ReduceOp, Rules, ScanOp, Tensor, UnaryOp, reduce,
+    scan, unary,
 };
 
 use super::record::{Operand, Record};
@@ -26,6 +26,8 @@ pub fn run(record: &Record, rules: Rules, device: &Device) -> Option<Result<Tens
         return Some(scan(op, &x(record, device), axis(record)).run());
     }
     Some(match &*record.op {
+        "cast" => x(record, device).cast(dtype(record)),
+        "cast_saturating" => x(record, device).cast_saturating(dtype(record)),
         "select" => select(record, rules, device),
         "clip" => clip(record, rules, device),
         "take" => x(record, device).take(&tensor(record, 1, device), axis(record)),
@@ -41,12 +43,27 @@ pub fn run(record: &Record, rules: Rules, device: &Device) -> Option<Result<Tens
 fn tensor(record: &Record, at: usize, device: &Device) -> Tensor {
     match &record.operands[at] {
         Operand::Tensor(elements) => elements.upload(device),
-        _ => panic!("operand {at} of {} is no tensor", record.id),
+        Operand::Every(dtype) => every(*dtype, device),
+        Operand::Scalar(_) => panic!("operand {at} of {} is no tensor", record.id),
     }
 }
 
 fn x(record: &Record, device: &Device) -> Tensor {
     tensor(record, 0, device)
+}
+
+/// Returns every value of a dtype of at most 16 bits, in the order of their bits.
+fn every(dtype: DType, device: &Device) -> Tensor {
+    let bytes: Vec<u8> = match dtype.size() {
+        1 => (0..=u8::MAX).collect(),
+        _ => (0..=u16::MAX).flat_map(u16::to_ne_bytes).collect(),
+    };
+    Tensor::from_bytes(dtype, &bytes, [bytes.len() / dtype.size()], device).unwrap()
+}
+
+/// Returns the dtype that a conversion is to.
+fn dtype(record: &Record) -> DType {
+    record.params["dtype"].as_str().unwrap().parse().unwrap()
 }
 
 /// Returns the axis of a scan or a look-up.

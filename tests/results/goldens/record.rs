@@ -1,6 +1,6 @@
 //! A line of a golden file: operands, and the answers of the libraries.
 
-use bitlane::{Complex, DType, Device, Rules, Scalar, Tensor, bf16, f16};
+use bitlane::{Complex, DType, Device, Rules, Scalar, Tensor, bf16, f8e4m3fn, f8e5m2, f16};
 use serde_json::Value;
 
 /// A call that was made to one or more libraries.
@@ -17,8 +17,8 @@ pub struct Record {
 pub enum Operand {
     Tensor(Elements),
     Scalar(Scalar),
-    /// The left or the right operands of every pair of bytes.
-    EveryPair(DType),
+    /// Every value of a dtype or, in a binary operation, the left or the right operands of every pair of bytes.
+    Every(DType),
 }
 
 /// A tensor, or a view (strides and offset) of a buffer.
@@ -76,7 +76,7 @@ impl Record {
 impl Operand {
     pub fn dtype(&self) -> Option<DType> {
         match self {
-            Operand::Tensor(Elements { dtype, .. }) | Operand::EveryPair(dtype) => Some(*dtype),
+            Operand::Tensor(Elements { dtype, .. }) | Operand::Every(dtype) => Some(*dtype),
             Operand::Scalar(_) => None,
         }
     }
@@ -104,6 +104,8 @@ impl Elements {
     pub fn float(&self, index: usize) -> f64 {
         let bytes = &self.bytes[index * self.dtype.size()..][..self.dtype.size()];
         match self.dtype {
+            DType::F8E4M3FN => f8e4m3fn::from_bits(bytes[0]).to_f64(),
+            DType::F8E5M2 => f8e5m2::from_bits(bytes[0]).to_f64(),
             DType::F16 => f16::from_ne_bytes(bytes.try_into().unwrap()).into(),
             DType::BF16 => bf16::from_ne_bytes(bytes.try_into().unwrap()).into(),
             DType::F32 => f32::from_ne_bytes(bytes.try_into().unwrap()).into(),
@@ -154,7 +156,7 @@ fn comparison(value: &Value) -> Option<Comparison> {
 
 fn operand(value: &Value) -> Operand {
     if let Some(dtype) = value.get("exhaustive") {
-        return Operand::EveryPair(text(dtype).parse().unwrap());
+        return Operand::Every(text(dtype).parse().unwrap());
     }
     match value.get("scalar") {
         Some(category) => Operand::Scalar(scalar(&text(category), &text(&value["value"]))),

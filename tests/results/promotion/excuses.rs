@@ -51,7 +51,7 @@ pub const NO_ANSWERS: &[Excuse] = &[
         reason: "Paddle's wrapper of poisson_nll_loss takes no bf16 input",
         applies: |cell, _| {
             cell.is(Rules::Paddle, &["poisson_nll_loss"])
-                && cell.asks("!U", "TT")
+                && (cell.asks("!U", "TT") || cell.asks("!U", "ZZ"))
                 && cell.lhs == "bf16"
                 && category(cell.rhs) == Category::Float
         },
@@ -110,6 +110,16 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
+        reason: "section 9: losses are for floats, and promote their operands; Paddle's poisson_nll_loss takes integers and bools without dimensions",
+        applies: |cell, _| {
+            cell.is(Rules::Paddle, &["poisson_nll_loss"])
+                && cell.operands == "ZZ"
+                && cell.categories().iter().any(|&category| category < Category::Float)
+                && cell.dtype().is_some_and(DType::is_float)
+                && cell.ours.is_err()
+        },
+    },
+    Excuse {
         reason: "section 9: losses are for floats; Paddle refuses integers in poisson_nll_loss too, but later",
         applies: |cell, _| {
             cell.is(Rules::Paddle, &["poisson_nll_loss"])
@@ -157,10 +167,10 @@ pub const DEVIATIONS: &[Excuse] = &[
         },
     },
     Excuse {
-        reason: "sections 6 and 13: a 0-d operand is weak in floor_divide too; Paddle lets it change the dtype",
+        reason: "sections 6 and 13: a 0-d operand and a number are weak in floor_divide too; Paddle lets them change the dtype",
         applies: |cell, _| {
             cell.is(Rules::Paddle, &["floor_divide"])
-                && matches!(cell.operands, "TZ" | "ZT")
+                && matches!(cell.operands, "TZ" | "ZT" | "TS")
                 && cell.categories()[0] == cell.categories()[1]
                 && cell.ours_is_dtype(cell.tensor_dtype())
         },
@@ -204,6 +214,15 @@ pub const DEVIATIONS: &[Excuse] = &[
                 && !cell.has_complex()
                 && cell.dtype().is_some_and(DType::is_float)
                 && (cell.ours_is(ErrorKind::Promotion) || cell.ours.is_ok())
+        },
+    },
+    Excuse {
+        reason: "sections 6 and 13: a float of 8 bits mixes with its own dtype and numbers, which it converts; NumPy with ml_dtypes widens",
+        applies: |cell, _| {
+            cell.rules == Rules::NumPy
+                && (cell.has("f8e4m3fn") || cell.has("f8e5m2"))
+                && cell.dtype().is_some()
+                && (cell.ours_is(ErrorKind::Promotion) || cell.has("float"))
         },
     },
 ];
