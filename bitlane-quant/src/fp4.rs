@@ -434,5 +434,5 @@ fn packed<'a>(scaled: &Expr<'a>, sign: Expr<'a>, values: &Tensor) -> Result<Tens
     let code = rest.into_iter().fold(first, |sum, step| sum + step);
     let sign = sign.cast(DType::U8) << 3;
     let codes = (code | sign).rules(Rules::Paddle).run()?;
-    crate::packed(&codes, &packing(), &[0, 1], 1)?.reshape(shape_with(values, 2))
+    codes.pack(&packing(), 1)?.reshape(shape_with(values, 2))
 }
