@@ -10,18 +10,12 @@ mod chains;
 mod functions;
 mod reduce;
 mod triad;
+mod worker;
 
-use std::io::{self, BufRead, Write};
-use std::time::{Duration, Instant};
+use std::io;
 
 /// Something to measure.
 type Call = Box<dyn FnMut()>;
-
-/// How long to measure one case, if a single call does not take longer.
-const BUDGET: Duration = Duration::from_millis(30);
-
-/// How long a sample lasts at least, for the clock not to matter.
-const SAMPLE: Duration = Duration::from_micros(500);
 
 fn main() -> io::Result<()> {
     let mut words = std::env::args().skip_while(|word| word != "--worker").skip(1);
@@ -30,20 +24,7 @@ fn main() -> io::Result<()> {
         return Ok(());
     };
     bitlane::cpu::set_threads(threads);
-    let mut prepared: Option<(String, Call)> = None;
-    for line in io::stdin().lock().lines() {
-        let case = line?;
-        if prepared.as_ref().is_none_or(|(name, _)| *name != case) {
-            drop(prepared.take()); // its memory makes room first
-            prepared = prepare(&case, threads).map(|call| (case, call));
-        }
-        match &mut prepared {
-            Some((_, call)) => println!("{:.4}", measure(call).as_secs_f64() * 1e6),
-            None => println!("-"),
-        }
-        io::stdout().flush()?;
-    }
-    Ok(())
+    worker::serve(|case| prepare(case, threads))
 }
 
 fn prepare(case: &str, threads: usize) -> Option<Call> {
@@ -60,24 +41,4 @@ fn prepare(case: &str, threads: usize) -> Option<Call> {
             None => cases::prepare(op, dtypes, shape, fresh),
         },
     }
-}
-
-/// The median time of one call.
-fn measure(call: &mut Call) -> Duration {
-    let mut once = || {
-        let start = Instant::now();
-        call();
-        start.elapsed()
-    };
-    once();
-    let calls = (SAMPLE.as_nanos() / once().as_nanos().max(1) + 1).min(100_000) as u32;
-    let mut samples = Vec::new();
-    let start = Instant::now();
-    while samples.len() < 3 || start.elapsed() < BUDGET {
-        let start = Instant::now();
-        (0..calls).for_each(|_| call());
-        samples.push(start.elapsed() / calls);
-    }
-    samples.sort_unstable();
-    samples[samples.len() / 2]
 }

@@ -12,6 +12,9 @@ use candle_core::{CpuStorage, Layout, Result, Shape};
 use crate::evaluate::{failed, refused};
 use crate::storage::{Storage, for_each_dtype, no_such_dtype, not_in_candle, view};
 
+/// DLPack's type code of the 8-bit float that candle has. On CUDA its memory is of a type that bitlane does not know.
+const F8E4M3FN: u8 = 10;
+
 impl Storage for CpuStorage {
     fn with_elements<T>(
         &self,
@@ -70,6 +73,12 @@ fn elements(op: &'static str, storage: &CpuStorage) -> Result<Elements> {
                     code: $code,
                     dtype: DType::$dtype,
                 }),)*
+                CpuStorage::F8E4M3(elements) => Ok(Elements {
+                    first: elements.as_ptr().cast_mut().cast(),
+                    count: elements.len(),
+                    code: F8E4M3FN,
+                    dtype: DType::F8E4M3FN,
+                }),
                 _ => Err(no_such_dtype(op)),
             }
         };
@@ -83,6 +92,7 @@ fn first_mut(storage: &mut CpuStorage) -> Option<*mut c_void> {
         ($($variant:ident: $rust:ident = $dtype:ident, $code:literal;)*) => {
             match storage {
                 $(CpuStorage::$variant(elements) => Some(elements.as_mut_ptr().cast()),)*
+                CpuStorage::F8E4M3(elements) => Some(elements.as_mut_ptr().cast()),
                 _ => None,
             }
         };
@@ -109,6 +119,13 @@ fn zeros(op: &'static str, dtype: DType, shape: &[usize]) -> Result<CpuStorage> 
                     let zeros: std::result::Result<Vec<$rust>, ()> = try_zeroed_vec(count);
                     zeros.map(CpuStorage::$variant).map_err(|()| too_large())
                 })*
+                DType::F8E4M3FN => {
+                    let mut zeros = Vec::new();
+                    zeros.try_reserve_exact(count).map_err(|_| too_large())?;
+                    // The number that all bits are 0 of is candle's default.
+                    zeros.resize_with(count, Default::default);
+                    Ok(CpuStorage::F8E4M3(zeros))
+                }
                 other => Err(not_in_candle(op, other)),
             }
         };

@@ -75,6 +75,9 @@ pub trait Operations: sealed::Sealed {
     /// Reads the bits as another dtype of the same size.
     fn bitcast(&self, dtype: bitlane::DType) -> Result<Tensor>;
 
+    /// Converts to another dtype. What is too large for it becomes its largest finite value.
+    fn cast_saturating(&self, dtype: bitlane::DType) -> Result<Tensor>;
+
     /// Limits every element to the range from `low` to `high`.
     fn clip(&self, low: impl Into<Scalar>, high: impl Into<Scalar>) -> Result<Tensor>;
 
@@ -132,6 +135,10 @@ impl Operations for Tensor {
 
     fn bitcast(&self, dtype: bitlane::DType) -> Result<Tensor> {
         self.apply_op1(Fused1::new("bitcast", move |x| x.bitcast(dtype)))
+    }
+
+    fn cast_saturating(&self, dtype: bitlane::DType) -> Result<Tensor> {
+        self.apply_op1(Fused1::new("cast_saturating", move |x| x.cast_saturating(dtype)))
     }
 
     fn clip(&self, low: impl Into<Scalar>, high: impl Into<Scalar>) -> Result<Tensor> {

@@ -5,8 +5,8 @@ use candle_core::{Layout, Result, Shape};
 
 use crate::evaluate::{failed, refused};
 
-/// Calls `$callback!` with every dtype that both libraries have: candle's variant, the Rust type, bitlane's variant,
-/// and DLPack's type code.
+/// Calls `$callback!` with every dtype that both libraries have on every device: candle's variant, the Rust type, bitlane's
+/// variant, and DLPack's type code. On the CPU, there is also candle's `F8E4M3`.
 macro_rules! for_each_dtype {
     ($callback:ident) => {
         $callback! {
@@ -78,12 +78,15 @@ pub(crate) fn view(op: &'static str, elements: &Tensor, layout: &Layout) -> Resu
     elements.as_strided(layout.dims(), &strides, offset).map_err(failed)
 }
 
-/// The error for storages of a dtype that bitlane does not have.
+/// The error for storages of a dtype that bitlane does not have, or not on their device.
 pub(crate) fn no_such_dtype(op: &'static str) -> candle_core::Error {
-    refused(op, "bitlane has no such dtype; cast the operand")
+    refused(op, "bitlane has no such dtype on this device; cast the operand")
 }
 
-/// The error for results of a dtype that candle does not have.
+/// The error for results of a dtype that candle does not have, or not on their device.
 pub(crate) fn not_in_candle(op: &'static str, dtype: DType) -> candle_core::Error {
-    refused(op, &format!("the result is {dtype}, which candle does not have; cast it"))
+    refused(
+        op,
+        &format!("the result is {dtype}, which candle does not have on this device; cast it"),
+    )
 }

@@ -184,14 +184,34 @@ fn errors_are_bitlanes_own() -> Result<()> {
         assert!(text.contains("f32 is not supported, only integers"), "{text}");
         let text = message(x.apply_op1(Fused1::new("narrow", |x| x.cast(Lane::U16))));
         assert!(text.contains("narrow: the result is u16, which candle does not have"), "{text}");
-        let tiny = Tensor::zeros(1, DType::F8E4M3, device)?;
-        let text = message(tiny.bitwise_not());
-        assert!(text.contains("bitlane has no such dtype"), "{text}");
         let nine = Tensor::zeros(&[1usize; 9][..], DType::F32, device)?;
         let text = message(nine.signbit());
         assert!(text.contains("rank 9 is above the limit of 8"), "{text}");
         Ok(())
     })
+}
+
+/// candle's 8-bit floats are those of bitlane on the CPU: every value, in place and into memory of candle's own.
+#[test]
+fn floats_of_8_bits_are_operands_and_results_on_the_cpu() -> Result<()> {
+    let device = Device::Cpu;
+    let bits = Tensor::arange(0u32, 256, &device)?.to_dtype(DType::U8)?;
+    let values = bits.bitcast(Lane::F8E4M3FN)?;
+    assert_eq!(values.dtype(), DType::F8E4M3);
+    assert_eq!(values.bitcast(Lane::U8)?.to_vec1::<u8>()?, bits.to_vec1::<u8>()?);
+    let given = values.to_dtype(DType::F32)?.to_vec1::<f32>()?;
+    let cast = values.apply_op1(Fused1::new("cast", |x| x.cast(Lane::F32)))?.to_vec1::<f32>()?;
+    for (given, cast) in given.iter().zip(&cast) {
+        assert!(given == cast || (given.is_nan() && cast.is_nan()), "{given}, not {cast}");
+    }
+    // Larger than the largest, and halfway between two of them.
+    let x = Tensor::new(&[1000f32, -0.5, 1.0625], &device)?;
+    let rounded = x.cast_saturating(Lane::F8E4M3FN)?;
+    assert_eq!(rounded.to_dtype(DType::F32)?.to_vec1::<f32>()?, [448.0, -0.5, 1.0]);
+    let view = rounded.narrow(0, 1, 2)?;
+    view.inplace_op1(&Fused1::new("double", |x| x * 2))?;
+    assert_eq!(rounded.to_dtype(DType::F32)?.to_vec1::<f32>()?, [448.0, -1.0, 2.0]);
+    Ok(())
 }
 
 /// A custom operation can be called with any layout, by safe code too.

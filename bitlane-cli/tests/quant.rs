@@ -19,12 +19,18 @@ fn bitlane(folder: &Path, arguments: &[&str]) -> Output {
 
 #[track_caller]
 fn answer(folder: &TempDir, arguments: &[&str]) -> String {
+    told(folder, arguments).0
+}
+
+/// Runs a command that must succeed, and returns its answer and its progress.
+#[track_caller]
+fn told(folder: &TempDir, arguments: &[&str]) -> (String, String) {
     let output = bitlane(folder.path(), arguments);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{arguments:?}: {said}");
     // Where there is no terminal, there is no bar, but a line now and then.
     assert!(said.lines().all(|line| line.starts_with("quant convert: ")), "{said}");
-    String::from_utf8(output.stdout).unwrap()
+    (String::from_utf8(output.stdout).unwrap(), said)
 }
 
 /// Runs a command that must fail, and checks that it leaves the folder as it was.
@@ -142,7 +148,11 @@ fn a_model_is_converted_and_back() {
         let place = |name: &str| folder.path().join(name);
         let mut from = "model".to_owned();
         for to in ["awq", "compressed-tensors", "gptq_v2", "gptq"] {
-            let said = answer(&folder, &["convert", &from, to, "--to", to, "--device", "cpu"]);
+            let (said, progress) =
+                told(&folder, &["convert", &from, to, "--to", to, "--device", "cpu"]);
+            let steps =
+                ["reading model-1.safetensors", "checking", "converting", "writing model-0"];
+            assert!(steps.iter().all(|step| progress.contains(step)), "{progress}");
             assert!(said.starts_with(&format!("{to}: 3 layers, from ")), "{said}");
             let text = fs::read_to_string(place(to).join("config.json")).unwrap();
             assert!(text.contains("hidden_size"));
@@ -184,7 +194,10 @@ fn a_model_is_converted_and_back() {
 #[test]
 fn a_model_becomes_floats() {
     let (folder, values) = model(false);
-    answer(&folder, &["convert", "model", "plain", "--to", "bf16", "--device", "cpu"]);
+    // Folders may hold anything, and are named.
+    fs::create_dir(folder.path().join("model/original")).unwrap();
+    let said = answer(&folder, &["convert", "model", "plain", "--to", "bf16", "--device", "cpu"]);
+    assert!(said.contains("not copied: the folders original"), "{said}");
     let plain = folder.path().join("plain");
     let all = tensors(&plain);
     for (layer, values) in &values {
@@ -304,5 +317,12 @@ fn a_gguf_file_is_shown_and_becomes_floats() {
     let given = safetensors::load(folder.path().join("out.safetensors"), &Device::cpu()).unwrap();
     let expected = safetensors::load(goldens.join("model.safetensors"), &Device::cpu()).unwrap();
     assert_eq!(given.len(), expected.len());
-    expected.iter().for_each(|(name, tensor)| same(&given[name], tensor));
+    // Integers stay what they are.
+    assert_eq!(given["places"].dtype(), DType::I32);
+    expected.iter().for_each(|(name, tensor)| same(&given[name].cast(DType::F32).unwrap(), tensor));
+    refused(
+        &folder,
+        &["convert", "model.gguf", "out.safetensors", "--to", "f16"],
+        &["out.safetensors", "it exists already"],
+    );
 }

@@ -3,9 +3,18 @@
 //! `cargo bench -p bitlane-quant` prints medians of alternating rounds. `-- WORD …` takes only the cases that contain a
 //! word, and `-- --rounds N` that many rounds. The copy runs on as many threads as bitlane uses, into memory that is there
 //! already.
+//!
+//! `cargo xtask bench --grid quant` starts this with `--worker THREADS`, and asks for one case at a time to compare it with other
+//! libraries.
+
+#[path = "../../benches/peers/triad.rs"]
+mod triad;
+#[path = "../../benches/peers/worker.rs"]
+mod worker;
 
 use std::env;
 use std::hint::black_box;
+use std::rc::Rc;
 use std::thread;
 use std::time::Instant;
 
@@ -16,7 +25,10 @@ use bitlane_quant::grouped::{Format, Weights};
 
 const SIDE: usize = 4096;
 
-/// One thing to measure.
+/// Something to measure.
+type Call = Box<dyn FnMut()>;
+
+/// One thing to measure, by name.
 struct Case {
     name: String,
     /// The bytes that it reads and writes.
@@ -26,6 +38,9 @@ struct Case {
 
 fn main() -> Result<()> {
     let mut words: Vec<String> = env::args().skip(1).filter(|word| word != "--bench").collect();
+    if let ["--worker", threads] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        return serve(threads.parse().unwrap_or(1));
+    }
     let mut rounds = 15;
     if let Some(at) = words.iter().position(|word| word == "--rounds") {
         let number = words.drain(at..).nth(1).and_then(|number| number.parse().ok());
@@ -60,6 +75,30 @@ fn main() -> Result<()> {
         println!("{:34} {own:9.2} {copied:9.2} {speed:9.1} {share:6.0}%", case.name);
     }
     Ok(())
+}
+
+/// Answers `cargo xtask bench`.
+fn serve(threads: usize) -> Result<()> {
+    cpu::set_threads(threads);
+    let all: Vec<(String, Rc<dyn Fn() -> Result<Tensor>>)> =
+        cases()?.into_iter().map(|case| (case.name, case.run.into())).collect();
+    let served = worker::serve(|case| {
+        let words: Vec<&str> = case.split(' ').collect();
+        let &[kind, way, _, _] = words.as_slice() else { return None };
+        if kind == "triad" {
+            return Some(triad::prepare(SIDE * SIDE, threads));
+        }
+        let kind = match kind {
+            "gptq4" => "GPTQ 4".into(),
+            "awq4" => "AWQ 4".into(),
+            other => format!("GGUF {}", other.to_uppercase()),
+        };
+        let name = format!("{kind} {}", way.replace('_', " "));
+        let (_, run) = all.iter().find(|(own, _)| *own == name)?;
+        let run = Rc::clone(run);
+        Some(Box::new(move || drop(black_box(run().expect("other measurements run it, too")))))
+    });
+    served.map_err(|error| bitlane::Error::File { op: "bench", reason: error.to_string() })
 }
 
 fn cases() -> Result<Vec<Case>> {

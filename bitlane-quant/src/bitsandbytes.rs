@@ -265,7 +265,7 @@ impl Weights {
         } else {
             (Tensor::concatenate(&codes, 0)?, Tensor::concatenate(&scales, 0)?)
         };
-        let mut words = crate::packed(&codes, &packing(), &[1, 0], 0)?;
+        let mut words = codes.pack(&packing(), 0)?;
         if !len.is_multiple_of(2) {
             // The half of the last byte that is left has the code of 0.
             let filled = nearest(code, &Tensor::zeros([1], DType::F32, device)?.into_expr())?;

@@ -538,9 +538,11 @@ fn awq(fields: &Fields<'_>) -> Result<Config> {
 
 fn compressed_tensors(fields: &Fields<'_>) -> Result<Config> {
     let formats = ["pack-quantized", "mxfp4-pack-quantized", "nvfp4-pack-quantized"];
-    let floats = match fields.only("format", &formats)? {
-        Some("mxfp4-pack-quantized") => Some(Scales::Mx),
-        Some("nvfp4-pack-quantized") => Some(Scales::Nv),
+    // Without it, words of another format would be read as integers.
+    let format = fields.only("format", &formats)?.ok_or_else(|| missing("format"))?;
+    let floats = match format {
+        "mxfp4-pack-quantized" => Some(Scales::Mx),
+        "nvfp4-pack-quantized" => Some(Scales::Nv),
         _ => None,
     };
     let groups = fields.get(&["config_groups"]).ok_or_else(|| missing("config_groups"))?;

@@ -101,6 +101,11 @@ impl Weights {
     ///
     /// [`Error::InvalidArgument`](bitlane::Error::InvalidArgument) if the dtypes or shapes do not fit.
     pub fn mxfp4(words: &Tensor, scales: &Tensor) -> Result<Weights> {
+        Weights::mxfp4_of("weight", words, scales)
+    }
+
+    /// Creates the weights of MXFP4 of a layer.
+    fn mxfp4_of(layer: &str, words: &Tensor, scales: &Tensor) -> Result<Weights> {
         let words = match (words.shape(), scales.shape()) {
             ([before @ .., blocks, 16], of) if words.rank() == of.len() + 1 => {
                 let shape = [before, &[blocks * 16]].concat();
@@ -108,7 +113,7 @@ impl Weights {
             }
             _ => words.clone(),
         };
-        Weights::checked(Scales::Mx, "weight", words, scales.clone(), None)
+        Weights::checked(Scales::Mx, layer, words, scales.clone(), None)
     }
 
     /// Creates the weights of NVFP4: bytes with two values each (`u8`), scales of 8-bit floats (`f8e4m3fn`, or their bytes as `u8`), and
@@ -167,8 +172,8 @@ impl Weights {
             return Weights::checked(kind, layer, words.clone(), scales.clone(), Some(global));
         }
         match find("_blocks") {
-            Ok(words) => Weights::mxfp4(words, find("_scales")?),
-            Err(_) => Weights::mxfp4(find(".weight_packed")?, find(".weight_scale")?),
+            Ok(words) => Weights::mxfp4_of(layer, words, find("_scales")?),
+            Err(_) => Weights::mxfp4_of(layer, find(".weight_packed")?, find(".weight_scale")?),
         }
     }
 
@@ -429,5 +434,5 @@ fn packed<'a>(scaled: &Expr<'a>, sign: Expr<'a>, values: &Tensor) -> Result<Tens
     let code = rest.into_iter().fold(first, |sum, step| sum + step);
     let sign = sign.cast(DType::U8) << 3;
     let codes = (code | sign).rules(Rules::Paddle).run()?;
-    crate::packed(&codes, &packing(), &[0, 1], 1)?.reshape(shape_with(values, 2))
+    codes.pack(&packing(), 1)?.reshape(shape_with(values, 2))
 }

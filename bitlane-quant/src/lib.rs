@@ -25,40 +25,13 @@ pub mod fp4;
 pub mod gguf;
 pub mod grouped;
 
-use bitlane::{DType, Error, Expr, Packing, Result, Rules, Tensor};
+use bitlane::{DType, Error, Result};
 
 pub use config::{Config, Layer, Layout};
 
 /// Creates the error of an argument.
 fn refused(op: &'static str, reason: String) -> Error {
     Error::InvalidArgument { op, reason }
-}
-
-/// Packs codes that are in memory, along an axis. Where a word has a field for every place in `order`, from the lowest up,
-/// words are joined by shifts of the codes, which is faster than [`Tensor::pack`]; all other packings are left to that.
-fn packed(codes: &Tensor, packing: &Packing, order: &[usize], axis: usize) -> Result<Tensor> {
-    let len = codes.shape()[axis];
-    if order.is_empty() || !len.is_multiple_of(order.len()) || len == 0 {
-        return codes.pack(packing, axis);
-    }
-    let mut shape = codes.shape().to_vec();
-    shape[axis] = len / order.len();
-    shape.insert(axis + 1, order.len());
-    // A view: one dimension becomes two.
-    let fields = codes.reshape(shape)?;
-    let mut words: Option<Expr<'static>> = None;
-    for (place, &field) in order.iter().enumerate() {
-        let own = fields.narrow(axis + 1, field, 1)?.squeeze(axis + 1)?;
-        let own = own.into_expr().cast(packing.word()) << (place * packing.bits());
-        words = Some(match words {
-            Some(words) => words | own,
-            None => own,
-        });
-    }
-    match words {
-        Some(words) => words.rules(Rules::Paddle).run(),
-        None => codes.pack(packing, axis),
-    }
 }
 
 /// Checks that values can be rounded to this dtype.

@@ -171,6 +171,12 @@ fn what_does_not_fit_says_why() {
     let bytes = |shape: &[usize]| Tensor::zeros(shape, DType::U8, &device).unwrap();
     refused(fp4::Weights::mxfp4(&bytes(&[2, 32]), &bytes(&[2, 1])), "a scale for every 16 bytes");
     refused(fp4::Weights::mxfp4(&bytes(&[2, 16]), &bytes(&[3, 1])), "a scale for every 16 bytes");
+    // The fault of a file is that of a layer.
+    for names in [["proj_blocks", "proj_scales"], ["proj.weight_packed", "proj.weight_scale"]] {
+        let tensors = [bytes(&[2, 32]), bytes(&[2, 1])];
+        let named = names.map(String::from).into_iter().zip(tensors).collect();
+        refused(fp4::Weights::from_tensors(Scales::Mx, &named, "proj"), "proj: words are u8");
+    }
     let global = Tensor::ones([2], DType::F32, &device).unwrap();
     refused(fp4::Weights::nvfp4(&bytes(&[2, 8]), &bytes(&[2, 1]), &global), "weight_global_scale");
     let wrong = Tensor::ones([2, 1], DType::F8E5M2, &device).unwrap();

@@ -3,6 +3,7 @@
 mod display;
 mod flat;
 pub(crate) mod graph;
+mod joining;
 mod lower;
 mod methods;
 mod packing;

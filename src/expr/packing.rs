@@ -2,7 +2,8 @@
 //!
 //! Values of a group of words are a dimension of their own. To unpack, each word is broadcast along it and shifted by an
 //! amount that depends on the value alone. A value that crosses words is the rotation of bits that two words have at
-//! different places. To pack, each value is brought to its place, and the bits of a word are joined by a reduction.
+//! different places. To pack, each value is brought to its place, and the bits of a word are joined: by shifts (`joining.rs`) if the
+//! values are in memory, else by a reduction, in the pass that computes the values.
 
 use super::Expr;
 use super::lower::{Lowering, Packings, Stages};
@@ -31,7 +32,8 @@ enum PackingKind {
 impl<'a> Expr<'a> {
     /// Packs values of a few bits into words, along one dimension; see [`Tensor::pack`](crate::Tensor::pack).
     ///
-    /// This ends a pass, as a reduction does: what comes before it is computed in the same pass.
+    /// What comes before it is computed in the same pass, which this ends, as a reduction does. Values in memory are joined in the pass
+    /// of what follows, and several times as fast.
     ///
     /// # Examples
     ///
@@ -126,10 +128,10 @@ impl PackingStep {
 }
 
 /// The dimension along which values are packed, with the words and values there.
-struct PackedAxis {
-    axis: usize,
+pub(super) struct PackedAxis {
+    pub(super) axis: usize,
     shape: Shape,
-    group: Group,
+    pub(super) group: Group,
     /// The number of groups.
     groups: usize,
 }
@@ -138,6 +140,11 @@ impl PackedAxis {
     /// Returns the dimensions after the axis.
     fn inner(&self) -> usize {
         self.shape.len() - 1 - self.axis
+    }
+
+    /// Returns the shape with the groups and their values in place of the axis.
+    pub(super) fn split(&self) -> Vec<usize> {
+        self.with(&[self.groups, self.group.values()])
     }
 
     /// Returns the shape with other sizes in place of that of the axis.
@@ -190,11 +197,14 @@ impl<'b> Lowering<'b, '_> {
         } else {
             let places = line.group.places(packing.word(), line.inner());
             let words = self.view(op, x, |tensor| tensor.unsqueeze(axis + 1))?;
-            let words = self.with(BinaryOp::RightShift(Shift::Logical), words, places)?;
-            if is_byte(packing) { words } else { self.masked(words, packing)? }
+            self.with(BinaryOp::RightShift(Shift::Logical), words, places)?
         };
+        // What is beyond a byte is dropped, and then what is beyond the value.
         let mut values = self.call.cast(fields, packing.value_dtype());
         let unused = 8 - packing.bits() as i64;
+        if packing.value_dtype() == DType::U8 && unused > 0 && line.group.words == 1 {
+            values = self.masked(values, packing)?;
+        }
         if packing.value_dtype() == DType::I8 && unused > 0 {
             let ops =
                 [BinaryOp::LeftShift(Shift::Arithmetic), BinaryOp::RightShift(Shift::Arithmetic)];
@@ -281,13 +291,17 @@ impl<'b> Lowering<'b, '_> {
         let is_short = values < group.values();
         let group = if is_short { group.part(words, values) } else { group };
         let line = PackedAxis { axis, shape, group, groups };
-        let split: Vec<_> =
-            line.with(&[groups, line.group.values()]).into_iter().map(Some).collect();
         let x = self.operand(op, x)?;
+        let is_joined = !is_short && x.whole.is_none();
+        let joined = is_joined.then(|| self.joined(op, x.elements, &line, packing)).transpose()?;
+        if let Some(words) = joined.flatten() {
+            return self.operand(op, words.into());
+        }
+        let split: Vec<_> = line.split().into_iter().map(Some).collect();
         let x = self.reshaped(x, &split)?;
         let x = self.settled(op, x)?;
         let x = self.call.cast(x, packing.word());
-        let x = if is_byte(packing) { x } else { self.masked(x, packing)? };
+        let x = self.masked(x, packing)?;
         let places = line.group.places(packing.word(), line.inner());
         let placed = if line.group.words > 1 {
             let turned = self.with(BinaryOp::RotateLeft, x, places)?;
@@ -324,7 +338,10 @@ impl<'b> Lowering<'b, '_> {
     }
 
     /// Clears the bits beyond those of a value.
-    fn masked(&mut self, x: Elements<'b>, packing: &Packing) -> Result<Elements<'b>> {
+    pub(super) fn masked(&mut self, x: Elements<'b>, packing: &Packing) -> Result<Elements<'b>> {
+        if is_byte(packing) {
+            return Ok(x);
+        }
         let mask = Term::Number(packing.mask().into());
         self.call.binary(BinaryOp::BitwiseAnd, x.into(), mask, Rules::Paddle)
     }

@@ -70,9 +70,11 @@ fn nvrtc() -> Result<Option<PathBuf>, String> {
     if env::var_os("BITLANE_NVRTC").is_some() || names.into_iter().any(is_found) {
         return Ok(None);
     }
-    let wheels = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/cuda-wheels");
+    // Packages in folders of their own share the target folder of the workspace.
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let roots = own.ancestors().take(2).map(|root| root.join("target/cuda-wheels"));
     let files = ["nvidia/cuda_nvrtc/lib/libnvrtc.so.12", "nvidia/cu13/lib/libnvrtc.so.13"];
-    let wheels = wheels.read_dir().into_iter().flatten().flatten();
+    let wheels = roots.filter_map(|wheels| wheels.read_dir().ok()).flatten().flatten();
     let mut fetched: Vec<PathBuf> = wheels
         .flat_map(|wheel| files.map(|file| wheel.path().join(file)))
         .filter(|path| path.exists())

@@ -96,6 +96,9 @@ pub fn bounded() -> std::result::Result<Vec<Sample>, Failure> {
     draft.apply(multiply, &[value, scale])?;
     samples.add("int4 to f16 times a number", draft.kernels())?;
 
+    for (title, kernels) in packings()? {
+        samples.add(title, Ok(kernels))?;
+    }
     for dtype in [U8, F16, F32, DType::F64, Bool] {
         let mut draft = run();
         draft.number(dtype);
@@ -139,6 +142,57 @@ pub fn bounded() -> std::result::Result<Vec<Sample>, Failure> {
         samples.0.push(Sample { title: row.title(), terms, kernel });
     }
     Ok(samples.0)
+}
+
+/// Returns kernels that pack and unpack, as `src/expr/packing.rs` has them made.
+fn packings() -> std::result::Result<Vec<(&'static str, Vec<Kernel>)>, Failure> {
+    use DType::{F16, U8, U32, U64};
+    let (and, or) = (function("bitwise_and")?, function("bitwise_or")?);
+    let right = function("bitwise_right_shift_logical")?;
+    let mut found = Vec::new();
+    let words = COLUMNS / 8;
+    let mut draft = Draft::new(&[ROWS, words, 8]);
+    let (w, places) = (draft.broadcast(U32, &[ROWS, words, 1])?, draft.broadcast(U32, &[8])?);
+    let (mask, scale) = (draft.number(U8), draft.broadcast(F16, &[ROWS, 1, 1])?);
+    let shifted = draft.apply(right, &[w, places])?;
+    let byte = draft.cast(shifted, U8);
+    let value = draft.apply(and, &[byte, mask])?;
+    let value = draft.cast(value, F16);
+    draft.apply(function("multiply")?, &[value, scale])?;
+    found.push(("4 bits of u32 to f16 times a scale", draft.kernels()?));
+
+    // Eight bytes at a time.
+    let mut draft = Draft::new(&[ROWS * words]);
+    let (mut x, mask) = (draft.dense(U64), draft.number(U64));
+    x = draft.apply(and, &[x, mask])?;
+    for is_last in [false, false, true] {
+        let (amount, mask) = (draft.number(U64), draft.number(U64));
+        let moved = draft.apply(right, &[x, amount])?;
+        x = draft.apply(or, &[x, moved])?;
+        if !is_last {
+            x = draft.apply(and, &[x, mask])?;
+        }
+    }
+    draft.cast(x, U32);
+    found.push(("words of eight u8 in 4 bits", draft.kernels()?));
+
+    let groups = COLUMNS / 32;
+    let mut draft = Draft::new(&[ROWS * groups, 32]);
+    let mut fields = None;
+    for _ in 0..3 {
+        let word = draft.view(U32, &[3, 0])?;
+        let own = draft.broadcast(U32, &[32])?;
+        let own = draft.apply(and, &[word, own])?;
+        fields = Some(match fields {
+            None => own,
+            Some(others) => draft.apply(or, &[others, own])?,
+        });
+    }
+    let places = draft.broadcast(U32, &[32])?;
+    let turned = draft.apply(function("rotate_right")?, &[fields.ok_or("no words")?, places])?;
+    draft.cast(turned, U8);
+    found.push(("3 bits of u32 to u8", draft.kernels()?));
+    Ok(found)
 }
 
 /// Returns the kernels of a reduction whose cost is bounded, in the order of their launches.

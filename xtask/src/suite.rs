@@ -12,7 +12,7 @@ pub const FEATURES: &str = "bitlane/cuda,bitlane/dlpack,bitlane/host-kernels,bit
 /// Returns the arguments with which the workspace has every feature. Lints, tests and examples in the documentation are
 /// given the same, since cargo builds a dependency again for every other set of features.
 pub fn all_features() -> String {
-    format!("--features {FEATURES},bitlane-cli/cuda")
+    format!("--features {FEATURES},bitlane-cli/cuda,bitlane-quant/cuda")
 }
 
 /// The feature sets, besides that of all features, of which every target is checked.

@@ -222,8 +222,14 @@ const WITHOUT_CUDA: &str = "errors without CUDA, but with its feature";
 
 /// Returns the name of a test program's step on the virtual device.
 fn step_of(program: &str, package: &Path) -> String {
-    let suffix = if package == root() { ", NVRTC 12, capability 80" } else { "" };
+    let suffix = if has_devices(package) { ", NVRTC 12, capability 80" } else { "" };
     format!("{program} of {}{suffix}", package.display())
+}
+
+/// Whether the tests of a package loop over devices, so that they are started on the virtual device; the others load it
+/// themselves where they need it.
+fn has_devices(package: &Path) -> bool {
+    package == root() || package == root().join("bitlane-quant")
 }
 
 /// Returns every target of the workspace, which could have tests, with the folder of its package.
@@ -263,7 +269,7 @@ fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, full: bool) -> Resul
     let mut tests = Vec::new();
     for program in &programs {
         let name = step_of(&program.name, &program.package);
-        if program.package != root() {
+        if !has_devices(&program.package) {
             tests.push((name, started(program)));
             continue;
         }
@@ -395,6 +401,19 @@ impl VirtualCuda {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Without the feature, its tests would run on the CPU alone.
+    #[test]
+    fn packages_on_the_virtual_device_are_built_for_it() {
+        for (_, package) in targets().unwrap() {
+            let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let feature =
+                if package == root() { "bitlane/cuda".into() } else { format!("{name}/cuda") };
+            let features = all_features();
+            let is_built = features.split([' ', ',']).any(|word| word == feature);
+            assert!(is_built || !has_devices(&package), "{feature}");
+        }
+    }
 
     /// With the name of a test program, `--only` builds it first.
     #[test]

@@ -91,14 +91,17 @@ pub fn run(options: &Options) -> Outcome {
     }
     let device = device(&options.device)?;
     let model = Model::open(input)?;
-    let mut all = model.load(&device)?;
+    let bar = Progress::new(TITLE, model.files.len());
+    let mut all = model.load(&device, |file| bar.step(&format!("reading {}", name_of(file))))?;
+    bar.finish();
     let layers = model.config.layers(&all.tensors);
     if layers.is_empty() {
         return Err(at(input, format!("it has no weights of {}", model.config.layout())));
     }
-    let bar = Progress::new(TITLE, layers.len());
+    let bar = Progress::new(TITLE, 2 * layers.len());
     let mut symmetric = true;
     for layer in &layers {
+        bar.step(&format!("checking {layer}"));
         // Every layer is checked before one is converted.
         if let Layer::Grouped(weights) = model.config.layer(&all.tensors, layer)? {
             symmetric &= weights.is_symmetric()?;
@@ -116,7 +119,7 @@ pub fn run(options: &Options) -> Outcome {
     let ordered = model.config.has_act_order();
     let config = config.map(|config| config.symmetric(symmetric).act_order(ordered));
     for layer in &layers {
-        bar.step(layer);
+        bar.step(&format!("converting {layer}"));
         let weights = model.config.layer(&all.tensors, layer)?;
         let made = match (&format, &weights) {
             (Some(format), Layer::Grouped(weights)) => {
@@ -134,12 +137,16 @@ pub fn run(options: &Options) -> Outcome {
     let plain: Vec<_> = plain_layers(&all.tensors);
     let plain: Vec<&str> = plain.iter().map(String::as_str).collect();
     let text = model.text_with(config.map(|config| config.to_json(&plain)))?;
-    write(&model, &all, &text, input, output)?;
+    let left = write(&model, &all, &text, input, output)?;
     let (from, count) = (model.config.layout(), layers.len());
     let to = format
         .map_or_else(|| options.to.dtype().map_or("", DType::name).into(), |it| it.to_string());
-    let said = format!("{}: {count} layers, from {from}, to {to}", output.display());
-    let json = json!({ "output": output, "layers": count, "from": from.to_string(), "to": to });
+    let mut said = format!("{}: {count} layers, from {from}, to {to}", output.display());
+    if !left.is_empty() {
+        said += &format!("\nnot copied: the folders {}", left.join(", "));
+    }
+    let from = from.to_string();
+    let json = json!({ "output": output, "layers": count, "from": from, "to": to, "folders_not_copied": left });
     Ok(Answer::new(said, json))
 }
 
@@ -177,14 +184,20 @@ fn plain_layers(tensors: &BTreeMap<String, Tensor>) -> Vec<String> {
     matrices.filter_map(|(name, _)| Some(name.strip_suffix(".weight")?.to_owned())).collect()
 }
 
-/// Writes the model to a folder beside the one that it becomes, so that nobody sees half a model.
+/// Returns the last part of a path, for people.
+fn name_of(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Writes the model to a folder beside the one that it becomes, so that nobody sees half a model. Returns the names of the folders
+/// of the model, which may hold weights in other layouts and are not copied.
 fn write(
     model: &Model,
     all: &Tensors,
     text: &str,
     input: &Path,
     output: &Path,
-) -> Result<(), Failure> {
+) -> Result<Vec<String>, Failure> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     let folder = tempfile::Builder::new().prefix(".bitlane-").tempdir_in(parent);
@@ -192,7 +205,9 @@ fn write(
     let place = |name: &Path| folder.path().join(name.file_name().unwrap_or_default());
     let mut total = 0;
     let mut files = serde_json::Map::new();
+    let bar = Progress::new(TITLE, model.files.len());
     for (number, file) in model.files.iter().enumerate() {
+        bar.step(&format!("writing {}", name_of(file)));
         let of_file = |name: &&String| all.file_of.get(*name) == Some(&number);
         let names: Vec<_> = all.tensors.keys().filter(of_file).collect();
         let tensors = names.iter().map(|&name| (name, &all.tensors[name]));
@@ -200,16 +215,20 @@ fn write(
         for name in names {
             let tensor = &all.tensors[name];
             total += tensor.len() * tensor.dtype().size();
-            let file = file.file_name().unwrap_or_default().to_string_lossy();
-            files.insert(name.clone(), Value::String(file.into()));
+            files.insert(name.clone(), Value::String(name_of(file)));
         }
     }
+    bar.finish();
+    let mut left = Vec::new();
     fs::write(folder.path().join("config.json"), text)?;
     if !input.is_file() {
         for entry in fs::read_dir(input)? {
             let file = entry?.path();
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            if name.ends_with(".safetensors.index.json") {
+            let name = name_of(&file);
+            // The folder that is being written may be in that of the model.
+            if file.is_dir() && !name.starts_with('.') {
+                left.push(name);
+            } else if name.ends_with(".safetensors.index.json") {
                 let index = json!({ "metadata": { "total_size": total }, "weight_map": files });
                 fs::write(place(&file), serde_json::to_string_pretty(&index)?)?;
             } else if file.is_file() && !is_replaced(&name) {
@@ -227,7 +246,8 @@ fn write(
     fs::rename(folder.path(), output).map_err(|error| at(output, error))?;
     // It is no longer there to be removed.
     let _ = folder.keep();
-    Ok(())
+    left.sort();
+    Ok(left)
 }
 
 /// Whether a file of the model is written anew, or would describe the weights as they were.
@@ -246,6 +266,9 @@ fn gguf(options: &Options) -> Outcome {
         let reason = format!("{}: give the name of a .safetensors file", output.display());
         return Err(Failure::usage(reason));
     }
+    if output.exists() {
+        return Err(at(output, "it exists already; give the name of a new file"));
+    }
     let device = device(&options.device)?;
     let mut file = Reader::open(input)?;
     let names: Vec<_> = file.tensors().iter().map(|it| it.name.clone()).collect();
@@ -259,6 +282,6 @@ fn gguf(options: &Options) -> Outcome {
     bar.finish();
     let count = tensors.len();
     safetensors::save(output, tensors)?;
-    let text = format!("{}: {count} tensors of {dtype}", output.display());
+    let text = format!("{}: {count} tensors, floats as {dtype}", output.display());
     Ok(Answer::new(text, json!({ "output": output, "tensors": count, "to": dtype.name() })))
 }

@@ -25,7 +25,7 @@ pub fn run(options: &Options) -> Outcome {
         return gguf(options);
     }
     let model = Model::open(&options.file)?;
-    let all = model.load(&Device::cpu())?;
+    let all = model.load(&Device::cpu(), |_| {})?;
     let mut rows = Vec::new();
     let mut layers = Vec::new();
     for layer in model.config.layers(&all.tensors) {

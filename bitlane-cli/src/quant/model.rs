@@ -60,10 +60,11 @@ impl Model {
         Ok(Model { files, text, config })
     }
 
-    /// Loads every tensor, with the number of its file.
-    pub fn load(&self, device: &Device) -> Result<Tensors, Failure> {
+    /// Loads every tensor, with the number of its file. Tells before which file it is.
+    pub fn load(&self, device: &Device, tell: impl Fn(&Path)) -> Result<Tensors, Failure> {
         let (mut tensors, mut file_of) = (BTreeMap::new(), BTreeMap::new());
         for (number, file) in self.files.iter().enumerate() {
+            tell(file);
             for (name, tensor) in safetensors::load(file, device)? {
                 if file_of.insert(name.clone(), number).is_some() {
                     return Err(at(file, format!("{name} is in another file already")));

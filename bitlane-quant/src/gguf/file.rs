@@ -348,7 +348,8 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
-    /// Reads a tensor and returns its values as `f16`, `bf16` or `f32`, in their shape.
+    /// Reads a tensor and returns its values as `f16`, `bf16` or `f32`, in their shape. Integers are no quantised weights, and keep
+    /// their dtype.
     ///
     /// # Examples
     ///
@@ -369,6 +370,7 @@ impl<R: Read + Seek> Reader<R> {
         let content = self.read(name, device)?;
         match kind {
             Type::Blocks(kind) => super::dequantize(kind, &content, dtype)?.reshape(shape),
+            Type::Plain(own) if own.is_int() => Ok(content),
             _ => content.cast(dtype),
         }
     }

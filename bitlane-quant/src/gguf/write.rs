@@ -69,8 +69,7 @@ fn packed(steps: &Tensor, bits: usize) -> Result<Vec<Tensor>> {
 
 /// Joins the bytes along an axis, each of which has a field of some bits of its own.
 fn fields(steps: &Tensor, axis: usize, bits: usize) -> Result<Tensor> {
-    let order: Vec<usize> = (0..8 / bits).collect();
-    crate::packed(steps, &Packing::new(bits, DType::U8), &order, axis)?.squeeze(axis)
+    steps.pack(&Packing::new(bits, DType::U8), axis)?.squeeze(axis)
 }
 
 /// The value that is farthest from zero, with its sign, becomes the lowest step.

@@ -118,7 +118,7 @@ impl Weights {
         let codes = codes.rules(Rules::Paddle).run()?.reshape([outputs, inputs])?;
         let (axis, _) = format.axes();
         let codes = if format.inputs_first() { codes.transpose(0, 1)? } else { codes };
-        let words = crate::packed(&codes, &format.packing(), &format.order(), axis)?;
+        let words = codes.pack(&format.packing(), axis)?;
         finished(format, words, stored_scales, points, group_of, [outputs, inputs])
     }
 

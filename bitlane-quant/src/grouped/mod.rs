@@ -307,16 +307,6 @@ impl Format {
         }
     }
 
-    /// Returns which code each field of a word holds, unless codes cross words.
-    fn order(&self) -> Vec<usize> {
-        match (self.scheme, self.bits) {
-            (Scheme::Awq, _) => AWQ_ORDER.into(),
-            // A code in every bit would be more tensors than a pass can have.
-            (_, 2 | 4 | 8) => (0..32 / self.bits).collect(),
-            _ => Vec::new(),
-        }
-    }
-
     /// Returns the dimension along which codes are packed, and that along which zero points are.
     fn axes(&self) -> (usize, usize) {
         match self.scheme {

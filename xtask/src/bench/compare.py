@@ -74,6 +74,13 @@ class Races(Grid):
 CHAINS = "nibbles dequant mix axpy poly sign halfmix"
 FUNCTIONS = "exp2 expm1 log2 log10 log1p cos tan asin acos atan sinh cosh asinh acosh atanh"
 JOBS = "softmax layernorm quantise hamming"
+# Formats of weights, with what readers call them and the bytes of 32 values, and what is done with them. Scales of GPTQ and AWQ
+# are one for 128 values, and too few to count.
+KINDS = {
+    "gptq4": ("GPTQ, 4 bits", 16), "awq4": ("AWQ", 16),
+    "q4_0": ("GGUF Q4_0", 18), "q8_0": ("GGUF Q8_0", 34), "mxfp4": ("GGUF MXFP4", 17),
+}
+WAYS = {"to_f16": ("to f16", 64), "to_f32": ("to f32", 128), "from_f32": ("from f32", 128)}
 GRIDS = {
     "overview": Races(
         "overview", "The time of one call", [Case("dequant chain", "16M", "fresh"), Case("mix chain", "16M", "fresh")],
@@ -121,6 +128,11 @@ GRIDS = {
         "jobs", "Whole jobs", ["whole"], [f"{name} job" for name in JOBS.split()],
         modes=["fresh"], libraries=["bitlane", "numpy", "torch", "jax", "torch.compile"],
     ),
+    "quant": Grid(
+        "quant", "Quantised weights, read and packed", ["16M"],
+        [f"{kind} {way}" for kind in KINDS for way in WAYS],
+        modes=["fresh"], libraries=["bitlane", "numpy", "torch"],
+    ),
     "growth": Grid(
         "growth", "Cost over sizes and ranks",
         [power_of_two(exponent) for exponent in range(27)] + [f"rank{rank}" for rank in range(1, 9)],
@@ -132,9 +144,9 @@ GRIDS = {
 class Worker:
     """The process of a library, stopped while it is not measured."""
 
-    def __init__(self, library, options):
+    def __init__(self, library, program, options):
         self.library = library
-        command = [options.peers, "--worker", str(options.threads)]
+        command = [program, "--worker", str(options.threads)]
         if library != "bitlane":
             worker = pathlib.Path(__file__).with_name("worker.py")
             command = [sys.executable, worker, library, str(options.threads)]
@@ -199,7 +211,8 @@ def ticks(processes):
 
 def take_turns(grid, cases, options):
     """Returns the times of the cases, and how many cores other programs kept busy, on average."""
-    workers = [Worker(library, options) for library in grid.libraries]
+    program = options.formats if grid.name == "quant" else options.peers
+    workers = [Worker(library, program, options) for library in grid.libraries]
     processes = [os.getpid()] + [worker.process.pid for worker in workers]
     # The triad is measured amid the cases it is compared with, under the same conditions.
     middle = len(cases) // 2
@@ -258,7 +271,7 @@ def summary(grid, all_times, others, options):
     triad = next(times for times in all_times if times.case == TRIAD).median("bitlane")
     text += f"\nA streaming triad by hand moves {12 * (16 << 20) / triad / 1e3:.1f} GB/s.\n"
     # Reductions, chains and jobs have other operands than the triad, and no given destination.
-    moved = cases if "out" in grid.modes else []
+    moved = cases if "out" in grid.modes or grid.name == "quant" else []
     shares = {times.case: share for times in moved if (share := share_of(times, triad))}
     if shares:
         text += f"Of that, contiguous 16 M reach {statistics.geometric_mean(shares.values()):.0%} (geometric mean): "
@@ -274,7 +287,9 @@ def summary(grid, all_times, others, options):
 
 def share_of(times, triad):
     """Returns the bytes per second of a contiguous case with two operands of one dtype, compared with the triad's."""
-    dtype, ours = times.case.row.split()[1], times.median("bitlane")
+    (name, dtype), ours = times.case.row.split(), times.median("bitlane")
+    if name in KINDS and ours:
+        return triad / ours * ((KINDS[name][1] + WAYS[dtype][1]) / 32) / 12
     if times.case.column != "16M" or not ours or not dtype[1:].isdigit():
         return None
     return triad / ours * (3 * int(dtype[1:]) / 8) / 12
@@ -293,6 +308,9 @@ FORMULAS = {
     "layernorm job": ("layer normalisation", "of 4096 rows of 1024 f32"),
     "quantise job": ("quantise to int8", "4096 × 1024 f32, a scale for each row"),
     "hamming job": ("Hamming distances", "differing bits of 256 K × 256 bits with a query"),
+}
+FORMULAS |= {
+    f"{kind} {way}": (name, words) for kind, (name, _) in KINDS.items() for way, (words, _) in WAYS.items()
 }
 # What is raced in the overview.
 RACES = {
@@ -408,7 +426,7 @@ def write(grid, all_times, others, options):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ["peers", "out", "logs"]:
+    for name in ["peers", "formats", "out", "logs"]:
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     parser.add_argument("--versions", required=True)
     parser.add_argument("--grid", action="append", choices=GRIDS)

@@ -4,7 +4,7 @@
 
 pub mod small_call;
 
-use std::fs;
+use std::{env, fs};
 
 use crate::overhead::build;
 use crate::run::{command, finish, root};
@@ -15,8 +15,9 @@ use crate::{Failure, Outcome, python};
 #[derive(clap::Args)]
 pub struct Options {
     /// Only these tables: two jobs in the time of each library (overview), shifts and copysign (1), other operations, mixed dtypes and casts (2), reductions and running
-    /// sums (3), operations of one operand (functions), chains of operations (expr), whole jobs (jobs), one operation over sizes and ranks (growth).
-    #[arg(long, value_parser = ["overview", "1", "2", "3", "functions", "expr", "jobs", "growth"])]
+    /// sums (3), operations of one operand (functions), chains of operations (expr), whole jobs (jobs), formats of quantised weights (quant), one
+    /// operation over sizes and ranks (growth).
+    #[arg(long, value_parser = ["overview", "1", "2", "3", "functions", "expr", "jobs", "quant", "growth"])]
     grid: Vec<String>,
     /// Measure fewer cases in fewer rounds.
     #[arg(long)]
@@ -43,9 +44,15 @@ const PACKAGES: [&str; 7] = [
 
 pub fn run(Options { grid, quick, rounds, threads, only }: Options) -> Outcome {
     let mut comparison = command("python3");
-    comparison.env("PYTHONPATH", python::install("peers", &PACKAGES)?);
+    let mut folders = vec![python::install("peers", &PACKAGES)?];
+    if grid.is_empty() || grid.iter().any(|grid| grid == "quant") {
+        // Apart, so that the large packages need not be fetched again; their NumPy comes first.
+        folders.push(python::install("quant-peers", &["gguf==0.19.0"])?);
+    }
+    comparison.env("PYTHONPATH", env::join_paths(folders)?);
     comparison.arg(root().join("xtask/src/bench/compare.py"));
     comparison.arg("--peers").arg(build("peers", "")?);
+    comparison.arg("--formats").arg(build("formats", "-p bitlane-quant")?);
     comparison.arg("--out").arg(root().join("target/bench"));
     comparison.arg("--logs").arg(root().join("target/peers"));
     comparison.args(["--versions", &versions()?]);

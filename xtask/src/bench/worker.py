@@ -161,6 +161,17 @@ UNARY = {
 }
 
 
+# Formats of weights that are read (`to_f16`, `to_f32`) and packed again (`from_f32`), 16 M of them. The dialects of GGUF are those of
+# the package `gguf` in NumPy; what PyTorch does with words are the operations of gptqmodel, AutoAWQ and ComfyUI-GGUF.
+FORMATS = "gptq4 awq4 q4_0 q8_0 mxfp4".split()
+GROUP = 128
+AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]
+
+
+def weights():
+    return scattered(SIDE * SIDE, -1, 1).astype(np.float32)
+
+
 def scattered(size, low, high):
     """Returns numbers of a range in no order."""
     places = (np.arange(size, dtype=np.uint32) * np.uint32(2654435761)) >> np.uint32(8)
@@ -215,6 +226,19 @@ class NumPy:
     def job(self, name, arrays):
         function = jobs(np)[name]
         return lambda: function(*arrays)
+
+    def weights(self, name, way):
+        if name in ("gptq4", "awq4"):
+            raise Missing  # there is no package that packs these in NumPy
+        import gguf
+
+        kind, values = gguf.GGMLQuantizationType[name.upper()], weights().reshape(-1, SIDE)
+        if way == "from_f32":
+            return lambda: gguf.quants.quantize(values, kind)
+        blocks = gguf.quants.quantize(values, kind)
+        if way == "to_f16":
+            return lambda: gguf.quants.dequantize(blocks, kind).astype(np.float16)
+        return lambda: gguf.quants.dequantize(blocks, kind)
 
 
 class Torch:
@@ -291,6 +315,59 @@ class Torch:
     def job(self, name, arrays):
         function = self.job_of(name, arrays)
         return lambda: function(*arrays)
+
+
+    def weights(self, name, way):
+        torch = self.torch
+        values = torch.from_numpy(weights().reshape(SIDE, SIDE))  # outputs by inputs
+        dtype = {"to_f16": torch.float16, "to_f32": torch.float32}.get(way)
+        if name in ("q4_0", "q8_0"):
+            if way == "from_f32":
+                raise Missing  # PyTorch's users pack with other programs
+            halves = torch.tensor([0, 4], dtype=torch.uint8).reshape(1, 2, 1)
+            size = {"q4_0": 18, "q8_0": 34}[name]
+            blocks = torch.randint(0, 256, (SIDE * SIDE // 32, size), dtype=torch.uint8)
+
+            def read():
+                scale, steps = blocks[:, :2].contiguous().view(torch.float16).to(dtype), blocks[:, 2:]
+                if name == "q8_0":
+                    return steps.contiguous().view(torch.int8) * scale
+                steps = ((steps.reshape(-1, 1, 16) >> halves) & 15).reshape(-1, 32).to(torch.int8) - 8
+                return steps * scale
+
+            return read
+        if name == "mxfp4":
+            raise Missing
+        scales = torch.full((SIDE // GROUP, SIDE), 0.13)
+        zeros = torch.full((SIDE // GROUP, SIDE), 7, dtype=torch.int32)
+        shifts = torch.arange(0, 32, 4, dtype=torch.int32)
+        order = torch.tensor(AWQ_ORDER)
+        groups = torch.arange(SIDE) // GROUP
+
+        def packed(codes):
+            """Inputs by outputs: GPTQ packs eight inputs to a word, AWQ eight outputs."""
+            words = 0
+            for field in range(8):
+                own = codes[field::8] if name == "gptq4" else codes[:, AWQ_ORDER[field] :: 8]
+                words = words | (own << (4 * field))
+            return words
+
+        def pack():
+            codes = torch.round(values.t() / scales[groups] + zeros[groups]).clamp(0, 15).to(torch.int32)
+            return packed(codes)
+
+        if way == "from_f32":
+            return pack
+        words, scales = pack(), scales.to(dtype)
+
+        def read():
+            if name == "gptq4":
+                codes = ((words.unsqueeze(1) >> shifts.reshape(1, 8, 1)) & 15).to(torch.int8).reshape(SIDE, SIDE)
+                return scales[groups] * (codes - zeros[groups])
+            codes = ((words.unsqueeze(2) >> shifts) & 15).to(torch.int8)[:, :, torch.argsort(order)].reshape(SIDE, SIDE)
+            return (codes - zeros.repeat_interleave(GROUP, 0)) * scales.repeat_interleave(GROUP, 0)
+
+        return read
 
 
 class TorchCompile(Torch):
@@ -437,6 +514,8 @@ def prepare(library, case):
     if dtypes == "chain":
         arrays = [library.array(numbers(sizes), dtype) for sizes, dtype in chain_operands(op, length(shape))]
         return library.chain(op, arrays)
+    if op in FORMATS:
+        return library.weights(op, dtypes)
     if dtypes == "job":
         return library.job(op, [library.array(numbers(sizes), dtype) for sizes, dtype in JOBS[op]])
     if op in ("sum", "mean", "max", "argmax", "var", "cumsum"):

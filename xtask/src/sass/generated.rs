@@ -33,6 +33,11 @@ const BOUNDS: &[Bound] = &[
     bound("masked f32 + f32", 8.0, 0.9),
     bound("(x >> y) & m, i32", 5.25, 1.0),
     bound("int4 to f16 times a number", 8.0, 0.8),
+    // With a scale for each row, whose place takes a division.
+    bound("4 bits of u32 to f16 times a scale", 8.75, 0.85),
+    // Per word of eight values: three for each.
+    bound("words of eight u8 in 4 bits", 24.0, 1.0),
+    bound("3 bits of u32 to u8", 16.0, 0.85),
     // A store of 16 bytes holds two `f64`: half an instruction each, beside the copies of the number that the assembler
     // makes for some stores.
     bound("fill of u8", 1.0, 1.0),
