@@ -38,13 +38,8 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
             result = _bitlane.stack([asarray(one, dtype=dtype) for one in obj], 0)
             return result if device is None else result.to_device(device)
         return _bitlane.from_nested(obj, dtype, device)
-    elif hasattr(obj, "__array_interface__") or not hasattr(obj, "__dlpack__"):
-        from ._numpy import from_numpy
-
-        result = from_numpy(obj, copy)
-        copy = None if copy else copy
     else:
-        result = _bitlane.from_dlpack(obj, copy=copy)
+        result = _imported(obj, copy)
         copy = None if copy else copy
     converted = result if dtype is None else _bitlane.cast(result, dtype)
     if device is not None:
@@ -54,6 +49,20 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     if copy and not _bitlane.is_traced(result) and _bitlane.shares_memory(converted, result):
         converted = converted.copy()
     return converted
+
+
+def _imported(obj, copy):
+    try:
+        if hasattr(obj, "__array_interface__") or not hasattr(obj, "__dlpack__"):
+            from ._numpy import from_numpy
+
+            return from_numpy(obj, copy)
+        return _bitlane.from_dlpack(obj, copy=copy)
+    except BufferError as error:
+        # The standard asks for another exception here than in `from_dlpack`.
+        if copy is False:
+            raise ValueError(f"asarray: {error}") from None
+        raise
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
