@@ -18,7 +18,7 @@ def _parts(x, key):
     parts = []
     for item in key:
         if not (item is None or item is Ellipsis or isinstance(item, slice)):
-            item = asarray(item)
+            item = item if isinstance(item, Array) else asarray(item, device=x.device)
             if item.dtype.kind not in "biu":
                 raise IndexError(f"an index is an integer, a slice, `...`, None, or an array of integers or bools, not {item.dtype}")
         parts.append(item)
@@ -63,7 +63,7 @@ def get(x, key):
             raise IndexError(f"a mask of shape {key.shape} does not fit an array of shape {x.shape}")
         return _bitlane.compress(x, key)
     if key is True or key is False or (_is_mask(key) and key.ndim == 0):
-        x, key = x[None], _bitlane.reshape(asarray(key), (1,))
+        x, key = x[None], _bitlane.reshape(asarray(key, device=x.device), (1,))
     view, arrays = _split(x, _parts(x, key))
     places = [place for place, _ in arrays]
     if len(arrays) == 1:
@@ -110,7 +110,7 @@ def _linear(view, arrays):
 
 def set(x, key, value):
     """Do ``x[key] = value`` for a key that has arrays in it."""
-    value = value if isinstance(value, (bool, int, float, complex)) else asarray(value)
+    value = value if isinstance(value, (bool, int, float, complex, Array)) else asarray(value, device=x.device)
     if key is True or key is False or (_is_mask(key) and key.ndim == 0):
         if bool(key):
             x[...] = value
