@@ -7,12 +7,12 @@ import bitlane as bl
 
 
 def pytest_addoption(parser):
-    parser.addoption("--others", action="store_true", help="test with PyTorch and JAX too")
+    parser.addoption("--others", action="store_true", help="test with PyTorch, JAX, SciPy and Cubed too")
     parser.addoption("--cuda", action="store_true", help="test on CUDA too")
 
 
 def pytest_ignore_collect(collection_path, config):
-    options = {"test_cuda.py": "--cuda", "test_others.py": "--others"}
+    options = {"test_cuda.py": "--cuda", "test_others.py": "--others", "test_standard.py": "--others"}
     option = options.get(collection_path.name)
     return True if option and not config.getoption(option) else None
 
