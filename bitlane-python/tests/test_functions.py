@@ -299,6 +299,12 @@ def test_creation(same):
     same(bl.full_like(bl.ones(2, dtype=bl.float32), 3), np.full(2, 3, "f4"))
     same(bl.tril(bl.ones((3, 3)), k=-1), np.tril(np.ones((3, 3)), -1))
     same(bl.triu(bl.ones((2, 3, 3)), k=1), np.triu(np.ones((2, 3, 3)), 1))
+    for k in (-(2**64), -3, -2, 3, 4, 2**63):
+        near = max(-9, min(k, 9))
+        same(bl.eye(2, 4, k=k), np.eye(2, 4, near))
+        same(bl.tril(bl.ones((2, 4)), k=k), np.tril(np.ones((2, 4)), near))
+        same(bl.triu(bl.ones((2, 4)), k=k), np.triu(np.ones((2, 4)), near))
+    assert bl.eye(0, k=2**63).shape == (0, 0)
     for ours, theirs in zip(bl.meshgrid(bl.arange(2), bl.arange(3)), np.meshgrid(np.arange(2), np.arange(3)), strict=True):
         same(ours, theirs)
     with pytest.raises(OverflowError, match="300"):

@@ -222,7 +222,12 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     n_cols = n_rows if n_cols is None else n_cols
     rows = _bitlane.unsqueeze(_bitlane.integers(0, n_rows, int64, device), 1)
     columns = _bitlane.integers(0, n_cols, int64, device)
-    return _bitlane.cast(columns - rows == k, dtype or float64)
+    return _bitlane.cast(columns - rows == _diagonal(k, n_rows, n_cols), dtype or float64)
+
+
+def _diagonal(k, n_rows, n_cols):
+    """Return a diagonal that is as far off a matrix as one beyond 64 bits."""
+    return max(-n_rows, min(k, n_cols))
 
 
 def _triangle(x, k, name, keep):
@@ -231,7 +236,7 @@ def _triangle(x, k, name, keep):
     rows = _bitlane.unsqueeze(_bitlane.integers(0, x.shape[-2], int64, x.device), 1)
     columns = _bitlane.integers(0, x.shape[-1], int64, x.device)
     zero = _bitlane.full((), 0, x.dtype, x.device)
-    return _bitlane.select(keep(columns - rows, k), x, zero)
+    return _bitlane.select(keep(columns - rows, _diagonal(k, *x.shape[-2:])), x, zero)
 
 
 def tril(x, /, *, k=0):
