@@ -118,6 +118,9 @@ def test_partial_sums_are_pickled(rng):
     same_bits(merged.finish(bl.float64), bl.sum(x))
     with pytest.raises(ValueError, match="not neighbours"):
         head.merge(head)
+    for axes, start in ((None, 2**64 - 1), ([1], 0), ([-(2**63)], 0)):
+        with pytest.raises(ValueError):
+            bl.PartialSum.over("sum", x, axes, start)
 
 
 def slow(block, seconds):
