@@ -202,6 +202,7 @@ pub fn from_dlpack(
     let (kind, ordinal) = x.call_method0("__dlpack_device__")?.extract::<(i32, i32)>()?;
     let source = match kind {
         device_type::CUDA => opened(&format!("cuda:{ordinal}"))?,
+        // The import says which kinds it knows.
         _ => Device::cpu(),
     };
     moved(x.py(), taken(x, &source, copy)?, device, copy)

@@ -58,6 +58,16 @@ def test_copies_when_asked_or_needed():
     assert np.shares_memory(np.asarray(bl.asarray(theirs, copy=False)), theirs)
     with pytest.raises(ValueError, match="copy=False"):
         bl.asarray(theirs, dtype=bl.float32, copy=False)
+
+    class Made:
+        def __array__(self, dtype=None, copy=None):
+            if copy is False:
+                raise ValueError("the elements are made when they are asked for: copy=False")
+            return np.arange(4)
+
+    assert bl.asarray(Made()).tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="copy=False"):
+        bl.asarray(Made(), copy=False)
     theirs.flags.writeable = False
     assert bl.asarray(theirs).tolist() == [0, 1, 2, 3]
     with pytest.raises(ValueError, match="may not be written"):

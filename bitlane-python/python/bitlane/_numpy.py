@@ -9,7 +9,7 @@ from ._manipulation import _axes
 
 def from_numpy(obj, copy=None):
     """Return an array that shares the memory of NumPy's, or of a buffer, where that is possible."""
-    array = np.asarray(obj)
+    array = np.asarray(obj, copy=False if copy is False else None)
     if array.dtype.kind not in "biufcV" or array.dtype.names or array.dtype.kind == "V" and array.dtype.name.startswith("void"):
         raise TypeError(f"asarray: {type(obj).__name__} is no array of numbers (NumPy makes it {array.dtype})")
     if not array.dtype.isnative:
