@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::given::{Given, given};
-use crate::step::{Step, applied, applied_to, computed, of_two};
+use crate::step::{computed, of_two};
 use crate::trace::{Traced, unknown};
 
 /// An array of numbers on a device: what every function of this package takes and returns.
@@ -105,6 +105,7 @@ impl Array {
     pub fn assigned<'py>(
         slf: &Bound<'py, Self>,
         op: BinaryOp,
+        symbol: &str,
         other: &Bound<'py, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let py = slf.py();
@@ -113,25 +114,18 @@ impl Array {
         match (&this.value, other.operand()) {
             (Value::Tensor(tensor), Some(_)) => {
                 let on_cpu = *tensor.device() == bitlane::Device::cpu();
-                let work = tensor.len().max(other.elements());
-                computed(py, work, on_cpu, || {
+                computed(py, tensor.len(), on_cpu, || {
                     let mut out = tensor.clone();
                     let Some(other) = other.operand() else { return Ok(out) };
                     bitlane::binary(op, tensor, other).out(&mut out).run()
                 })?;
                 Ok(slf.clone().into_any().unbind())
             }
-            _ => {
-                let result = applied(py, Step::Binary(op), &[this.given(), other])?;
-                if result.sizes() != this.sizes() {
-                    let (own, other) = (this.sizes(), result.sizes());
-                    let text =
-                        format!("{}: the result has shape {other:?}, the array {own:?}", op.name());
-                    return Err(PyValueError::new_err(text));
-                }
-                let cast = applied_to(py, Step::Cast(this.element_type()), &result)?;
-                Ok(Py::new(py, cast)?.into_any())
-            }
+            // A result under the same name would not be what other names of the array, and views of it, see.
+            _ => Err(PyTypeError::new_err(format!(
+                "{}: an array cannot be changed in a function that is fused; write `x = x {symbol} y`, not `x {symbol}= y`",
+                op.name()
+            ))),
         }
     }
 }

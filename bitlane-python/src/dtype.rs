@@ -116,12 +116,13 @@ impl DType {
     /// The kind as a letter, as NumPy has it: `b`, `i`, `u`, `f` or `c`.
     #[getter]
     fn kind(&self) -> char {
+        use bitlane::DType::*;
         match self.0 {
-            bitlane::DType::Bool => 'b',
-            dtype if dtype.is_unsigned_int() => 'u',
-            dtype if dtype.is_signed_int() => 'i',
-            dtype if dtype.is_complex() => 'c',
-            _ => 'f',
+            Bool => 'b',
+            U8 | U16 | U32 | U64 => 'u',
+            I8 | I16 | I32 | I64 => 'i',
+            F8E4M3FN | F8E5M2 | F16 | BF16 | F32 | F64 => 'f',
+            C64 | C128 => 'c',
         }
     }
 

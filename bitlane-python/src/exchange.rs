@@ -1,22 +1,18 @@
-//! Memory that is shared with other libraries: DLPack, Python's buffers, and pickles.
+//! Memory that is shared with other libraries by DLPack.
 
-use std::ffi::{CStr, c_int, c_void};
-use std::ptr;
+use std::ffi::CStr;
 
 use bitlane::dlpack::{
-    self, Capsule, DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor,
-    Managed, VERSION, device_type,
+    self, Capsule, DLManagedTensor, DLManagedTensorVersioned, Managed, VERSION, device_type,
 };
-use bitlane::{DType as Dtype, Device, Tensor};
-use pyo3::buffer::PyUntypedBuffer;
+use bitlane::{Device, Tensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict, PyTuple};
+use pyo3::types::{PyCapsule, PyDict};
 
 use crate::array::Array;
 use crate::device::{AsDevice, opened};
-use crate::dtype::AsDType;
 use crate::error::raised;
 
 const OLD: &CStr = c"dltensor";
@@ -98,38 +94,10 @@ unsafe extern "C" fn unused<M: Managed>(capsule: *mut ffi::PyObject) {
     }
 }
 
-/// Returns an array that shares the memory of another library's.
-pub fn imported(
-    object: &Bound<'_, PyAny>,
-    device: &Device,
-    copy: Option<bool>,
-) -> PyResult<Tensor> {
-    let py = object.py();
-    if !object.hasattr("__dlpack__")? || object.hasattr("__array_interface__")? {
-        // NumPy shares what it can, and has dtypes that DLPack does not express there.
-        let array = py.import("bitlane._numpy")?.getattr("from_numpy")?.call1((object, copy))?;
-        let array = array.cast_into::<Array>()?;
-        let tensor = array.get().tensor("an array of NumPy")?;
-        return tensor.to_device(device).map_err(raised);
-    }
-    let (kind, ordinal) = object.call_method0("__dlpack_device__")?.extract::<(i32, i32)>()?;
-    let source = match kind {
-        device_type::CPU | device_type::CUDA_HOST => Device::cpu(),
-        device_type::CUDA => opened(&format!("cuda:{ordinal}"))?,
-        other => {
-            let text = format!("from_dlpack: memory of device type {other}; 1, 2 and 3 are known");
-            return Err(PyBufferError::new_err(text));
-        }
-    };
-    let tensor = taken(object, &source, copy)?;
-    if source == *device {
-        return Ok(tensor);
-    }
-    if copy == Some(false) {
-        let text = format!("from_dlpack: a copy is needed from {source} to {device}");
-        return Err(PyValueError::new_err(text));
-    }
-    py.detach(|| tensor.to_device(device)).map_err(raised)
+/// Returns an array of NumPy, or a buffer, as one of ours. NumPy shares what it can, and has dtypes that DLPack lacks.
+pub fn imported(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    let array = object.py().import("bitlane._numpy")?.getattr("from_numpy")?.call1((object,))?;
+    array.cast_into::<Array>()?.get().tensor("an array of NumPy").cloned()
 }
 
 /// Returns an array that shares the memory of an object with `__dlpack__`, on the device that holds it.
@@ -144,7 +112,7 @@ pub fn taken(object: &Bound<'_, PyAny>, device: &Device, copy: Option<bool>) -> 
     if let Some(stream) = bitlane::cuda::stream(device) {
         arguments.set_item("stream", stream.cu_stream() as usize)?;
     }
-    let capsule = match object.call_method("__dlpack__", (), Some(&arguments)) {
+    let (capsule, knows_copy) = match object.call_method("__dlpack__", (), Some(&arguments)) {
         // Older libraries do not know these arguments.
         Err(error) if error.is_instance_of::<PyTypeError>(py) => {
             let stream = arguments.get_item("stream")?;
@@ -152,14 +120,14 @@ pub fn taken(object: &Bound<'_, PyAny>, device: &Device, copy: Option<bool>) -> 
             if let Some(stream) = stream {
                 arguments.set_item("stream", stream)?;
             }
-            object.call_method("__dlpack__", (), Some(&arguments))?
+            (object.call_method("__dlpack__", (), Some(&arguments))?, false)
         }
-        capsule => capsule?,
+        capsule => (capsule?, true),
     };
     let capsule = capsule.cast::<PyCapsule>()?.as_ptr();
     // SAFETY: the object is a capsule, whose name says what it holds; the library that made it promises a valid managed
     // tensor. Renamed, it is ours alone.
-    unsafe {
+    let (tensor, is_shared) = unsafe {
         if ffi::PyCapsule_IsValid(capsule, NEW.as_ptr()) == 1 {
             let managed = ffi::PyCapsule_GetPointer(capsule, NEW.as_ptr());
             ffi::PyCapsule_SetName(capsule, NEW_USED.as_ptr());
@@ -173,18 +141,45 @@ pub fn taken(object: &Bound<'_, PyAny>, device: &Device, copy: Option<bool>) -> 
                 "from_dlpack: the capsule has been used, or holds something else",
             ))
         }
+    }?;
+    match copy {
+        Some(false) if !is_shared => Err(PyBufferError::new_err(
+            "from_dlpack: the memory may not be written, or is not aligned to whole complex numbers, so it has to be \
+             copied; leave copy=False out",
+        )),
+        Some(true) if is_shared && !knows_copy => py.detach(|| tensor.copy()).map_err(raised),
+        _ => Ok(tensor),
     }
 }
 
+/// Takes over a managed tensor. Returns whether its memory is shared, rather than copied because it has to be.
+///
 /// # Safety
 ///
 /// As for [`Capsule::from_raw`].
-unsafe fn owned<M: Managed>(managed: *mut M, device: &Device) -> PyResult<Tensor> {
+pub unsafe fn owned<M: Managed>(managed: *mut M, device: &Device) -> PyResult<(Tensor, bool)> {
     // SAFETY: guaranteed by the caller.
     let capsule = unsafe { Capsule::from_raw(managed) };
     let capsule = capsule.ok_or_else(|| PyBufferError::new_err("from_dlpack: an empty capsule"))?;
+    // SAFETY: the capsule is not null, and still owns the structure.
+    let given = unsafe { (*managed).tensor() };
+    let first = given.data.addr().wrapping_add(given.byte_offset as usize);
     // What cannot be shared is an error of the buffer, as other libraries say it.
-    dlpack::import(capsule, device).map_err(|error| PyBufferError::new_err(error.to_string()))
+    let refused = |error: bitlane::Error| PyBufferError::new_err(error.to_string());
+    let tensor = dlpack::import(capsule, device).map_err(refused)?;
+    let is_shared = tensor.is_empty() || address(&tensor).map_err(refused)? == first;
+    Ok((tensor, is_shared))
+}
+
+/// Returns where the first element of a tensor is.
+fn address(tensor: &Tensor) -> bitlane::Result<usize> {
+    let managed = dlpack::export::<DLManagedTensor>(tensor)?.into_raw();
+    // SAFETY: the managed tensor has just been made, and nobody else has it.
+    unsafe {
+        let data = (*managed).dl_tensor.data.addr();
+        drop(Capsule::from_raw(managed));
+        Ok(data)
+    }
 }
 
 /// Returns an array that shares the memory of any library with `__dlpack__`.
@@ -196,294 +191,36 @@ pub fn from_dlpack(
     copy: Option<bool>,
 ) -> PyResult<Array> {
     if let Ok(array) = x.cast_exact::<Array>() {
-        let tensor = array.get().tensor("from_dlpack")?;
-        let target = device.map_or_else(|| tensor.device().clone(), |device| device.0);
-        let moved = tensor.to_device(&target).map_err(raised)?;
-        let moved = if copy == Some(true) { moved.copy().map_err(raised)? } else { moved };
-        return Ok(Array::new(moved));
+        let tensor = array.get().tensor("from_dlpack")?.clone();
+        let tensor = if copy == Some(true) {
+            x.py().detach(|| tensor.copy()).map_err(raised)?
+        } else {
+            tensor
+        };
+        return moved(x.py(), tensor, device, copy);
     }
     let (kind, ordinal) = x.call_method0("__dlpack_device__")?.extract::<(i32, i32)>()?;
     let source = match kind {
         device_type::CUDA => opened(&format!("cuda:{ordinal}"))?,
+        // The import says which kinds it knows.
         _ => Device::cpu(),
     };
-    let target = device.map_or_else(|| source.clone(), |device| device.0);
-    let tensor = taken(x, &source, copy)?;
-    if target == source {
-        return Ok(Array::new(tensor));
-    }
-    if copy == Some(false) {
-        let text = format!("from_dlpack: a copy is needed from {source} to {target}");
-        return Err(PyValueError::new_err(text));
-    }
-    Ok(Array::new(x.py().detach(|| tensor.to_device(&target)).map_err(raised)?))
+    moved(x.py(), taken(x, &source, copy)?, device, copy)
 }
 
-/// What a buffer of Python refers to while it is in use.
-struct Lent {
-    _capsule: Capsule<DLManagedTensorVersioned>,
-    shape: Vec<ffi::Py_ssize_t>,
-    strides: Vec<ffi::Py_ssize_t>,
-}
-
-/// Returns the letters that Python's buffers have for a dtype.
-fn format_of(dtype: Dtype) -> Option<&'static CStr> {
-    Some(match dtype {
-        Dtype::Bool => c"?",
-        Dtype::U8 => c"B",
-        Dtype::U16 => c"H",
-        Dtype::U32 => c"I",
-        Dtype::U64 => c"Q",
-        Dtype::I8 => c"b",
-        Dtype::I16 => c"h",
-        Dtype::I32 => c"i",
-        Dtype::I64 => c"q",
-        Dtype::F16 => c"e",
-        Dtype::F32 => c"f",
-        Dtype::F64 => c"d",
-        Dtype::C64 => c"Zf",
-        Dtype::C128 => c"Zd",
-        _ => return None,
-    })
-}
-
-/// Fills in a buffer of the elements of an array.
-///
-/// # Safety
-///
-/// `view` must point to a structure that Python lets us fill in.
-pub unsafe fn get_buffer(
-    slf: Bound<'_, Array>,
-    view: *mut ffi::Py_buffer,
-    flags: c_int,
-) -> PyResult<()> {
-    let tensor =
-        slf.get().tensor("a buffer").map_err(|e| PyBufferError::new_err(e.to_string()))?.clone();
-    let format = format_of(tensor.dtype()).ok_or_else(|| {
-        PyBufferError::new_err(format!("Python's buffers have no {}", tensor.dtype()))
-    })?;
-    // SAFETY: guaranteed by the caller.
-    unsafe { lend(slf.into_any(), &tensor, Some(format), view, flags) }
-}
-
-/// # Safety
-///
-/// `view` must point to a structure that Python lets us fill in.
-unsafe fn lend(
-    owner: Bound<'_, PyAny>,
-    tensor: &Tensor,
-    format: Option<&'static CStr>,
-    view: *mut ffi::Py_buffer,
-    flags: c_int,
-) -> PyResult<()> {
-    if view.is_null() {
-        return Err(PyBufferError::new_err("no buffer was given"));
-    }
-    // SAFETY: the caller lets us write. Without an owner the buffer counts as not filled in.
-    unsafe { (*view).obj = ptr::null_mut() };
-    if *tensor.device() != Device::cpu() {
-        let text = format!("the array is on {}; `to_device(\"cpu\")` copies it", tensor.device());
-        return Err(PyBufferError::new_err(text));
-    }
-    let wants_strides = flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES;
-    let wants_dense = flags & ffi::PyBUF_C_CONTIGUOUS == ffi::PyBUF_C_CONTIGUOUS;
-    if (!wants_strides || wants_dense) && !tensor.is_contiguous() {
-        return Err(PyBufferError::new_err("the elements are not contiguous; copy the array"));
-    }
-    let capsule = dlpack::export::<DLManagedTensorVersioned>(tensor).map_err(raised)?;
-    let managed = capsule.into_raw();
-    // SAFETY: the managed tensor has just been made.
-    let data = unsafe { (*managed).dl_tensor.data };
-    // SAFETY: nobody else has it.
-    let capsule = unsafe { Capsule::from_raw(managed) };
-    let Some(capsule) = capsule else { return Err(PyBufferError::new_err("no memory")) };
-    let size = tensor.dtype().size();
-    let (item, shape, strides) = match format {
-        Some(_) => {
-            let shape: Vec<_> = tensor.shape().iter().map(|&len| len as ffi::Py_ssize_t).collect();
-            let strides = tensor.strides().iter().map(|&step| step * size as isize).collect();
-            (size, shape, strides)
-        }
-        None => (1, vec![(tensor.len() * size) as ffi::Py_ssize_t], vec![1]),
-    };
-    let mut lent = Box::new(Lent { _capsule: capsule, shape, strides });
-    let is_shown = |flag: c_int| flags & flag == flag;
-    // SAFETY: the caller lets us write these fields. What they point to lives in the box, which `release_buffer` drops,
-    // in the array, and in constants.
-    unsafe {
-        let view = &mut *view;
-        view.buf = if data.is_null() { ptr::without_provenance_mut(64) } else { data };
-        view.len = (tensor.len() * size) as ffi::Py_ssize_t;
-        view.itemsize = item as ffi::Py_ssize_t;
-        view.readonly = 0;
-        view.ndim = lent.shape.len() as c_int;
-        view.format = match (is_shown(ffi::PyBUF_FORMAT), format) {
-            (false, _) => ptr::null_mut(),
-            (true, format) => format.unwrap_or(c"B").as_ptr().cast_mut(),
-        };
-        view.shape =
-            if is_shown(ffi::PyBUF_ND) { lent.shape.as_mut_ptr() } else { ptr::null_mut() };
-        view.strides = if wants_strides { lent.strides.as_mut_ptr() } else { ptr::null_mut() };
-        view.suboffsets = ptr::null_mut();
-        view.internal = Box::into_raw(lent).cast();
-        view.obj = owner.into_ptr();
-    }
-    Ok(())
-}
-
-/// Releases what [`get_buffer`] has filled in.
-///
-/// # Safety
-///
-/// The structure must be one that [`lend`] has filled in, and must not be used afterwards.
-pub unsafe fn release_buffer(view: *mut ffi::Py_buffer) {
-    // SAFETY: `lend` has put a box there.
-    unsafe {
-        drop(Box::from_raw((*view).internal.cast::<Lent>()));
-        (*view).internal = ptr::null_mut();
-    }
-}
-
-/// The bytes of a contiguous array, for pickles.
-#[pyclass(frozen, module = "bitlane._bitlane")]
-struct Bytes(Tensor);
-
-#[pymethods]
-impl Bytes {
-    // SAFETY: Python calls this with a structure to fill in.
-    unsafe fn __getbuffer__(
-        slf: Bound<'_, Self>,
-        view: *mut ffi::Py_buffer,
-        flags: c_int,
-    ) -> PyResult<()> {
-        let tensor = slf.get().0.clone();
-        // SAFETY: as Python promises.
-        unsafe { lend(slf.into_any(), &tensor, None, view, flags) }
-    }
-
-    // SAFETY: Python calls this with a structure that `__getbuffer__` has filled in.
-    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        // SAFETY: as Python promises.
-        unsafe { release_buffer(view) }
-    }
-}
-
-/// `__reduce_ex__`: from protocol 5 on, the elements are a buffer that need not be copied.
-pub fn pickled<'py>(
-    slf: &Bound<'py, Array>,
-    protocol: u32,
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-    let py = slf.py();
-    let tensor = slf.get().tensor("a pickle")?;
-    let host = py.detach(|| tensor.to_device(&Device::cpu())?.contiguous()).map_err(raised)?;
-    let shape = PyTuple::new(py, tensor.shape())?;
-    let elements = if protocol >= 5 {
-        let bytes = Bound::new(py, Bytes(host))?;
-        py.import("pickle")?.getattr("PickleBuffer")?.call1((bytes,))?
-    } else {
-        PyBytes::new(py, &py.detach(|| host.to_bytes()).map_err(raised)?).into_any()
-    };
-    let rebuild = py.import("bitlane._bitlane")?.getattr("rebuilt")?;
-    let arguments =
-        (elements, crate::dtype::object(py, tensor.dtype())?, shape, tensor.device().to_string());
-    Ok((rebuild, arguments.into_pyobject(py)?))
-}
-
-/// What a managed tensor made by [`rebuilt`] keeps alive.
-struct Held {
-    _buffer: PyUntypedBuffer,
-    shape: Vec<i64>,
-}
-
-unsafe extern "C" fn let_go(managed: *mut DLManagedTensorVersioned) {
-    // SAFETY: `rebuilt` has made both boxes, and a deleter is called once, after the last use.
-    unsafe {
-        let managed = Box::from_raw(managed);
-        drop(Box::from_raw(managed.manager_ctx.cast::<Held>()));
-    }
-}
-
-/// Makes an array of the bytes of a buffer, and shares its memory if it can be written.
-#[pyfunction]
-pub fn rebuilt(
+/// Returns an array on the device that was asked for, or on its own.
+fn moved(
     py: Python<'_>,
-    elements: &Bound<'_, PyAny>,
-    dtype: AsDType,
-    shape: Vec<usize>,
-    device: &str,
+    tensor: Tensor,
+    device: Option<AsDevice>,
+    copy: Option<bool>,
 ) -> PyResult<Array> {
-    let (buffer, dtype) = (PyUntypedBuffer::get(elements)?, dtype.0);
-    let wanted = shape.iter().try_fold(dtype.size(), |bytes, &size| bytes.checked_mul(size));
-    if !buffer.is_c_contiguous() || wanted != Some(buffer.len_bytes()) {
-        let text = format!(
-            "{} bytes, contiguous or not, are no array of {dtype} of shape {shape:?}",
-            buffer.len_bytes()
-        );
+    let Some(AsDevice(target)) = device.filter(|device| device.0 != *tensor.device()) else {
+        return Ok(Array::new(tensor));
+    };
+    if copy == Some(false) {
+        let text = format!("from_dlpack: a copy is needed from {} to {target}", tensor.device());
         return Err(PyValueError::new_err(text));
     }
-    let (start, len) = (buffer.buf_ptr().cast::<u8>(), buffer.len_bytes());
-    let bytes: &[u8] = if len == 0 {
-        &[]
-    } else {
-        // SAFETY: the buffer is contiguous, has this many bytes, and lives to the end of the function. Nobody writes to it
-        // meanwhile, because the lock of the interpreter is held.
-        unsafe { std::slice::from_raw_parts(start, len) }
-    };
-    let is_valid = dtype != Dtype::Bool || bytes.iter().all(|&byte| byte <= 1);
-    let is_aligned = start.addr().is_multiple_of(dtype.size());
-    let tensor = if buffer.readonly() || !is_aligned || !is_valid || len == 0 {
-        // A bool that is neither 0 nor 1 is an error here.
-        Tensor::from_bytes(dtype, bytes, &shape, &Device::cpu()).map_err(raised)?
-    } else {
-        shared(buffer, start.cast(), dtype, &shape)?
-    };
-    let device = opened(device)?;
-    py.detach(|| tensor.to_device(&device)).map(Array::new).map_err(raised)
-}
-
-/// Makes a tensor of a buffer that is contiguous and can be written.
-fn shared(
-    buffer: PyUntypedBuffer,
-    data: *mut c_void,
-    dtype: Dtype,
-    shape: &[usize],
-) -> PyResult<Tensor> {
-    // The codes of DLPack: signed, unsigned, float, and so on. The bits are cast back to the dtype, which may have none.
-    let (word, bits) = match dtype {
-        Dtype::Bool => (dtype, 8),
-        _ => match dtype.size() {
-            1 => (Dtype::U8, 8),
-            2 => (Dtype::U16, 16),
-            4 => (Dtype::U32, 32),
-            8 => (Dtype::U64, 64),
-            _ => (Dtype::C128, 128),
-        },
-    };
-    let code = match word {
-        Dtype::Bool => 6,
-        Dtype::C128 => 5,
-        _ => 1,
-    };
-    let mut held =
-        Box::new(Held { _buffer: buffer, shape: shape.iter().map(|&size| size as i64).collect() });
-    let dl_tensor = DLTensor {
-        data,
-        device: DLDevice { device_type: device_type::CPU, device_id: 0 },
-        ndim: shape.len() as i32,
-        dtype: DLDataType { code, bits, lanes: 1 },
-        shape: held.shape.as_mut_ptr(),
-        strides: ptr::null_mut(),
-        byte_offset: 0,
-    };
-    let managed = Box::new(DLManagedTensorVersioned {
-        version: VERSION,
-        manager_ctx: Box::into_raw(held).cast(),
-        deleter: Some(let_go),
-        flags: 0,
-        dl_tensor,
-    });
-    // SAFETY: the memory is initialised, aligned, as long as the shape says, and lives until the deleter is called, which
-    // may be by any thread. A pickle's buffer belongs to the array alone.
-    let tensor = unsafe { owned(Box::into_raw(managed), &Device::cpu()) }?;
-    if word == dtype { Ok(tensor) } else { tensor.bitcast(dtype).map_err(raised) }
+    py.detach(|| tensor.to_device(&target)).map(Array::new).map_err(raised)
 }

@@ -151,7 +151,7 @@ pub fn scan(
 ) -> PyResult<Array> {
     let name = op;
     let op: ScanOp = op.parse().map_err(raised)?;
-    on_tensor(py, name, x, |x| {
+    on_tensor(py, name, x, 0, |x| {
         let scan = bitlane::scan(op, x, axis);
         match dtype {
             Some(dtype) => scan.dtype(dtype.0).run(),
@@ -160,16 +160,17 @@ pub fn scan(
     })
 }
 
-/// Computes what cannot be a step of an expression.
+/// Computes what cannot be a step of an expression. The work is more than the elements if the result is larger.
 fn on_tensor(
     py: Python<'_>,
     name: &str,
     x: &Bound<'_, Array>,
+    work: usize,
     function: impl FnOnce(&Tensor) -> bitlane::Result<Tensor> + Send,
 ) -> PyResult<Array> {
     let tensor = x.get().tensor(name)?;
     let on_cpu = *tensor.device() == bitlane::Device::cpu();
-    computed(py, tensor.len(), on_cpu, || function(tensor)).map(Array::new)
+    computed(py, work.max(tensor.len()), on_cpu, || function(tensor)).map(Array::new)
 }
 
 #[pyfunction]
@@ -180,7 +181,11 @@ pub fn take(
     axis: i64,
 ) -> PyResult<Array> {
     let indices = indices.get().tensor("take")?;
-    on_tensor(py, "take", x, |x| x.take(&signed(indices)?, axis))
+    let size = usize::try_from(axis).ok().and_then(|axis| x.get().sizes().get(axis).copied());
+    let work = indices
+        .len()
+        .saturating_mul(x.get().sizes().iter().product::<usize>() / size.unwrap_or(1).max(1));
+    on_tensor(py, "take", x, work, |x| x.take(&signed(indices)?, axis))
 }
 
 #[pyfunction]
@@ -191,14 +196,17 @@ pub fn take_along_axis(
     axis: i64,
 ) -> PyResult<Array> {
     let indices = indices.get().tensor("take_along_axis")?;
-    on_tensor(py, "take_along_axis", x, |x| x.take_along_axis(&signed(indices)?, axis))
+    on_tensor(py, "take_along_axis", x, indices.len(), |x| {
+        x.take_along_axis(&signed(indices)?, axis)
+    })
 }
 
 /// Indices of any integer dtype as one of those that the library takes.
 fn signed(indices: &Tensor) -> bitlane::Result<Tensor> {
     match indices.dtype() {
         Dtype::I32 | Dtype::I64 => Ok(indices.clone()),
-        dtype if dtype.is_int() => indices.cast(Dtype::I64),
+        // What is beyond int64 stays beyond every array.
+        dtype if dtype.is_int() => indices.cast_saturating(Dtype::I64),
         // The library says what it takes.
         _ => Ok(indices.clone()),
     }
@@ -207,7 +215,7 @@ fn signed(indices: &Tensor) -> bitlane::Result<Tensor> {
 #[pyfunction]
 pub fn compress(py: Python<'_>, x: &Bound<'_, Array>, mask: &Bound<'_, Array>) -> PyResult<Array> {
     let mask = mask.get().tensor("a boolean mask")?;
-    on_tensor(py, "a boolean mask", x, |x| x.compress(mask))
+    on_tensor(py, "a boolean mask", x, mask.len(), |x| x.compress(mask))
 }
 
 #[pyfunction]
@@ -270,6 +278,20 @@ pub fn cast(py: Python<'_>, x: &Bound<'_, Array>, dtype: AsDType) -> PyResult<Ar
     applied_to(py, Step::Cast(dtype.0), x.get())
 }
 
+/// Convert an array to another dtype, after its values have been limited to those that are finite in the dtype.
+///
+/// >>> import bitlane
+/// >>> x = bitlane.asarray([500.0, -1.5, float("inf")])
+/// >>> bitlane.cast_saturating(x, bitlane.float8_e4m3fn).tolist()
+/// [448.0, -1.5, 448.0]
+/// >>> bitlane.cast_saturating(x, bitlane.uint8)
+/// Array([255,   0, 255], dtype=uint8)
+#[pyfunction]
+#[pyo3(signature = (x, dtype, /))]
+pub fn cast_saturating(py: Python<'_>, x: &Bound<'_, Array>, dtype: AsDType) -> PyResult<Array> {
+    applied_to(py, Step::CastSaturating(dtype.0), x.get())
+}
+
 /// Convert an array to another dtype.
 ///
 /// >>> import bitlane
@@ -302,12 +324,17 @@ pub fn bitcast(py: Python<'_>, x: &Bound<'_, Array>, dtype: AsDType) -> PyResult
 #[pyfunction]
 pub fn reshape(py: Python<'_>, x: &Bound<'_, Array>, shape: Vec<i64>) -> PyResult<Array> {
     let array = x.get();
+    if let Some(size) = shape.iter().find(|&&size| size < -1) {
+        let text = format!("reshape: a size is {size}; only -1 stands for the size that is left");
+        return Err(PyValueError::new_err(text));
+    }
     let len: usize = array.sizes().iter().product();
-    let known: i64 = shape.iter().filter(|&&size| size >= 0).product();
-    let unknown = shape.iter().filter(|&&size| size < 0).count();
-    let inferred = match (unknown, usize::try_from(known)) {
+    let mut known = shape.iter().filter_map(|&size| usize::try_from(size).ok());
+    let known = known.try_fold(1usize, |all, size| all.checked_mul(size));
+    let unknown = shape.iter().filter(|&&size| size == -1).count();
+    let inferred = match (unknown, known) {
         (0, _) => 0,
-        (1, Ok(known)) if known > 0 && len.is_multiple_of(known) => len / known,
+        (1, Some(known)) if known > 0 && len.is_multiple_of(known) => len / known,
         _ => {
             let text = format!(
                 "reshape: an array of shape {:?} has {len} elements and does not fit {shape:?}",

@@ -56,13 +56,14 @@ impl Given<'_> {
         }
     }
 
-    /// Returns how much there is to compute, at least.
+    /// Returns the shape; a number has none.
     #[inline]
-    pub fn elements(&self) -> usize {
+    fn sizes(&self) -> &[usize] {
         match self {
-            Given::Tensor(tensor) => tensor.len(),
-            Given::Foreign(tensor) => tensor.len(),
-            _ => 0,
+            Given::Tensor(tensor) => tensor.shape(),
+            Given::Foreign(tensor) => tensor.shape(),
+            Given::Traced(traced) => &traced.shape,
+            Given::Number(_) => &[],
         }
     }
 
@@ -76,6 +77,18 @@ impl Given<'_> {
         };
         *device == bitlane::Device::cpu()
     }
+}
+
+/// Returns how many elements operands have after they have been broadcast together, which is how much there is to
+/// compute. Operands that do not fit are an error of the operation, and those without elements may count as more.
+#[inline]
+pub fn broadcast_elements(operands: &[Given<'_>]) -> usize {
+    let rank = operands.iter().map(|operand| operand.sizes().len()).max().unwrap_or(0);
+    let size = |axis: usize| {
+        let sizes = operands.iter().map(|operand| operand.sizes());
+        sizes.filter_map(|sizes| sizes.len().checked_sub(axis + 1).map(|k| sizes[k])).max()
+    };
+    (0..rank).filter_map(size).fold(1, usize::saturating_mul)
 }
 
 /// Reads an operand. Returns `None` for what is neither an array nor a number.
@@ -92,7 +105,7 @@ pub fn given<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<Given<'a>>> {
     }
     // NumPy's numbers have a dtype that counts, and some are Python's floats as well.
     if object.hasattr("__array_interface__")? {
-        let tensor = crate::exchange::imported(object, &bitlane::Device::cpu(), None)?;
+        let tensor = crate::exchange::imported(object)?;
         return Ok(Some(Given::Foreign(tensor)));
     }
     number(object).map(|number| number.map(Given::Number))

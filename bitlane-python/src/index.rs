@@ -1,6 +1,6 @@
 //! Indexing with integers, slices, `...` and `None`. Everything else is in Python, in terms of these.
 
-use bitlane::{Slice, Tensor};
+use bitlane::{Device, Slice, Tensor};
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
@@ -195,7 +195,7 @@ pub fn set<'py>(
     let mut target: Tensor = view.tensor("assignment")?.clone();
     let value = without_leading_ones(operand("assignment", value)?, target.rank())?;
     let work = target.len();
-    let on_cpu = *target.device() == bitlane::Device::cpu();
+    let on_cpu = *target.device() == Device::cpu();
     let Some(_) = value.operand() else { return Err(crate::trace::unknown("assignment")) };
     computed(py, work, on_cpu, || match value.operand() {
         Some(value) => target.copy_from(value),
@@ -214,10 +214,30 @@ pub fn assign_where(
     let mut target = array.get().tensor("assignment")?.clone();
     let mask = mask.get().tensor("assignment")?;
     let value = operand("assignment", value)?;
-    let on_cpu = *target.device() == bitlane::Device::cpu();
+    let on_cpu = *target.device() == Device::cpu();
     let Some(_) = value.operand() else { return Err(crate::trace::unknown("assignment")) };
     computed(py, target.len(), on_cpu, || match value.operand() {
         Some(value) => target.assign_where(mask, value),
         None => Ok(()),
     })
+}
+
+/// Returns, for each of this many places, the number of the last index that is this place, or -1. The indices are read by
+/// the host, so that assigning to many of them takes two kernels rather than one for each.
+#[pyfunction]
+pub fn last_indices(py: Python<'_>, indices: &Bound<'_, Array>, places: usize) -> PyResult<Array> {
+    let indices = indices.get().tensor("assignment")?;
+    let work = indices.len().max(places);
+    let on_cpu = *indices.device() == Device::cpu();
+    let last = computed(py, work, on_cpu, || {
+        let mut last = vec![-1i64; places];
+        for (number, place) in indices.to_vec::<i64>()?.into_iter().enumerate() {
+            // They have been checked.
+            if let Some(last) = usize::try_from(place).ok().and_then(|place| last.get_mut(place)) {
+                *last = number as i64;
+            }
+        }
+        Tensor::from_vec(last, [places], indices.device())
+    })?;
+    Ok(Array::new(last))
 }

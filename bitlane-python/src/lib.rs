@@ -1,6 +1,7 @@
 //! The part of the Python package `bitlane` that is written in Rust. The package itself is in `python/bitlane/`.
 
 mod array;
+mod buffer;
 mod create;
 mod device;
 mod dtype;
@@ -71,14 +72,14 @@ fn _bitlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
         create::full create::integers create::from_nested
         device::cuda_count
         dtype::result_type
-        exchange::from_dlpack exchange::rebuilt
+        exchange::from_dlpack buffer::rebuilt
         function::operations function::reductions function::reduce function::scan function::take
         function::take_along_axis function::compress function::nonzero function::select function::clip function::fma
-        function::cast function::astype function::bitcast function::reshape function::permute function::unsqueeze function::squeeze
+        function::cast function::cast_saturating function::astype function::bitcast function::reshape function::permute function::unsqueeze function::squeeze
         function::flip function::broadcast_to function::concatenate function::stack function::copysign_grad
         function::computed_loss packing::pack packing::unpack packing::repack function::bits_equal
         function::is_traced function::shares_memory function::as_operand
-        index::assign_where
+        index::assign_where index::last_indices
         trace::trace
     }
     Ok(())

@@ -4,33 +4,34 @@ use std::ffi::c_int;
 
 use bitlane::{BinaryOp, Complex, DType as Dtype, Shift, UnaryOp};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::array::{Array, Value};
+use crate::buffer;
 use crate::device::{AsDevice, Device};
 use crate::dtype::{AsDType, DType};
 use crate::error::raised;
 use crate::exchange;
 use crate::step::{Step, View, applied_to, computed, of_one};
 
-/// Returns the operation of an operator that assigns, such as `__iadd__`.
-fn assigning(name: &str) -> Option<BinaryOp> {
+/// Returns the operation and the symbol of an operator that assigns, such as `__iadd__`.
+fn assigning(name: &str) -> Option<(BinaryOp, &'static str)> {
     Some(match name {
-        "__iadd__" => BinaryOp::Add,
-        "__isub__" => BinaryOp::Subtract,
-        "__imul__" => BinaryOp::Multiply,
-        "__itruediv__" => BinaryOp::Divide,
-        "__ifloordiv__" => BinaryOp::FloorDivide,
-        "__imod__" => BinaryOp::Remainder,
-        "__iand__" => BinaryOp::BitwiseAnd,
-        "__ior__" => BinaryOp::BitwiseOr,
-        "__ixor__" => BinaryOp::BitwiseXor,
-        "__ilshift__" => BinaryOp::LeftShift(Shift::Arithmetic),
-        "__irshift__" => BinaryOp::RightShift(Shift::Arithmetic),
-        "__ipow__" => BinaryOp::Pow,
+        "__iadd__" => (BinaryOp::Add, "+"),
+        "__isub__" => (BinaryOp::Subtract, "-"),
+        "__imul__" => (BinaryOp::Multiply, "*"),
+        "__itruediv__" => (BinaryOp::Divide, "/"),
+        "__ifloordiv__" => (BinaryOp::FloorDivide, "//"),
+        "__imod__" => (BinaryOp::Remainder, "%"),
+        "__iand__" => (BinaryOp::BitwiseAnd, "&"),
+        "__ior__" => (BinaryOp::BitwiseOr, "|"),
+        "__ixor__" => (BinaryOp::BitwiseXor, "^"),
+        "__ilshift__" => (BinaryOp::LeftShift(Shift::Arithmetic), "<<"),
+        "__irshift__" => (BinaryOp::RightShift(Shift::Arithmetic), ">>"),
+        "__ipow__" => (BinaryOp::Pow, "**"),
         _ => return None,
     })
 }
@@ -146,9 +147,9 @@ impl Array {
         name: &str,
         other: &Bound<'py, PyAny>,
     ) -> PyResult<Py<PyAny>> {
-        let op = assigning(name)
+        let (op, symbol) = assigning(name)
             .ok_or_else(|| PyTypeError::new_err(format!("{name} is no operator")))?;
-        Array::assigned(slf, op, other)
+        Array::assigned(slf, op, symbol, other)
     }
 
     fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
@@ -476,7 +477,7 @@ impl Array {
         slf: &Bound<'py, Self>,
         protocol: u32,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        exchange::pickled(slf, protocol)
+        buffer::pickled(slf, protocol)
     }
 
     /// Converts to another dtype, as :func:`astype` does; Dask calls this method.
@@ -518,8 +519,14 @@ impl Array {
             }
             _ => axes.extract::<Vec<isize>>()?,
         };
-        let order =
-            axes.iter().map(|&axis| axis.rem_euclid(rank.max(1) as isize) as usize).collect();
+        let place = |&axis: &isize| {
+            let place = if axis < 0 { axis.checked_add_unsigned(rank) } else { Some(axis) };
+            place.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < rank)
+        };
+        let order: Option<Vec<usize>> = axes.iter().map(place).collect();
+        let order = order.ok_or_else(|| {
+            PyIndexError::new_err(format!("transpose: axes {axes:?} of an array of rank {rank}"))
+        })?;
         applied_to(py, Step::View(View::Permute(order)), self)
     }
 
@@ -562,13 +569,13 @@ impl Array {
         flags: c_int,
     ) -> PyResult<()> {
         // SAFETY: as Python promises.
-        unsafe { exchange::get_buffer(slf, view, flags) }
+        unsafe { buffer::get_buffer(slf, view, flags) }
     }
 
     // SAFETY: Python calls this with a structure that `__getbuffer__` has filled in.
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
         // SAFETY: as Python promises.
-        unsafe { exchange::release_buffer(view) }
+        unsafe { buffer::release_buffer(view) }
     }
 }
 

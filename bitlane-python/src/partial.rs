@@ -1,5 +1,7 @@
 //! Partial sums, which `bitlane.dask` merges.
 
+use std::ops::Range;
+
 use bitlane::{ReduceOp, Tensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -22,23 +24,27 @@ use crate::error::raised;
 #[pyclass(frozen, module = "bitlane")]
 pub struct PartialSum(bitlane::PartialSum);
 
-type Terms<'a> = (&'a Tensor, usize);
+type Terms<'a> = (&'a Tensor, Range<usize>);
 
-fn terms<'a>(x: &'a Array, axes: &Option<Vec<i64>>) -> PyResult<Terms<'a>> {
+/// Returns the tensor, and the range of its terms from a first one on.
+fn terms<'a>(x: &'a Array, axes: &Option<Vec<i64>>, start: usize) -> PyResult<Terms<'a>> {
     let x = x.tensor("a partial sum")?;
     let rank = x.rank() as i64;
     let count = match axes {
         None => x.len(),
         Some(axes) => axes
             .iter()
-            .map(|&axis| if axis < 0 { axis + rank } else { axis })
+            .map(|&axis| if axis < 0 { axis.saturating_add(rank) } else { axis })
             .map(|axis| usize::try_from(axis).ok().and_then(|axis| x.shape().get(axis)))
             .try_fold(1, |count, size| size.map(|size| count * size))
             .ok_or_else(|| {
                 PyValueError::new_err(format!("axes {axes:?} of shape {:?}", x.shape()))
             })?,
     };
-    Ok((x, count))
+    let end = start.checked_add(count).ok_or_else(|| {
+        PyValueError::new_err(format!("a partial sum of {count} terms cannot start at {start}"))
+    })?;
+    Ok((x, start..end))
 }
 
 #[pymethods]
@@ -55,8 +61,7 @@ impl PartialSum {
         dtype: Option<AsDType>,
     ) -> PyResult<PartialSum> {
         let op: ReduceOp = op.parse().map_err(raised)?;
-        let (x, count) = terms(x.get(), &axes)?;
-        let range = start..start + count;
+        let (x, range) = terms(x.get(), &axes, start)?;
         let sum = py.detach(|| {
             let x = match dtype {
                 Some(dtype) => &x.cast(dtype.0)?,
@@ -79,9 +84,8 @@ impl PartialSum {
         axes: Option<Vec<i64>>,
         start: usize,
     ) -> PyResult<PartialSum> {
-        let (x, count) = terms(x.get(), &axes)?;
+        let (x, range) = terms(x.get(), &axes, start)?;
         let mean = mean.get().tensor("a partial sum")?;
-        let range = start..start + count;
         let sum = py.detach(|| match &axes {
             Some(axes) => bitlane::PartialSum::squares(x, mean, axes, range),
             None => bitlane::PartialSum::squares(x, mean, .., range),

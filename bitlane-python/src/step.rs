@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::array::{Array, Value};
 use crate::error::raised;
-use crate::given::Given;
+use crate::given::{Given, broadcast_elements};
 use crate::{rules, trace};
 
 /// Fewer elements are computed while other threads of Python wait: letting them run takes longer.
@@ -20,6 +20,7 @@ pub enum Step {
     Clip,
     Fma,
     Cast(DType),
+    CastSaturating(DType),
     Bitcast(DType),
     Reduce(Reduction),
     View(View),
@@ -151,12 +152,23 @@ impl Step {
             Step::Clip => clip(x, second()?, third()?),
             Step::Fma => x.fma(second()?, third()?),
             Step::Cast(dtype) => x.cast(*dtype),
+            Step::CastSaturating(dtype) => x.cast_saturating(*dtype),
             Step::Bitcast(dtype) => x.bitcast(*dtype),
             Step::Reduce(reduction) => reduction.of(x),
             Step::View(view) => view.of(x),
             Step::Pack(packing, axis) => x.pack(packing, *axis),
             Step::Unpack(packing, axis) => x.unpack(packing, *axis),
             Step::Repack(from, to, axis) => x.repack(from, to, *axis),
+        }
+    }
+
+    /// Returns how many elements the step makes of one.
+    fn values_per_element(&self) -> usize {
+        match self {
+            Step::Unpack(packing, _) => {
+                (packing.word().bits() as usize).checked_div(packing.bits()).unwrap_or(1)
+            }
+            _ => 1,
         }
     }
 
@@ -171,6 +183,7 @@ impl Step {
             Step::Clip => x.clip(y?, z?),
             Step::Fma => x.fma(y?, z?),
             Step::Cast(dtype) => x.cast(*dtype),
+            Step::CastSaturating(dtype) => x.cast_saturating(*dtype),
             Step::Bitcast(dtype) => x.bitcast(*dtype),
             Step::Reduce(reduction) => reduction.of_expr(x),
             Step::View(view) => view.of_expr(x),
@@ -215,14 +228,14 @@ pub fn computed<T: Send>(
 /// Computes an operation on two operands. Few elements take the shortest way, since the way is all they take.
 #[inline]
 pub fn of_two(py: Python<'_>, op: BinaryOp, x: Given<'_>, y: Given<'_>) -> PyResult<Array> {
-    if x.elements().max(y.elements()) <= SMALL
-        && x.is_on_cpu()
-        && y.is_on_cpu()
-        && let (Some(x), Some(y)) = (x.operand(), y.operand())
+    let operands = [x, y];
+    if broadcast_elements(&operands) <= SMALL
+        && operands.iter().all(Given::is_on_cpu)
+        && let [Some(x), Some(y)] = operands.each_ref().map(Given::operand)
     {
         return binary(op, x, y).rules(rules()).run().map(Array::new).map_err(raised);
     }
-    applied(py, Step::Binary(op), &[x, y])
+    applied(py, Step::Binary(op), &operands)
 }
 
 /// Computes an operation on one operand, likewise.
@@ -243,7 +256,7 @@ pub fn applied(py: Python<'_>, step: Step, operands: &[Given<'_>]) -> PyResult<A
         return trace::recorded(traced, step, operands)
             .map(|traced| Array { value: Value::Traced(traced) });
     }
-    let work = operands.iter().map(Given::elements).max().unwrap_or(0);
+    let work = broadcast_elements(operands).saturating_mul(step.values_per_element());
     let on_cpu = operands.iter().all(Given::is_on_cpu);
     let tensor = computed(py, work, on_cpu, || step.on_tensors(operands))?;
     Ok(Array::new(tensor))

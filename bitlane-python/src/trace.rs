@@ -17,6 +17,8 @@ use crate::step::{Step, computed};
 pub struct Tape {
     rules: Rules,
     nodes: Vec<Node>,
+    /// The most elements that an argument or a step has.
+    work: usize,
     /// Set when the function has returned; an array that has escaped it cannot be used any more.
     is_closed: bool,
 }
@@ -94,6 +96,7 @@ pub fn recorded(traced: &Traced, step: Step, operands: &[Given<'_>]) -> PyResult
     let expr = expr.rules(tape.rules);
     let (shape, dtype) = (expr.shape().map_err(raised)?, expr.dtype().map_err(raised)?);
     tape.nodes.push(Node::Step(step, sources));
+    tape.work = tape.work.max(shape.iter().product());
     let place = tape.nodes.len() - 1;
     Ok(Traced {
         tape: traced.tape.clone(),
@@ -112,7 +115,10 @@ pub fn trace(arguments: Vec<PyRef<'_, Array>>) -> PyResult<Vec<Array>> {
     let mut traced = Vec::new();
     for (place, argument) in arguments.iter().enumerate() {
         let tensor = argument.tensor("tracing")?;
-        locked(&tape).nodes.push(Node::Argument(place));
+        let mut tape_now = locked(&tape);
+        tape_now.nodes.push(Node::Argument(place));
+        tape_now.work = tape_now.work.max(tensor.len());
+        drop(tape_now);
         traced.push(Array {
             value: Value::Traced(Traced {
                 tape: tape.clone(),
@@ -136,6 +142,8 @@ pub struct Program {
     uses: Vec<usize>,
     rules: Rules,
     arguments: usize,
+    /// The most elements that an argument or a step has, which is what decides whether other threads may run meanwhile.
+    work: usize,
 }
 
 #[pymethods]
@@ -175,10 +183,11 @@ impl Program {
                 sources.iter().for_each(&mut count);
             }
         }
-        Ok(Program { nodes, outputs, uses, rules: tape.rules, arguments: arguments.len() })
+        let (rules, work) = (tape.rules, tape.work);
+        Ok(Program { nodes, outputs, uses, rules, arguments: arguments.len(), work })
     }
 
-    /// Runs the program on other arrays.
+    /// Runs the program on other arrays of the same shapes.
     fn run(&self, py: Python<'_>, arguments: Vec<PyRef<'_, Array>>) -> PyResult<Vec<Array>> {
         if arguments.len() != self.arguments {
             let (given, wanted) = (arguments.len(), self.arguments);
@@ -189,9 +198,8 @@ impl Program {
         for argument in &arguments {
             tensors.push(argument.tensor("running a fused function")?);
         }
-        let work = tensors.iter().map(|tensor| tensor.len()).max().unwrap_or(0);
         let on_cpu = tensors.iter().all(|tensor| *tensor.device() == Device::cpu());
-        let results = computed(py, work, on_cpu, || {
+        let results = computed(py, self.work, on_cpu, || {
             let exprs = self.exprs(&tensors);
             exprs.into_iter().map(|expr| expr.rules(self.rules).run()).collect()
         })?;

@@ -1,5 +1,7 @@
 """What the tests share."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -7,12 +9,18 @@ import bitlane as bl
 
 
 def pytest_addoption(parser):
-    parser.addoption("--others", action="store_true", help="test with PyTorch and JAX too")
+    parser.addoption("--others", action="store_true", help="test with PyTorch, JAX, SciPy and Cubed too")
     parser.addoption("--cuda", action="store_true", help="test on CUDA too")
 
 
+def pytest_configure(config):
+    if config.getoption("--others"):
+        # Read when SciPy and Cubed are imported, which others do, too.
+        os.environ |= {"SCIPY_ARRAY_API": "1", "CUBED_BACKEND_ARRAY_API_MODULE": "bitlane"}
+
+
 def pytest_ignore_collect(collection_path, config):
-    options = {"test_cuda.py": "--cuda", "test_others.py": "--others"}
+    options = {"test_cuda.py": "--cuda", "test_others.py": "--others", "test_standard.py": "--others"}
     option = options.get(collection_path.name)
     return True if option and not config.getoption(option) else None
 

@@ -38,6 +38,8 @@ def test_assignment_and_numbers(x):
         array[0] = 7.0
         array[:, 1] += 2.0
         array[array < 0] = 0.0
+        array[[5, 3, -3]] = bl.reshape(bl.arange(27, dtype=bl.float32, device=array.device), (3, 9))
+        array[:, bl.asarray([2, 8] * 5, device=array.device)] = np.arange(10, dtype="f4")
     assert bl.bits_equal(there.to_device("cpu"), here) and float(there[0, 0]) == 7.0
     assert repr(there).endswith("device='cuda:0')")
 

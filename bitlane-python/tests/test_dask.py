@@ -1,8 +1,9 @@
 """Dask arrays of our arrays: on threads, and on worker processes."""
 
-import operator
+import contextlib
 import os
 import pickle
+import resource
 import signal
 import time
 
@@ -117,6 +118,9 @@ def test_partial_sums_are_pickled(rng):
     same_bits(merged.finish(bl.float64), bl.sum(x))
     with pytest.raises(ValueError, match="not neighbours"):
         head.merge(head)
+    for axes, start in ((None, 2**64 - 1), ([1], 0), ([-(2**63)], 0)):
+        with pytest.raises(ValueError):
+            bl.PartialSum.over("sum", x, axes, start)
 
 
 def slow(block, seconds):
@@ -124,24 +128,62 @@ def slow(block, seconds):
     return block
 
 
-def test_worker_processes_and_one_that_is_killed(rng):
-    x = bl.asarray(rng.standard_normal((64, 1000)).astype("f4"))
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+@contextlib.contextmanager
+def cluster(**options):
+    """Start two worker processes with a thread each."""
     settings = {
         "distributed.scheduler.allowed-failures": 10,
         "distributed.worker.daemon": False,
         "distributed.comm.timeouts.connect": "60s",
     }
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None} | options
     with dask.config.set(settings):
-        with distributed.LocalCluster(host="127.0.0.1", **options) as cluster, distributed.Client(cluster) as client:
-            chunked = bd.from_array(x, chunks=(4, 500))
-            same_bits((chunked * 2 + 1).compute(), x * 2 + 1)
-            same_bits(chunked.rechunk((64, 100)).compute(), x)
-            same_bits(bd.sum(chunked).compute(), bl.sum(x))
-            same_bits(bd.var(chunked, axis=0).compute(), bl.var(x, axis=0))
-            # One worker dies in the middle of the work; what it had is computed again.
-            future = client.compute(bd.sum(chunked.map_blocks(slow, 0.05, dtype=chunked.dtype, meta=chunked._meta)))
-            time.sleep(0.4)
-            victim = next(iter(client.run(os.getpid).values()))
-            os.kill(victim, signal.SIGKILL)
-            same_bits(future.result(timeout=120), bl.sum(x))
+        with distributed.LocalCluster(host="127.0.0.1", **options) as workers, distributed.Client(workers) as client:
+            yield client
+
+
+def test_worker_processes_and_one_that_is_killed(rng):
+    x = bl.asarray(rng.standard_normal((64, 1000)).astype("f4"))
+    with cluster() as client:
+        chunked = bd.from_array(x, chunks=(4, 500))
+        same_bits((chunked * 2 + 1).compute(), x * 2 + 1)
+        same_bits(chunked.rechunk((64, 100)).compute(), x)
+        same_bits(bd.sum(chunked).compute(), bl.sum(x))
+        same_bits(bd.var(chunked, axis=0).compute(), bl.var(x, axis=0))
+        # One worker dies in the middle of the work; what it had is computed again.
+        pids = client.run(os.getpid)
+        future = client.compute(bd.sum(chunked.map_blocks(slow, 0.2, dtype=chunked.dtype, meta=chunked._meta)))
+        address, victim = next(iter(pids.items()))
+        deadline = time.monotonic() + 60
+        while not any("slow" in str(key) for key in client.has_what()[address]):
+            assert time.monotonic() < deadline, "the worker has finished nothing"
+            time.sleep(0.02)
+        # It holds finished work, and more waits for it.
+        assert future.status == "pending" and client.processing()[address]
+        os.kill(victim, signal.SIGKILL)
+        same_bits(future.result(timeout=120), bl.sum(x))
+        assert victim not in client.run(os.getpid).values()
+
+
+def made(block_id=None, rows=None):
+    """Return a block that no other process has in its memory."""
+    start = block_id[0] * rows
+    return bl.arange(start, start + rows, dtype=bl.complex128)
+
+
+def peak():
+    """Return the most memory that this process has had, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def test_more_than_the_memory_of_the_workers_streams_through():
+    rows, blocks, limit = 2**19, 80, 300 * 2**20
+    with dask.config.set({"distributed.worker.memory.spill": False}), cluster(memory_limit=limit) as client:
+        before = max(client.run(peak).values())
+        x = da.map_blocks(made, rows=rows, chunks=((rows,) * blocks,), dtype="c16", meta=bl.zeros(0, dtype=bl.complex128))
+        total = bd.sum(x).compute()
+        used = max(client.run(peak).values()) - before
+    # Both workers together may not hold it, and hold far less.
+    assert x.nbytes > 2 * limit and used < x.nbytes / 8, used
+    # Every partial sum is an exact integer.
+    same_bits(total, bl.asarray(rows * blocks * (rows * blocks - 1) // 2, dtype=bl.complex128))

@@ -1,8 +1,10 @@
 """Memory that is shared: NumPy, DLPack, buffers, pickles; and NumPy's functions on our arrays."""
 
 import copy
+import ctypes
 import gc
 import pickle
+import sys
 import threading
 import time
 import weakref
@@ -56,6 +58,16 @@ def test_copies_when_asked_or_needed():
     assert np.shares_memory(np.asarray(bl.asarray(theirs, copy=False)), theirs)
     with pytest.raises(ValueError, match="copy=False"):
         bl.asarray(theirs, dtype=bl.float32, copy=False)
+
+    class Made:
+        def __array__(self, dtype=None, copy=None):
+            if copy is False:
+                raise ValueError("the elements are made when they are asked for: copy=False")
+            return np.arange(4)
+
+    assert bl.asarray(Made()).tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="copy=False"):
+        bl.asarray(Made(), copy=False)
     theirs.flags.writeable = False
     assert bl.asarray(theirs).tolist() == [0, 1, 2, 3]
     with pytest.raises(ValueError, match="may not be written"):
@@ -118,6 +130,100 @@ def test_buffers():
     assert bl.asarray(array.array("d", [1.5])).tolist() == [1.5]
 
 
+class Buffer(ctypes.Structure):
+    """`Py_buffer`."""
+
+    _fields_ = [
+        ("buf", ctypes.c_void_p), ("obj", ctypes.c_void_p), ("len", ctypes.c_ssize_t), ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int), ("ndim", ctypes.c_int), ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)), ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.c_void_p), ("internal", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+# The flags of `Py_buffer`.
+WRITABLE, FORMAT, ND, STRIDES, INDIRECT = 0x1, 0x4, 0x8, 0x18, 0x118
+C_CONTIGUOUS, F_CONTIGUOUS, ANY_CONTIGUOUS = 0x38, 0x58, 0x98
+
+
+def lends(x, flags):
+    """Return whether a buffer is lent to a consumer that understands no more than these flags say."""
+    view = Buffer()
+    try:
+        ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(x), ctypes.byref(view), ctypes.c_int(flags))
+    except BufferError:
+        assert not view.obj
+        return False
+    try:
+        assert view.ndim == x.ndim and view.len == x.nbytes and not view.readonly
+        assert bool(view.strides) == (flags & STRIDES == STRIDES) and bool(view.shape) == bool(flags & 0x8)
+        assert (view.format is not None) == bool(flags & FORMAT)
+        if view.strides:
+            assert [view.strides[axis] for axis in range(x.ndim)] == list(np.asarray(x).strides)
+        return True
+    finally:
+        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(view))
+
+
+def test_a_buffer_is_laid_out_as_its_consumer_expects():
+    x = bl.reshape(bl.arange(24, dtype=bl.float32), (4, 6))
+    for array, by_rows, by_columns in (
+        (x, True, False), (x.T, False, True), (x[:, ::2], False, False), (x.T[::2], False, False), (x[0], True, True),
+        (x[:, 0], False, False), (x[1, 2], True, True), (x[:0], True, True), (x[::-1], False, False),
+    ):  # fmt: skip
+        for more in (0, WRITABLE, FORMAT, WRITABLE | FORMAT):
+            assert lends(array, more) == by_rows, array.shape
+            assert lends(array, ND | more) == by_rows
+            assert lends(array, C_CONTIGUOUS | more) == by_rows
+            assert lends(array, F_CONTIGUOUS | more) == by_columns
+            assert lends(array, ANY_CONTIGUOUS | more) == (by_rows or by_columns)
+            assert lends(array, STRIDES | more) and lends(array, INDIRECT | more)
+
+
+class Exporter:
+    """A library with DLPack of its first version, which knows neither `copy` nor `max_version`."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, *, stream=None):
+        return self.array.__dlpack__(stream=stream)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class NewExporter(Exporter):
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+
+@pytest.mark.parametrize("exporter", [Exporter, NewExporter])
+def test_a_copy_is_one_whatever_the_exporter_knows(exporter):
+    for theirs in (np.arange(4), bl.arange(4), np.zeros(0)):
+        for make in (bl.from_dlpack, bl.asarray):
+            for copy in (True, False, None):
+                ours = make(exporter(theirs), copy=copy)
+                if theirs.size:
+                    is_shared = np.shares_memory(np.asarray(ours), np.asarray(theirs))
+                    assert is_shared == (copy is not True), (make, copy)
+                ours[...] = 7
+    # What cannot be shared is copied only if that is allowed. Exporters of the first version cannot say that they may not
+    # be written to, and NumPy then refuses to export.
+    half = np.zeros(9, "f4")[1:].view("c8")
+    fixed = np.arange(3)
+    fixed.flags.writeable = False
+    for theirs in [half] if exporter is Exporter else [half, fixed]:
+        for copy in (True, None):
+            ours = bl.from_dlpack(exporter(theirs), copy=copy)
+            assert not np.shares_memory(np.asarray(ours), theirs) and bl.bits_equal(ours, bl.asarray(theirs))
+        with pytest.raises(BufferError, match="copy=False"):
+            bl.from_dlpack(exporter(theirs), copy=False)
+        for one in (theirs, exporter(theirs)):
+            with pytest.raises(ValueError, match="copy=False"):
+                bl.asarray(one, copy=False)
+
+
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("name", [*NAMES, "bfloat16"])
 def test_pickles(name, protocol):
@@ -166,14 +272,29 @@ def test_other_threads_run_while_an_array_is_computed():
             count[0] += 1
             time.sleep(0)
 
+    # What counts is the size of the result: these operands, and those of the fused function, are few elements.
+    column, row = bl.ones((1000, 1)), bl.ones((1000,))
+    fused = bl.fuse(lambda x, y: bl.exp(x * y))
+    fused(column, row)
+    places, words = bl.zeros(1000000, dtype=bl.int64), bl.zeros(8000, dtype=bl.uint64)
     thread = threading.Thread(target=spin)
+    interval = sys.getswitchinterval()
+    # The interpreter does not interrupt a thread before this, so the other one runs only when this one releases the lock.
+    sys.setswitchinterval(1000)
     thread.start()
     try:
-        before = count[0]
-        for _ in range(5):
-            bl.exp(x)
-        assert count[0] > before
+        for compute in (
+            lambda: bl.exp(x), lambda: column * row, lambda: bl.where(column > 0, column, row), lambda: fused(column, row),
+            lambda: bl.take(row, places), lambda: bl.unpack(words, bl.Packing(1, bl.uint64)),
+        ):  # fmt: skip
+            before, rounds = count[0], 0
+            # The other thread is let in as soon as the lock is released, but not at once on a busy machine.
+            while count[0] == before:
+                compute()
+                rounds += 1
+                assert rounds < 50, "no other thread has run"
     finally:
+        sys.setswitchinterval(interval)
         stop.set()
         thread.join()
 
@@ -202,6 +323,55 @@ def test_functions_of_numpy(same):
         np.sinc(ours)
     with pytest.raises(TypeError):
         np.spacing(ours)
+
+
+def test_conversions_follow_the_rules_of_numpy():
+    x, ours = np.arange(3), bl.asarray([0.5, 1.5, 2.5])
+    kept = x.copy()
+    with pytest.raises(TypeError, match="same_kind"):
+        x += ours
+    for target in (x, bl.asarray(kept.copy())):
+        for function in (
+            lambda out: np.add(ours, 1, out=out), lambda out: np.sum(ours, out=out[0, ...]), lambda out: np.cumsum(ours, out=out),
+            lambda out: np.concatenate([ours], out=out), lambda out: np.clip(ours, 0, 1, out=out),
+            lambda out: np.add.accumulate(ours, out=out), lambda out: np.take(ours, [0, 1, 2], out=out),
+        ):  # fmt: skip
+            with pytest.raises(TypeError, match="same_kind"):
+                function(target)
+        assert np.asarray(target).tolist() == kept.tolist()
+        assert np.add(ours, 1, out=target, casting="unsafe") is target
+        assert np.asarray(target).tolist() == [1, 2, 3]
+    with pytest.raises(TypeError, match="same_kind"):
+        np.add(ours, 1, dtype=np.int64)
+    assert np.add(ours, 1, dtype=np.int64, casting="unsafe").tolist() == [1, 2, 3]
+    narrow = np.zeros(3, "f4")
+    narrow += ours
+    assert narrow.tolist() == [0.5, 1.5, 2.5]
+
+
+def test_functions_of_numpy_check_their_arguments(same):
+    x = np.array([[3, 0, 2], [0, 4, 6]])
+    ours = bl.asarray(x)
+    for one, other in zip(np.where(ours), np.where(x), strict=True):
+        same(one, other)
+    same(np.where(ours > 2, ours, [7, 8, 9]), np.where(x > 2, x, [7, 8, 9]))
+    with pytest.raises(ValueError, match="both or neither"):
+        np.where(ours, ours)
+    same(np.expand_dims(ours, (0, -1)), np.expand_dims(x, (0, -1)))
+    for axes in (3, -4, (0, 4)):
+        with pytest.raises(IndexError, match="rank"):
+            np.expand_dims(ours, axes)
+    with pytest.raises(ValueError, match="twice"):
+        np.expand_dims(ours, (0, -4))
+    same(ours.transpose(-1, 0), x.transpose(-1, 0))
+    for axes in ((0, 2), (-3, 1), (0, 10**10)):
+        with pytest.raises(IndexError, match="rank 2"):
+            ours.transpose(axes)
+    with pytest.raises(ValueError):
+        ours.transpose(0, 0)
+    same(np.clip(ours, x * 0 + 1, None), np.clip(x, x * 0 + 1, None))
+    with pytest.raises(TypeError, match="where"):
+        np.clip(ours, 0, 1, where=x > 0)
 
 
 def test_errors_are_of_the_kinds_of_python():

@@ -270,6 +270,14 @@ def test_manipulation(same):
         bl.reshape(ours.mT, (24,), copy=False)
     with pytest.raises(ValueError, match="does not fit"):
         bl.reshape(ours, (5, -1))
+    for shape in ((-2, 12), (-1, -2), (4, -3)):
+        with pytest.raises(ValueError, match="only -1 stands"):
+            bl.reshape(ours, shape)
+    # The product of these is beyond 64 bits; modulo 2⁶⁴ it is 0 or 24.
+    for shape in ((2**32, 2**32, -1), (2**62, 4, 24, -1), (2**32, 2**32), (3 * 2**61 + 3, 8)):
+        with pytest.raises(ValueError):
+            bl.reshape(ours, shape)
+    assert bl.reshape(bl.zeros((0, 3)), (2**40, 0, 2)).shape == (2**40, 0, 2)
 
 
 def test_creation(same):
@@ -291,6 +299,12 @@ def test_creation(same):
     same(bl.full_like(bl.ones(2, dtype=bl.float32), 3), np.full(2, 3, "f4"))
     same(bl.tril(bl.ones((3, 3)), k=-1), np.tril(np.ones((3, 3)), -1))
     same(bl.triu(bl.ones((2, 3, 3)), k=1), np.triu(np.ones((2, 3, 3)), 1))
+    for k in (-(2**64), -3, -2, 3, 4, 2**63):
+        near = max(-9, min(k, 9))
+        same(bl.eye(2, 4, k=k), np.eye(2, 4, near))
+        same(bl.tril(bl.ones((2, 4)), k=k), np.tril(np.ones((2, 4)), near))
+        same(bl.triu(bl.ones((2, 4)), k=k), np.triu(np.ones((2, 4)), near))
+    assert bl.eye(0, k=2**63).shape == (0, 0)
     for ours, theirs in zip(bl.meshgrid(bl.arange(2), bl.arange(3)), np.meshgrid(np.arange(2), np.arange(3)), strict=True):
         same(ours, theirs)
     with pytest.raises(OverflowError, match="300"):
@@ -317,6 +331,12 @@ def test_searching_and_choosing(same):
     same(bl.diff(ours, axis=0), np.diff(x, axis=0))
     with pytest.raises(IndexError):
         bl.take(ours, bl.asarray([3]), axis=1)
+    # As int64 they would be -1 and -2.
+    beyond = bl.asarray([2**64 - 1, 2**64 - 2], dtype=bl.uint64)
+    with pytest.raises(IndexError):
+        bl.take(ours, beyond, axis=1)
+    with pytest.raises(IndexError):
+        bl.take_along_axis(ours, beyond[:, None])
 
 
 def test_bits_beyond_the_standard():
@@ -336,6 +356,16 @@ def test_bits_beyond_the_standard():
     assert bl.unpack(repacked, narrow)[: values.size].tolist() == values.tolist()
     gradient, zero = bl.copysign_grad(x, bl.asarray([-1.0, -1.0], dtype=bl.float32), bl.ones(2, dtype=bl.float32))
     assert gradient.tolist() == [-1.0, 1.0] and zero.tolist() == [0.0, 0.0]
+
+
+def test_casts_that_saturate():
+    x = bl.asarray([1e6, -1e6, float("inf"), 1.5, -0.0])
+    for name, limit in (("float8_e4m3fn", 448.0), ("float8_e5m2", 57344.0), ("float16", 65504.0)):
+        narrow = bl.cast_saturating(x, getattr(bl, name))
+        assert narrow.dtype == getattr(bl, name) and narrow.tolist() == [limit, -limit, limit, 1.5, -0.0]
+        assert bl.bits_equal(bl.fuse(lambda x: bl.cast_saturating(x * 1, narrow.dtype))(x), narrow)
+    assert bl.cast_saturating(x, bl.int8).tolist() == [127, -128, 127, 1, 0]
+    assert bl.cast_saturating(bl.asarray([2**64 - 1], dtype=bl.uint64), "int64").tolist() == [2**63 - 1]
 
 
 def test_losses(rng):

@@ -3,6 +3,7 @@
 import collections
 import gc
 import pickle
+import threading
 import traceback
 import weakref
 
@@ -128,6 +129,16 @@ def test_what_cannot_be_fused_says_so():
             return x
 
         assign(bl.ones(2))
+    # Without fusing, both names see the new elements.
+    def in_place(x):
+        y = x
+        y += 1
+        return x + y
+
+    assert in_place(bl.ones(2)).tolist() == [4.0, 4.0]
+    for function in (in_place, lambda x: x.__ifloordiv__(2), lambda x: bl.ones(2).__ilshift__(x)):
+        with pytest.raises(TypeError, match=r"write `x = x (\+|//|<<) y`, not `x (\+|//|<<)= y`"):
+            bl.fuse(function)(bl.ones(2))
     with pytest.raises(TypeError, match="nonzero"):
         bl.fuse(bl.nonzero)(bl.ones(2))
     with pytest.raises(ValueError, match="rules"):
@@ -148,6 +159,58 @@ def test_what_cannot_be_fused_says_so():
     with pytest.raises(RuntimeError, match="return it instead"):
         kept[-1] + 1
     assert "traced" in repr(kept[-1]) and kept[-1].shape == (2,)
+
+
+def test_functions_that_call_themselves_or_each_other():
+    @bl.fuse
+    def halved(x, level=3):
+        # The constant is no argument, so this call is one like any other.
+        return x / 2 if level == 0 else x * halved(bl.ones(2), level=level - 1)
+
+    both = threading.Barrier(2, timeout=20)
+
+    @bl.fuse
+    def one(x, depth=0):
+        if depth:
+            return x * 2
+        both.wait()
+        return x + other(bl.ones(2), depth=1)
+
+    @bl.fuse
+    def other(x, depth=0):
+        if depth:
+            return x * 3
+        both.wait()
+        return x + one(bl.ones(2), depth=1)
+
+    finished = {}
+
+    def run(function):
+        finished[function] = function(bl.ones(2)).tolist()
+
+    threads = [threading.Thread(target=run, args=(function,), daemon=True) for function in (halved, one, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert finished == {halved: [0.5, 0.5], one: [4.0, 4.0], other: [3.0, 3.0]}
+
+
+def test_a_function_keeps_a_limited_number_of_records():
+    calls = collections.Counter()
+
+    @bl.fuse
+    def plus(x, number):
+        calls[number] += 1
+        return x + number
+
+    x = bl.ones(1)
+    for number in range(300):
+        assert plus(x, number).tolist() == [1.0 + number]
+    plus(x, 299)
+    assert calls[299] == 1 and len(plus._programs) == 256
+    plus(x, 0)
+    assert calls[0] == 2 and len(plus._programs) == 256
 
 
 @bl.fuse
@@ -187,7 +250,7 @@ def test_fused_functions_within_fused_functions_and_methods():
     class Model:
         @bl.fuse
         def apply(self, x):
-            x += 1
+            x = x + 1
             return x * self.factor
 
         factor = 3

@@ -47,11 +47,7 @@ def test_views_share_memory_and_can_be_written(key):
     np.testing.assert_array_equal(np.asarray(ours), x)
 
 
-# Arrays with a slice between them are only read.
-ASSIGNED = [key for key in ARRAYS if not (isinstance(key, tuple) and len(key) == 3 and isinstance(key[1], slice))]
-
-
-@pytest.mark.parametrize("key", [*ASSIGNED, (slice(None), np.array([0, 2]), np.array([3, 1]))], ids=str)
+@pytest.mark.parametrize("key", ARRAYS, ids=str)
 def test_assigning_to_masks_and_integers(key):
     x = np.arange(24, dtype="i4").reshape(2, 3, 4)
     ours = bl.asarray(x.copy())
@@ -76,6 +72,50 @@ def test_what_is_out_of_bounds():
         bl.ones(2, dtype=bl.int8)[0] = 1.5
     with pytest.raises(ValueError):
         x[bl.asarray([[True, False, True], [False, False, False]])] = bl.ones(3)
+
+
+def test_indices_of_dtypes_that_do_not_hold_the_size(same):
+    x = np.arange(70000)
+    ours = bl.asarray(x)
+    for name, limit in (("int8", 127), ("int16", 32767), ("uint8", 255), ("uint16", 65535), ("int32", 69999), ("uint64", 69999)):
+        index = np.array([limit, 0, 5], dtype=name)
+        same(ours[bl.asarray(index)], x[index])
+        if name[0] == "i":
+            same(ours[bl.asarray(-index)], x[-index])
+    wide, theirs = bl.zeros((2, 70000)), np.zeros((2, 70000))
+    index = np.array([100, -100], dtype="i1")
+    wide[1, bl.asarray(index)] = theirs[1, index] = 1
+    same(wide, theirs)
+    same(wide[bl.asarray([1, 0]), bl.asarray(index)], theirs[[1, 0], index])
+    # As int64 this would be -1.
+    beyond = bl.asarray([2**64 - 1], dtype=bl.uint64)
+    for key in (beyond, (..., beyond), (beyond, beyond)):
+        with pytest.raises(IndexError, match="out of bounds"):
+            wide[key]
+        with pytest.raises(IndexError, match="out of bounds"):
+            wide[key] = 1
+
+
+@pytest.mark.parametrize("shape, count", [((50,), 200), ((5000,), 3), ((20, 3), 100), ((4, 30, 2), 50)], ids=str)
+def test_many_indices_at_once(shape, count, rng, same, monkeypatch):
+    if count > 3:
+        monkeypatch.delattr(bl._indexing, "_set_few")
+    for axis in range(len(shape)):
+        x = rng.integers(0, 100, shape)
+        ours, before = bl.asarray(x.copy()), (slice(None),) * axis
+        # Many come more than once, and the last one wins.
+        index = rng.integers(-shape[axis], shape[axis], count)
+        values = rng.integers(100, 10**6, x[before + (index,)].shape)
+        ours[before + (bl.asarray(index),)], x[before + (index,)] = bl.asarray(values), values
+        same(ours, x)
+        ours[before + (bl.asarray(index[:2]),)], x[before + (index[:2],)] = -1, -1
+        same(ours, x)
+        # A view that is not contiguous, and a value that is broadcast.
+        view, theirs = ours[before + (slice(None, None, -1),)], x[before + (slice(None, None, -1),)]
+        view[before + (bl.asarray(index),)], theirs[before + (index,)] = bl.asarray(values[..., :1]), values[..., :1]
+        same(ours, x)
+    with pytest.raises(ValueError):
+        ours[bl.asarray([0, 1])] = bl.ones((3,) + ours.shape[1:])
 
 
 def test_iteration():

@@ -35,15 +35,23 @@ def test_the_rules_and_results_are_those_of_pytorch():
     np.testing.assert_array_equal(np.asarray(ours), theirs.numpy())
 
 
+def address(x):
+    return np.asarray(x).__array_interface__["data"][0]
+
+
 @pytest.mark.parametrize("name", "uint8 int32 float32 bfloat16 complex64".split())
 def test_jax_shares_memory_both_ways(name):
     import jax
     import jax.numpy as jnp
 
     theirs = jnp.arange(6, dtype=name).reshape(2, 3)
-    ours = bl.from_dlpack(theirs)
-    assert ours.dtype == getattr(bl, name)
-    assert bl.bits_equal(bl.asarray(theirs), ours)
-    # Memory on its way to JAX must be aligned as JAX aligns it, or it is copied there.
+    start = theirs.unsafe_buffer_pointer()
+    for make in (bl.from_dlpack, bl.asarray):
+        ours = make(theirs, copy=False)
+        assert ours.dtype == getattr(bl, name) and address(ours) == start
+        assert address(make(theirs, copy=True)) != start
+    np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
     back = jax.dlpack.from_dlpack(ours)
-    np.testing.assert_array_equal(np.asarray(back), np.asarray(theirs))
+    assert back.unsafe_buffer_pointer() == start
+    # Memory on its way to JAX must be aligned as JAX aligns it, or it is copied there.
+    np.testing.assert_array_equal(np.asarray(jax.dlpack.from_dlpack(ours[1:])), np.asarray(theirs[1:]))

@@ -11,7 +11,7 @@ use crate::steps::Steps;
 use crate::suite::{
     CHECKED, CHECKED_LIBRARIES, FEATURES, OPTIMISED, PROGRAMS, SEEDS, all_features, cpu_settings,
 };
-use crate::{Failure, Outcome, overhead, python, sanitize, toolkit, virtual_cuda, wheels};
+use crate::{Failure, Outcome, overhead, package, python, sanitize, toolkit, virtual_cuda, wheels};
 
 /// Runs everything that has to pass, and says how long each step took.
 ///
@@ -75,6 +75,10 @@ pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
     tests.extend(optimised(&mut steps)?);
     tests.extend(counted(&mut steps)?);
     steps.task(if full { "python --full" } else { "python" })?;
+    if full && env::var_os(package::SUITE).is_none() {
+        let reason = format!("{} names no checkout of it", package::SUITE);
+        steps.not_run("the array API's own suite on the Python package", reason);
+    }
     steps.cargo("quickstart", "run --release --example quickstart")?;
     // They serve the tests on the virtual device.
     steps.join(aside)?;

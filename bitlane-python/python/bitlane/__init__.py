@@ -21,6 +21,7 @@ from ._bitlane import (
     PartialSum,
     bitcast,
     bits_equal,
+    cast_saturating,
     copysign_grad,
     cuda_count,
     fma,

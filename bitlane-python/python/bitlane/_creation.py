@@ -38,13 +38,8 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
             result = _bitlane.stack([asarray(one, dtype=dtype) for one in obj], 0)
             return result if device is None else result.to_device(device)
         return _bitlane.from_nested(obj, dtype, device)
-    elif hasattr(obj, "__array_interface__") or not hasattr(obj, "__dlpack__"):
-        from ._numpy import from_numpy
-
-        result = from_numpy(obj, copy)
-        copy = None if copy else copy
     else:
-        result = _bitlane.from_dlpack(obj, copy=copy)
+        result = _imported(obj, copy)
         copy = None if copy else copy
     converted = result if dtype is None else _bitlane.cast(result, dtype)
     if device is not None:
@@ -54,6 +49,20 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     if copy and not _bitlane.is_traced(result) and _bitlane.shares_memory(converted, result):
         converted = converted.copy()
     return converted
+
+
+def _imported(obj, copy):
+    try:
+        if hasattr(obj, "__array_interface__") or not hasattr(obj, "__dlpack__"):
+            from ._numpy import from_numpy
+
+            return from_numpy(obj, copy)
+        return _bitlane.from_dlpack(obj, copy=copy)
+    except BufferError as error:
+        # The standard asks for another exception here than in `from_dlpack`.
+        if copy is False:
+            raise ValueError(f"asarray: {error}") from None
+        raise
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
@@ -213,7 +222,12 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     n_cols = n_rows if n_cols is None else n_cols
     rows = _bitlane.unsqueeze(_bitlane.integers(0, n_rows, int64, device), 1)
     columns = _bitlane.integers(0, n_cols, int64, device)
-    return _bitlane.cast(columns - rows == k, dtype or float64)
+    return _bitlane.cast(columns - rows == _diagonal(k, n_rows, n_cols), dtype or float64)
+
+
+def _diagonal(k, n_rows, n_cols):
+    """Return a diagonal that is as far off a matrix as one beyond 64 bits."""
+    return max(-n_rows, min(k, n_cols))
 
 
 def _triangle(x, k, name, keep):
@@ -222,7 +236,7 @@ def _triangle(x, k, name, keep):
     rows = _bitlane.unsqueeze(_bitlane.integers(0, x.shape[-2], int64, x.device), 1)
     columns = _bitlane.integers(0, x.shape[-1], int64, x.device)
     zero = _bitlane.full((), 0, x.dtype, x.device)
-    return _bitlane.select(keep(columns - rows, k), x, zero)
+    return _bitlane.select(keep(columns - rows, _diagonal(k, *x.shape[-2:])), x, zero)
 
 
 def tril(x, /, *, k=0):

@@ -24,6 +24,9 @@ def _flattened(value, arrays):
     return type(value), repr(value) if isinstance(value, (float, complex)) else value
 
 
+# How many records a function keeps. The oldest gives way to another, and is made again when it is needed.
+_MOST = 256
+
 # Where a result has an array.
 _PLACE = object()
 
@@ -62,11 +65,18 @@ class _Fused:
             text = "an argument is neither an array of bitlane nor a constant (`bitlane.asarray` converts other arrays)"
             raise TypeError(f"{self.__name__}: {text}: {error}") from None
         if traced is None:
-            with self._lock:
-                traced = self._programs.get(signature) or self._trace(args, kwargs, arrays)
-                self._programs[signature] = traced
+            # No lock is held meanwhile: the function may call itself, or wait for another thread that calls it.
+            traced = self._kept(signature, self._trace(args, kwargs, arrays))
         program, template = traced
         return _rebuilt(template, iter(program.run(arrays)))
+
+    def _kept(self, signature, traced):
+        """Keep a record, or return the one that another thread has kept meanwhile."""
+        with self._lock:
+            traced = self._programs.setdefault(signature, traced)
+            if len(self._programs) > _MOST:
+                del self._programs[next(iter(self._programs))]
+            return traced
 
     def _trace(self, args, kwargs, arrays):
         stands_in = _bitlane.trace(arrays)
@@ -93,8 +103,8 @@ def fuse(function):
 
     The function is called once for every combination of dtypes, shapes and devices of its arrays and of its other
     arguments, with arrays that stand for the real ones, and what it does with them is recorded. Later calls run the
-    record. So it must depend on nothing but its arguments, and must not need elements, as ``if x > 0`` does. Arrays that
-    it uses without being given them are kept as they were found. Its result is an array, or a tuple, list or dict of
+    record; the last 256 are kept. So it must depend on nothing but its arguments, must not need elements, as
+    ``if x > 0`` does, and cannot change an array, as ``x += 1`` and ``x[0] = 1`` do. Arrays that it uses without being given them are kept as they were found. Its result is an array, or a tuple, list or dict of
     arrays; an error is raised at the line that causes it.
 
     >>> import bitlane as bl

@@ -1,5 +1,7 @@
 """Indexing with arrays: boolean masks and integers. Views are made in Rust."""
 
+import math
+
 from . import _bitlane
 from ._bitlane import Array, int64
 from ._creation import asarray
@@ -16,7 +18,7 @@ def _parts(x, key):
     parts = []
     for item in key:
         if not (item is None or item is Ellipsis or isinstance(item, slice)):
-            item = asarray(item)
+            item = item if isinstance(item, Array) else asarray(item, device=x.device)
             if item.dtype.kind not in "biu":
                 raise IndexError(f"an index is an integer, a slice, `...`, None, or an array of integers or bools, not {item.dtype}")
         parts.append(item)
@@ -46,12 +48,12 @@ def _parts(x, key):
 
 def _wrapped(index, size, axis):
     """Return indices that count from the start, after a check."""
-    if index.dtype.kind == "u":
-        index = _bitlane.cast(index, int64)
+    # Narrow dtypes cannot hold every size, and what is beyond int64 stays beyond every array.
+    index = _bitlane.cast_saturating(index, int64)
     outside = (index < -size) | (index >= size)
     if bool(_bitlane.reduce("any", outside)):
         raise IndexError(f"an index is out of bounds for axis {axis} of size {size}")
-    return _bitlane.select(index < 0, _bitlane.cast(index, int64) + size, index)
+    return _bitlane.select(index < 0, index + size, index)
 
 
 def get(x, key):
@@ -61,7 +63,7 @@ def get(x, key):
             raise IndexError(f"a mask of shape {key.shape} does not fit an array of shape {x.shape}")
         return _bitlane.compress(x, key)
     if key is True or key is False or (_is_mask(key) and key.ndim == 0):
-        x, key = x[None], _bitlane.reshape(asarray(key), (1,))
+        x, key = x[None], _bitlane.reshape(asarray(key, device=x.device), (1,))
     view, arrays = _split(x, _parts(x, key))
     places = [place for place, _ in arrays]
     if len(arrays) == 1:
@@ -77,7 +79,7 @@ def get(x, key):
         count *= view.shape[place]
     flat = _bitlane.reshape(ordered, [count, *sizes])
     result = _bitlane.take(flat, linear, 0)
-    if places == list(range(places[0], places[0] + len(places))):
+    if _adjacent(places):
         # Beside each other, their dimensions stay where they were.
         source = list(range(len(shape)))
         result = moveaxis(result, source, [places[0] + axis for axis in source])
@@ -108,7 +110,7 @@ def _linear(view, arrays):
 
 def set(x, key, value):
     """Do ``x[key] = value`` for a key that has arrays in it."""
-    value = value if isinstance(value, (bool, int, float, complex)) else asarray(value)
+    value = value if isinstance(value, (bool, int, float, complex, Array)) else asarray(value, device=x.device)
     if key is True or key is False or (_is_mask(key) and key.ndim == 0):
         if bool(key):
             x[...] = value
@@ -132,17 +134,48 @@ def set(x, key, value):
         return
     view, arrays = _split(x, _parts(x, key))
     places = [place for place, _ in arrays]
-    if places != list(range(places[0], places[0] + len(places))):
-        raise IndexError("arrays of indices must be beside each other in an assignment")
-    shape = broadcast_shapes(*(index.shape for _, index in arrays))
-    indices = [_bitlane.broadcast_to(_wrapped(index, view.shape[place], place), shape) for place, index in arrays]
-    target = view.shape[: places[0]] + shape + view.shape[places[-1] + 1 :]
+    linear, shape = _linear(view, arrays)
+    rest = [axis for axis in range(view.ndim) if axis not in places]
+    sizes = tuple(view.shape[axis] for axis in rest)
+    indexed = tuple(view.shape[axis] for axis in places)
     if isinstance(value, Array):
-        value = _bitlane.broadcast_to(value, target)
-        value = moveaxis(value, range(places[0], places[0] + len(shape)), range(len(shape)))
-        value = _bitlane.reshape(value, (-1,) + value.shape[len(shape) :])
-    before = (slice(None),) * places[0]
-    flat = [_bitlane.reshape(index, (-1,)).tolist() for index in indices]
-    # One after another, so that the last of several for the same place wins.
-    for number, place in enumerate(zip(*flat)):
-        view[*before, *place] = value[number] if isinstance(value, Array) else value
+        # Beside each other, the dimensions of the indices are where those that they replace were, otherwise in front.
+        first = places[0] if _adjacent(places) else 0
+        value = _bitlane.broadcast_to(_without_ones(value, len(shape) + len(sizes)), sizes[:first] + shape + sizes[first:])
+        value = moveaxis(value, range(first, first + len(shape)), range(len(shape)))
+        value = _bitlane.reshape(value, (linear.size, *sizes))
+    target = _bitlane.permute(view, places + rest)
+    if linear.size * _FEW <= math.prod(indexed):
+        _set_few(target, linear, indexed, value)
+        return
+    # The last of several indices of the same place wins. Every place gets a value, and the mask says which are written.
+    last = _bitlane.last_indices(_bitlane.reshape(linear, (-1,)), math.prod(indexed))
+    if isinstance(value, Array):
+        value = _bitlane.take(value, _bitlane.clip(last, 0, linear.size - 1), 0)
+        value = _bitlane.reshape(value, indexed + sizes)
+    mask = _bitlane.reshape(last >= 0, indexed + (1,) * len(sizes))
+    _bitlane.assign_where(target, _bitlane.broadcast_to(mask, target.shape), value)
+
+
+# To this few indices, one for this many places, elements are assigned one by one: a pass over all places takes longer.
+_FEW = 1024
+
+
+def _set_few(target, linear, indexed, value):
+    for number, index in enumerate(_bitlane.reshape(linear, (-1,)).tolist()):
+        place = []
+        for size in reversed(indexed):
+            index, rest = divmod(index, size)
+            place.append(rest)
+        target[tuple(reversed(place))] = value[number] if isinstance(value, Array) else value
+
+
+def _without_ones(value, rank):
+    """Remove dimensions of size 1 that a value has before those of its target, as NumPy does."""
+    while value.ndim > rank and value.shape[0] == 1:
+        value = value[0]
+    return value
+
+
+def _adjacent(places):
+    return places == list(range(places[0], places[0] + len(places)))

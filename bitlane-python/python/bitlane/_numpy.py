@@ -4,11 +4,12 @@ import numpy as np
 
 from . import _bitlane
 from ._bitlane import Array, DType
+from ._manipulation import _axes
 
 
 def from_numpy(obj, copy=None):
     """Return an array that shares the memory of NumPy's, or of a buffer, where that is possible."""
-    array = np.asarray(obj)
+    array = np.asarray(obj, copy=False if copy is False else None)
     if array.dtype.kind not in "biufcV" or array.dtype.names or array.dtype.kind == "V" and array.dtype.name.startswith("void"):
         raise TypeError(f"asarray: {type(obj).__name__} is no array of numbers (NumPy makes it {array.dtype})")
     if not array.dtype.isnative:
@@ -25,7 +26,7 @@ def from_numpy(obj, copy=None):
     words = array if known else array.view(f"u{array.itemsize}")
     if copy is False and not words.flags.writeable:
         raise ValueError("asarray: the memory may not be written, so it has to be copied; leave copy=False out")
-    result = _bitlane.from_dlpack(words)
+    result = _bitlane.from_dlpack(words, copy=False if copy is False else None)
     return result if known else _bitlane.bitcast(result, dtype)
 
 
@@ -103,7 +104,7 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     kwargs = dict(kwargs or {})
     out = kwargs.pop("out", None)
     dtype = _dtype(kwargs.pop("dtype", None))
-    kwargs.pop("casting", None)
+    casting = kwargs.pop("casting", "same_kind")
     bitlane = _namespace()
     inputs = [_bitlane.as_operand(one) for one in inputs]
     if any(one is None for one in inputs):
@@ -114,7 +115,7 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         if kwargs or function is None:
             return NotImplemented
         if dtype is not None and dtype.kind in "iufc":
-            inputs = [_bitlane.cast(one, dtype) if isinstance(one, Array) else one for one in inputs]
+            inputs = [_converted(one, dtype, casting) if isinstance(one, Array) else one for one in inputs]
         if not any(isinstance(one, Array) for one in inputs):
             inputs[0] = bitlane.asarray(inputs[0])
         result = function(*inputs)
@@ -136,17 +137,30 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     elif method == "outer":
         one, other = (bitlane.asarray(each) for each in inputs)
         one = _bitlane.reshape(one, one.shape + (1,) * other.ndim)
-        return array_ufunc(ufunc, "__call__", [one, other], {"out": out} if out else {})
+        return array_ufunc(ufunc, "__call__", [one, other], {"out": out, "casting": casting} if out else {})
     else:
         return NotImplemented
-    if out is not None:
-        (target,) = out
-        if not isinstance(target, Array):
-            target[...] = np.asarray(result)
-            return target
-        target[...] = result
-        return target
-    return result
+    return result if out is None else _returned(result, out[0], casting)
+
+
+def _check_casting(dtype, target, casting):
+    one, other = (np.dtype(each) for each in (dtype, target))
+    if not np.can_cast(one, other, casting):
+        raise TypeError(f"{one} cannot be cast to {other} according to the rule {casting!r}; give another casting or `astype`")
+
+
+def _converted(x, dtype, casting):
+    _check_casting(x.dtype, dtype, casting)
+    return _bitlane.cast(x, dtype)
+
+
+def _returned(result, out, casting="same_kind"):
+    """Return a result, or write it to an array that was given for it."""
+    if out is None:
+        return result
+    _check_casting(result.dtype, out.dtype, casting)
+    out[...] = _bitlane.cast(result, out.dtype) if isinstance(out, Array) else np.asarray(result)
+    return out
 
 
 _FUNCTIONS = {}
@@ -180,11 +194,7 @@ def _reduction(name, takes_dtype=False, takes_correction=False):
             own["dtype"] = dtype
         elif dtype is not None and name in ("mean", "var", "std"):
             a = _bitlane.cast(a, dtype)
-        result = getattr(bitlane, name)(a, **own)
-        if out is not None:
-            out[...] = result
-            return out
-        return result
+        return _returned(getattr(bitlane, name)(a, **own), out)
 
     return reduced
 
@@ -199,37 +209,22 @@ _implements(np.count_nonzero)(_reduction("count_nonzero"))
 
 
 @_implements(np.concatenate)
-def _concatenate(arrays, axis=0, out=None, *, dtype=None, casting=None):
-    bitlane = _namespace()
-    arrays = [bitlane.asarray(array) for array in arrays]
-    if dtype is not None:
-        arrays = [_bitlane.cast(array, _dtype(dtype)) for array in arrays]
-    return _returned(bitlane.concat(arrays, axis=axis), out)
+def _concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    arrays = _all_converted(arrays, dtype, casting)
+    return _returned(_namespace().concat(arrays, axis=axis), out, casting)
 
 
 @_implements(np.stack)
-def _stack(arrays, axis=0, out=None, *, dtype=None, casting=None):
-    bitlane = _namespace()
-    return _returned(bitlane.stack([bitlane.asarray(array) for array in arrays], axis=axis), out)
+def _stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    arrays = _all_converted(arrays, dtype, casting)
+    return _returned(_namespace().stack(arrays, axis=axis), out, casting)
 
 
-def _returned(result, out):
-    if out is None:
-        return result
-    out[...] = result
-    return out
+def _all_converted(arrays, dtype, casting):
+    arrays = [_namespace().asarray(array) for array in arrays]
+    return arrays if dtype is None else [_converted(array, _dtype(dtype), casting) for array in arrays]
 
 
-def _same(name, *functions):
-    """A function whose arguments are those of ours."""
-
-    def called(x, *args, **kwargs):
-        return getattr(_namespace(), name)(x, *args, **kwargs)
-
-    _implements(*functions)(called)
-
-
-_same("expand_dims", np.expand_dims)
 _implements(np.expand_dims)(lambda a, axis: _expanded(a, axis))
 _implements(np.moveaxis)(lambda a, source, destination: _namespace().moveaxis(a, source, destination))
 _implements(np.broadcast_to)(lambda array, shape, subok=False: _namespace().broadcast_to(array, shape))
@@ -256,8 +251,7 @@ _implements(np.array_repr, np.array_str)(lambda a, *args, **kwargs: repr(a))
 
 def _expanded(a, axis):
     axes = (axis,) if hasattr(axis, "__index__") else tuple(axis)
-    rank = a.ndim + len(axes)
-    for one in sorted(axis % rank for axis in axes):
+    for one in sorted(_axes(axes, a.ndim + len(axes), "np.expand_dims")):
         a = _bitlane.unsqueeze(a, one)
     return a
 
@@ -287,9 +281,13 @@ def _squeeze(a, axis=None):
 
 
 @_implements(np.where)
-def _where(condition, x=None, y=None, /):
+def _where(condition, *choices):
     bitlane = _namespace()
-    condition, x, y = (_bitlane.as_operand(one) for one in (condition, x, y))
+    if not choices:
+        return bitlane.nonzero(bitlane.asarray(condition))
+    if len(choices) != 2:
+        raise ValueError("np.where: either both or neither of x and y should be given")
+    x, y = (bitlane.asarray(one) if isinstance(one, (list, tuple)) else _bitlane.as_operand(one) for one in choices)
     return bitlane.where(bitlane.asarray(condition), x, y)
 
 
@@ -303,9 +301,12 @@ def _take(a, indices, axis=None, out=None, mode="raise"):
 
 @_implements(np.clip)
 def _clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None, **options):
-    low = min if a_min in (None, np._NoValue) else a_min
-    high = max if a_max in (None, np._NoValue) else a_max
-    return _returned(_namespace().clip(a, low, high), out)
+    low = min if a_min is None or a_min is np._NoValue else a_min
+    high = max if a_max is None or a_max is np._NoValue else a_max
+    casting = options.pop("casting", "same_kind")
+    if options:
+        raise TypeError(f"np.clip: the options {', '.join(options)} are not supported for arrays of bitlane")
+    return _returned(_namespace().clip(a, low, high), out, casting)
 
 
 @_implements(np.cumsum)
