@@ -47,9 +47,6 @@ pub struct Options {
     /// Only one module in N; BITLANE_TURN chooses which.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     part: Option<u32>,
-    /// Also assemble them.
-    #[arg(long)]
-    cubin: bool,
     /// Also put them into the crate's cache folder (BITLANE_CACHE), where programs find them.
     #[arg(long, conflicts_with = "quickly")]
     cache: bool,
@@ -133,9 +130,6 @@ fn compile(
         unit.keep(nvrtc, architecture, &ptx)?;
     }
     fs::write(out.join(format!("{name}.ptx")), ptx)?;
-    if options.cubin {
-        fs::write(out.join(format!("{name}.cubin")), unit.cubin(nvrtc, architecture)?)?;
-    }
     Ok(seconds)
 }
 

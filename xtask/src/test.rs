@@ -341,7 +341,7 @@ fn everything(steps: &mut Steps, cuda: &VirtualCuda) -> Outcome {
     for tool in &sanitize::TOOLS {
         let name = format!("cargo xtask sanitize {}", tool.name);
         match (tool.missing)() {
-            None => steps.run(&name, || (tool.run)(false))?,
+            None => steps.run(&name, tool.run)?,
             Some(reason) => steps.not_run(&name, reason),
         }
     }
