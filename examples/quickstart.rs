@@ -19,7 +19,7 @@ fn main() -> Result<()> {
     let signed = Tensor::from_slice(&[-100i8, 100], [2], &device)?;
     println!("sign fill {:?}", (&signed >> 100)?.to_vec::<i8>()?);
 
-    // copysign uses the sign bit, also that of a zero.
+    // copysign uses the sign bit, even that of a zero.
     let magnitude = Tensor::from_slice(&[1.0f32, 2.0, 3.0], [3], &device)?;
     println!("copysign  {:?}", magnitude.copysign(-0.0)?.to_vec::<f32>()?);
 

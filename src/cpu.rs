@@ -8,7 +8,7 @@
 //!
 //! # Memory pool
 //!
-//! The memory of dropped tensors is kept for reuse. Allocating a new large block costs several times as much as an
+//! The memory of dropped tensors is kept for reuse. Allocating a new large block costs several times an
 //! operation on it, because the operating system maps and clears every page on first use.
 //!
 //! - Large blocks, those of more than 32 KiB, are kept up to a limit: a quarter of the memory of the machine or

@@ -379,8 +379,8 @@ pub fn context(device: &Device) -> Option<&Arc<CudaContext>> {
 ///
 /// # Errors
 ///
-/// [`Error::InvalidShape`] if the shape does not have as many elements as the slice, and the errors of [`device_on`].
-/// The slice is dropped on an error.
+/// [`Error::InvalidShape`] if the number of elements of the shape is not the length of the slice, and the errors of
+/// [`device_on`]. The slice is dropped on an error.
 pub fn tensor_from_slice<T: Element>(slice: CudaSlice<T>, shape: impl IntoShape) -> Result<Tensor> {
     shape.with_shape(|shape| {
         expect_len::<T>("tensor_from_slice", shape, slice.len())?;

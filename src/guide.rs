@@ -11,7 +11,6 @@ pub mod cookbook {}
 
 #[doc = of_this_version!("requirements", "docs/gpu.md#requirements")]
 #[doc = of_this_version!("vcuda", "vcuda/README.md#settings")]
-#[doc = of_this_version!("tests", "docs/checks.md#environment-variables")]
 #[doc = ""]
 #[doc = include_str!("../docs/environment.md")]
 pub mod environment {}

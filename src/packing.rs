@@ -74,8 +74,8 @@ impl Packing {
         Packing::new(1, DType::U8)
     }
 
-    /// Chooses which value each field of a word holds, from the lowest field up. There must be as many numbers as a word
-    /// has fields, each of them once.
+    /// Chooses which value each field of a word holds, from the lowest field up. There must be one number for each field
+    /// of a word, and none twice.
     ///
     /// # Examples
     ///

@@ -30,6 +30,12 @@ pub fn prepare(name: &str, len: usize) -> Option<Call> {
             let x = floats();
             (x.expr().abs() - 0.5).maximum(0.0).copysign(x)
         }
+        "rsqrt" => {
+            let x = floats();
+            let half = x.expr().bitcast(DType::I32).bitwise_right_shift(1, Shift::Arithmetic);
+            let y = (0x5f37_59df - half).bitcast(DType::F32);
+            &y * (1.5 - 0.5 * x.expr() * &y * &y)
+        }
         "halfmix" => halves().expr() * halves() + halves(),
         _ => return None,
     };

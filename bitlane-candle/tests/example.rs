@@ -1,7 +1,7 @@
 //! The example, run.
 
 mod quantized_linear {
-    include!("../examples/08_quantized_linear.rs");
+    include!("../examples/quantized_linear.rs");
 
     #[test]
     fn the_model_works() {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bitlane::{Expr, Rules};
+use bitlane::{Expr, Rules, reduce, scan};
 use clap::Args;
 
 use crate::answer::Outcome;
-use crate::expression::{Node, parse};
+use crate::expression::{Node, Over, parse};
 use crate::failure::Failure;
 use crate::names::{Command, listed};
 use crate::operands::{Input, Loader, deliver, device, output, rules};
@@ -27,8 +27,13 @@ Every operation can be called by its name, as copysign(a, b) or abs(a). There ar
   select(c, a, b)     a where c is true, else b
   clip(a, low, high)  a, limited to a range
   fma(a, b, c)        a * b + c, rounded once
+  cast_saturating(a, u8)  a conversion that limits a to the range of the dtype
   sum(a), mean(a, -1), max(a, [0, 1], keepdims=true) and every other reduction: over
-                      all axes, or over those named
+                      all axes, or over those named; sum(a, dtype=f64), var(a, correction=1)
+On whole arrays, computed before the rest:
+  cumulative_sum(a, AXIS) and every other scan
+  take(a, indices, AXIS)  take_clamped(…)  take_along_axis(a, indices, AXIS)  compress(a, mask)
+  mse_loss(a, b) and every other loss: its mean, with the default parameter
 Views move no data:
   a[0], a[1:, ::-1], a[..., None]          as in NumPy
   reshape(a, 2, -1)  transpose(a, 0, 1)  permute(a, 2, 0, 1)  broadcast_to(a, 2, 3)
@@ -132,9 +137,30 @@ pub fn lower<'a>(
                 None => lower(x, inputs, used)?.bitcast(*dtype),
             }
         }
-        Node::Reduce { op, x, axes, keepdims } => {
+        Node::CastSaturating(x, dtype) => lower(x, inputs, used)?.cast_saturating(*dtype),
+        Node::Reduce(op, x, Over { axes, keepdims, dtype: None, correction: None }) => {
             let x = lower(x, inputs, used)?;
             if *keepdims { x.reduce_keepdims(*op, axes) } else { x.reduce(*op, axes) }
+        }
+        Node::Reduce(op, x, Over { axes, keepdims, dtype, correction }) => {
+            let x = lower(x, inputs, used)?.run()?;
+            let mut call = reduce(*op, &x, axes);
+            call = if *keepdims { call.keepdims() } else { call };
+            if let Some(dtype) = dtype {
+                call = call.dtype(*dtype);
+            }
+            if let Some(correction) = correction {
+                call = call.correction(*correction);
+            }
+            Expr::from(call.run()?)
+        }
+        Node::Scan(op, x, axis) => {
+            Expr::from(scan(*op, &lower(x, inputs, used)?.run()?, *axis).run()?)
+        }
+        Node::Pair(pair, operands, axis) => {
+            let [x, y] = &**operands;
+            let (x, y) = (lower(x, inputs, used)?.run()?, lower(y, inputs, used)?.run()?);
+            Expr::from((pair.apply)(&x, &y, *axis)?)
         }
     })
 }

@@ -3,7 +3,7 @@
 use bitlane::promote::Op;
 use bitlane::{BinaryOp, ReduceOp, ScanOp, UnaryOp};
 
-use crate::expression::{TernaryOp, VIEWS};
+use crate::expression::{CASTS, PAIRS, TernaryOp, VIEWS};
 use crate::failure::Failure;
 
 /// Which command was given the name of an operation.
@@ -42,8 +42,10 @@ impl Command {
             Command::Eval => unary
                 .chain(binary)
                 .chain(ternary)
-                .chain(casts)
+                .chain(CASTS)
                 .chain(reductions)
+                .chain(scans)
+                .chain(PAIRS.iter().map(|pair| pair.name))
                 .chain(VIEWS)
                 .collect(),
             Command::Promote => {
@@ -95,9 +97,6 @@ pub fn unknown(name: &str, command: Command) -> Failure {
         }
         Command::Run if reduction(name).is_some() => {
             Some(format!("{name} is a reduction; write `bitlane eval '{name}(x)' x=FILE.npy`"))
-        }
-        Command::Eval if name.parse::<ScanOp>().is_ok() => {
-            Some(format!("{name} is a scan; write `bitlane run {name} FILE.npy AXIS`"))
         }
         _ => None,
     };
@@ -233,6 +232,5 @@ mod tests {
         }
         assert_eq!(said("flip", Command::Promote), "flip gives the dtype of its operand");
         assert!(said("x.sum", Command::Eval).ends_with("write sum(x)"));
-        assert!(said("cumulative_sum", Command::Eval).contains("bitlane run cumulative_sum"));
     }
 }

@@ -65,11 +65,6 @@ pub fn ptx_options(architecture: u32, version: (i32, i32), defines: &[String]) -
     cuda::options(cuda::Target::Ptx(architecture), version, defines)
 }
 
-/// Returns the options for machine code of an architecture such as 80, for NVRTC of this version.
-pub fn cubin_options(architecture: u32, version: (i32, i32), defines: &[String]) -> Vec<String> {
-    cuda::options(cuda::Target::Cubin(architecture), version, defines)
-}
-
 /// A kernel: its name and, if it is generated, its source. Both sources are empty for a hand-written kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {

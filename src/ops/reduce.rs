@@ -109,7 +109,7 @@ impl<'a> Reduce<'a> {
 
     /// Promotes the operand by this rulebook. The default is [`Rules::current`].
     ///
-    /// Today every rulebook gives the same dtype, also where the libraries differ: Torch sums `u8` in `i64`, JAX sums
+    /// Today every rulebook gives the same dtype, even where the libraries differ: Torch sums `u8` in `i64`, JAX sums
     /// `i32` in `i32`, and NumPy's mean of integers is `f64`. Choose another with [`Reduce::dtype`], or cast.
     ///
     /// See [`promote::reduce_result_type`](crate::promote::reduce_result_type) for the dtype of the result.

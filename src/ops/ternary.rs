@@ -103,8 +103,8 @@ impl Tensor {
     /// Multiplies by `y` and adds `z`, rounded once.
     ///
     /// The dtype is the common one of this tensor and `y`, and then of both with `z`; it must be a float. The product is
-    /// exact and the sum is rounded to that dtype, also to `f16` and `bf16`, and on machines without an instruction for
-    /// it.
+    /// exact and the sum is rounded to that dtype, even to `f16` and `bf16`, and even on machines without an
+    /// instruction for it.
     ///
     /// # Examples
     ///

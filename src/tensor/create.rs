@@ -27,8 +27,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// - [`Error::InvalidShape`] if the shape does not have as many elements as the slice, its rank is above 8, or its
-    ///   byte count overflows `isize`.
+    /// - [`Error::InvalidShape`] if the number of elements of the shape is not the length of the slice, its rank is
+    ///   above 8, or its byte count overflows `isize`.
     /// - [`Error::OutOfMemory`] if the device cannot allocate the memory.
     pub fn from_slice<T: Element>(
         elements: &[T],

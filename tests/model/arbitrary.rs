@@ -7,10 +7,12 @@ use proptest::test_runner::{Config, RngSeed};
 use super::view::View;
 
 /// Configures the same cases on every run and machine, unless `PROPTEST_RNG_SEED` is set. With CUDA, where almost every
-/// case needs a kernel compiled, only a quarter of them is run.
+/// case needs a kernel compiled, only a quarter of them is run, and at most `PROPTEST_CASES`.
 pub fn config(cases: u32) -> Config {
-    let cases = if cfg!(feature = "cuda") { cases / 4 } else { cases };
-    let seed = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok());
+    let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse().ok());
+    let most = number("PROPTEST_CASES").map_or(u32::MAX, |most| most as u32);
+    let cases = if cfg!(feature = "cuda") { (cases / 4).min(most) } else { cases };
+    let seed: Option<u64> = number("PROPTEST_RNG_SEED");
     Config {
         cases,
         rng_seed: RngSeed::Fixed(seed.unwrap_or(0x6269_746c_616e_6521)),

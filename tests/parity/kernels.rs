@@ -62,7 +62,8 @@ pub fn every_written_kernel_computes_what_the_cpu_does() {
 /// runs.
 pub fn kernels_generated_for_binary_operations() {
     with_generated("kernels for binary operations", |runner| {
-        let turn = turn();
+        let part = Part::of_this_run();
+        let turn = part.turn;
         for (at, force) in [Force::NOTHING, Force::ELEMENTS, Force::WIDE].into_iter().enumerate() {
             introspect::force(force);
             let modules = introspect::modules();
@@ -71,7 +72,7 @@ pub fn kernels_generated_for_binary_operations() {
                     Force::NOTHING => (index + turn).is_multiple_of(2),
                     _ => (index + turn) % 4 == 2 * (at - 1),
                 };
-                if is_taken {
+                if is_taken && part.has(index) {
                     let ((op, dtype), [_, generated]) = cases_under(&modules[index], force);
                     let case = &generated[(turn + index * 7) % generated.len()];
                     runner.binary(op, dtype, case, force);
@@ -84,7 +85,7 @@ pub fn kernels_generated_for_binary_operations() {
 
 pub fn kernels_generated_for_one_operand() {
     with_generated("kernels for one operand", |runner| {
-        runner.share(DType::ALL.len(), |at| unary::all(runner, DType::ALL[at]));
+        part_of_the_dtypes(runner, |dtype| unary::all(runner, dtype));
     });
 }
 
@@ -92,10 +93,10 @@ pub fn kernels_of_scans_and_look_ups() {
     with_generated("scans and look-ups", |runner| {
         for force in unary::SUMS {
             introspect::force(force);
-            runner.share(DType::ALL.len(), |at| unary::scans(runner, DType::ALL[at], force));
+            part_of_the_dtypes(runner, |dtype| unary::scans(runner, dtype, force));
             introspect::force(Force::NOTHING);
         }
-        runner.share(DType::ALL.len(), |at| unary::look_ups(runner, DType::ALL[at]));
+        part_of_the_dtypes(runner, |dtype| unary::look_ups(runner, dtype));
     });
 }
 
@@ -103,7 +104,7 @@ pub fn kernels_generated_for_sums() {
     with_generated("kernels for sums", |runner| {
         for force in unary::SUMS {
             introspect::force(force);
-            runner.share(DType::ALL.len(), |at| unary::sums(runner, DType::ALL[at], force));
+            part_of_the_dtypes(runner, |dtype| unary::sums(runner, dtype, force));
             introspect::force(Force::NOTHING);
         }
     });
@@ -111,8 +112,12 @@ pub fn kernels_generated_for_sums() {
 
 pub fn kernels_generated_for_pairs_of_dtypes() {
     with_generated("kernels for pairs of dtypes", |runner| {
-        let turn = turn();
-        runner.share(BinaryOp::ALL.len(), |at| promoted::pairs(runner, at, turn));
+        let part = Part::of_this_run();
+        runner.share(BinaryOp::ALL.len(), |at| {
+            if part.has(at) {
+                promoted::pairs(runner, at, part.turn);
+            }
+        });
         runner.share(promoted::EXACT.len(), |at| promoted::exact(runner, promoted::EXACT[at]));
     });
 }
@@ -129,12 +134,32 @@ fn with_generated(what: &str, run: impl FnOnce(&Runner)) {
     expect_nothing_found(&device);
 }
 
-/// Returns the number that selects cases: a different one in every run, or the value of `BITLANE_TURN`.
-fn turn() -> usize {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as usize % 1000;
-    let turn = std::env::var("BITLANE_TURN").ok().and_then(|turn| turn.parse().ok()).unwrap_or(now);
-    say(&format!("BITLANE_TURN={turn} repeats these cases"));
-    turn
+/// What a run takes of the cases that each need a kernel to be compiled: all of them, or one in `BITLANE_PARITY`.
+struct Part {
+    /// Selects cases: a different number in every run, or the value of `BITLANE_TURN`.
+    turn: usize,
+    step: usize,
+}
+
+impl Part {
+    fn of_this_run() -> Part {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as usize % 1000;
+        let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+        let turn = number("BITLANE_TURN").unwrap_or(now);
+        say(&format!("BITLANE_TURN={turn} repeats these cases"));
+        Part { turn, step: number("BITLANE_PARITY").unwrap_or(1).max(1) }
+    }
+
+    fn has(&self, at: usize) -> bool {
+        (at + self.turn).is_multiple_of(self.step)
+    }
+}
+
+/// Runs a function for the dtypes that this run takes, on a few threads.
+fn part_of_the_dtypes(runner: &Runner, run: impl Fn(DType) + Sync) {
+    let part = Part::of_this_run();
+    let taken: Vec<_> = (0..DType::ALL.len()).filter(|&at| part.has(at)).collect();
+    runner.share(taken.len(), |at| run(DType::ALL[taken[at]]));
 }
 
 /// Prints how many of the hand-written kernels were executed, and panics unless all of them were.

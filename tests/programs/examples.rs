@@ -1,5 +1,5 @@
 //! Runs every example in this process: on a GPU or the virtual device if there is one, else on the CPU. Examples that
-//! need CUDA are reported as ignored without it. The eighth example uses candle and is tested by `bitlane-candle`.
+//! need CUDA are reported as ignored without it. That of `bitlane-candle` is tested there.
 
 use libtest_mimic::{Failed, Trial};
 
@@ -29,17 +29,17 @@ macro_rules! examples {
 
 examples! {
     quickstart "quickstart";
-    int4_weights "02_int4_weights";
-    hash_and_gray "03_hash_and_gray";
-    signs "04_signs";
-    rulebooks "05_rulebooks";
-    several_devices "06_several_devices";
+    int4_weights "01_int4_weights";
+    hash_and_gray "02_hash_and_gray";
+    signs "03_signs";
+    rulebooks "04_rulebooks";
+    several_devices "05_several_devices";
     #[cfg(feature = "cuda")]
-    streams_and_graphs "07_streams_and_graphs";
+    streams_and_graphs "06_streams_and_graphs";
     #[cfg(feature = "cpu")]
-    parity "09_parity";
-    normalize_and_quantize "10_normalize_and_quantize";
-    search_and_vote "11_search_and_vote";
+    parity "07_parity";
+    normalize_and_quantize "08_normalize_and_quantize";
+    search_and_vote "09_search_and_vote";
 }
 
 /// Fails if an example is not in the list.
@@ -65,7 +65,7 @@ pub fn tests() -> Vec<Trial> {
     let mut tests = vec![Trial::test("examples::every_example_is_run", every_example_is_run)];
     for &file in FILES {
         let run = there().into_iter().find(|(name, _)| *name == file).map(|(_, run)| run);
-        let needs_cuda = file == "07_streams_and_graphs" && !has_cuda;
+        let needs_cuda = file == "06_streams_and_graphs" && !has_cuda;
         let test =
             Trial::test(format!("examples::{file}"), move || run.map_or(Ok(()), |run| run()));
         tests.push(test.with_ignored_flag(run.is_none() || needs_cuda));

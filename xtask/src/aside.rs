@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::{Failure, Outcome};
 
 /// A command that has ended.
-pub struct Done {
+pub struct Output {
     pub name: String,
     pub seconds: f64,
     pub outcome: Outcome,
@@ -16,20 +16,20 @@ pub struct Done {
 }
 
 /// Commands that run one after the other. If this program ends before they do, they end when they next print.
-pub struct Aside(JoinHandle<Vec<Done>>);
+pub struct Aside(JoinHandle<Vec<Output>>);
 
 impl Aside {
     pub fn start(commands: Vec<(String, Command)>) -> Aside {
         let run = |(name, mut command)| {
             let start = Instant::now();
             let (said, outcome) = said_by(&mut command);
-            Done { name, seconds: start.elapsed().as_secs_f64(), outcome, said }
+            Output { name, seconds: start.elapsed().as_secs_f64(), outcome, said }
         };
         Aside(thread::spawn(move || commands.into_iter().map(run).collect()))
     }
 
     /// Waits for the last of them.
-    pub fn finish(self) -> Vec<Done> {
+    pub fn finish(self) -> Vec<Output> {
         self.0.join().unwrap_or_default()
     }
 }

@@ -44,9 +44,9 @@ pub struct Options {
     /// Optimise less: only say whether they compile.
     #[arg(long)]
     quickly: bool,
-    /// Also assemble them.
-    #[arg(long)]
-    cubin: bool,
+    /// Only one module in N; BITLANE_TURN chooses which.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    part: Option<u32>,
     /// Also put them into the crate's cache folder (BITLANE_CACHE), where programs find them.
     #[arg(long, conflicts_with = "quickly")]
     cache: bool,
@@ -63,6 +63,14 @@ pub fn run(options: Options) -> Outcome {
     let mut chosen = modules::chosen(&options.op, &options.dtype)?;
     if options.written {
         chosen.retain(|unit| unit.title.is_none());
+    }
+    if let Some(parts) = options.part {
+        let turn = std::env::var("BITLANE_TURN").ok().and_then(|turn| turn.parse().ok());
+        let mut place = (turn.unwrap_or(0) % u64::from(parts)) as u32;
+        chosen.retain(|_| {
+            place = (place + 1) % parts;
+            place == 0
+        });
     }
     let nvrtc = modules::nvrtc(&options.nvrtc)?;
 
@@ -122,9 +130,6 @@ fn compile(
         unit.keep(nvrtc, architecture, &ptx)?;
     }
     fs::write(out.join(format!("{name}.ptx")), ptx)?;
-    if options.cubin {
-        fs::write(out.join(format!("{name}.cubin")), unit.cubin(nvrtc, architecture)?)?;
-    }
     Ok(seconds)
 }
 

@@ -12,7 +12,6 @@ mod mutants;
 mod overhead;
 mod package;
 mod parallel;
-mod parity;
 mod python;
 mod run;
 mod samples;
@@ -51,7 +50,6 @@ enum Task {
     Bench(bench::Options),
     /// Counts the instructions of a small call on the CPU, and fails if there are too many.
     SmallCall,
-    Parity(parity::Options),
     CudaEnv(virtual_cuda::Options),
     Python(package::Options),
     Mutants(mutants::Options),
@@ -71,7 +69,6 @@ impl Task {
             Task::Overhead(options) => overhead::run(options),
             Task::Bench(options) => bench::run(options),
             Task::SmallCall => bench::small_call::run(),
-            Task::Parity(options) => parity::run(options),
             Task::CudaEnv(options) => virtual_cuda::run(options),
             Task::Python(options) => package::run(options),
             Task::Mutants(options) => mutants::run(options),

@@ -154,10 +154,4 @@ impl Unit {
         file.write_all(&contents)?;
         Ok(fs::rename(unfinished, folder.join(name))?)
     }
-
-    /// Compiles to machine code for the given architecture.
-    pub fn cubin(&self, nvrtc: &Nvrtc, architecture: u32) -> Result<Vec<u8>, Failure> {
-        let options = introspect::cubin_options(architecture, nvrtc.version(), &self.defines);
-        Ok(nvrtc.compile(&self.name, &self.source, &options)?)
-    }
 }

@@ -18,9 +18,6 @@ use crate::run::{HOST, cargo, finish, root, unstable};
 pub struct Options {
     #[arg(value_parser = TOOLS.map(|tool| tool.name))]
     tools: Vec<String>,
-    /// AddressSanitizer over the unit tests and those of operations, views, destinations, sums and expressions.
-    #[arg(long)]
-    quick: bool,
 }
 
 /// A tool, its requirements, and how to run it.
@@ -28,7 +25,7 @@ pub struct Tool {
     pub name: &'static str,
     /// Returns what is missing on this machine, if anything.
     pub missing: fn() -> Option<String>,
-    pub run: fn(quick: bool) -> Outcome,
+    pub run: fn() -> Outcome,
 }
 
 pub const TOOLS: [Tool; 5] = [
@@ -42,14 +39,14 @@ pub const TOOLS: [Tool; 5] = [
 /// Settings with several threads, and with blocks and thresholds so small that small cases cross every boundary.
 const SMALL: &str = "block=64,parallel=1,stream=256,rows=1,threads=3";
 
-pub fn run(Options { tools, quick }: Options) -> Outcome {
+pub fn run(Options { tools }: Options) -> Outcome {
     let named = !tools.is_empty();
     let (mut passed, mut lacking) = (Vec::new(), Vec::new());
     for tool in TOOLS.iter().filter(|tool| !named || tools.iter().any(|name| name == tool.name)) {
         match (tool.missing)() {
             None => {
                 println!("== {}", tool.name);
-                (tool.run)(quick).map_err(|failure| format!("{}: {failure}", tool.name))?;
+                (tool.run)().map_err(|failure| format!("{}: {failure}", tool.name))?;
                 passed.push(tool.name);
             }
             Some(reason) if named => return Err(format!("{}: {reason}", tool.name).into()),
@@ -61,9 +58,8 @@ pub fn run(Options { tools, quick }: Options) -> Outcome {
     Ok(())
 }
 
-fn models(quick: bool) -> Outcome {
-    let more = if quick { "0" } else { "1" };
-    finish(cargo("test --features models --test models").env("BITLANE_MORE_PREEMPTIONS", more))
+fn models() -> Outcome {
+    finish(cargo("test --features models --test models").env("BITLANE_MORE_PREEMPTIONS", "1"))
 }
 
 /// Returns a `cargo test` command with extra compiler flags and its own target folder.
@@ -75,15 +71,10 @@ fn tests(tool: &str, words: &str, flags: &str) -> process::Command {
     command
 }
 
-fn address(quick: bool) -> Outcome {
-    let chosen =
-        "--test results -- views:: destinations:: sums:: operations:: fuzz_cases:: expressions::";
-    let rest = if quick { chosen } else { "--tests" };
+fn address() -> Outcome {
     for settings in ["", SMALL] {
         println!("AddressSanitizer, BITLANE_CPU={settings:?}");
-        for words in ["--lib", rest] {
-            finish(address_tests(words).env("BITLANE_CPU", settings))?;
-        }
+        finish(address_tests("--tests").env("BITLANE_CPU", settings))?;
     }
     Ok(())
 }
@@ -93,7 +84,7 @@ pub fn address_tests(words: &str) -> process::Command {
     tests("address", words, "-Zsanitizer=address")
 }
 
-fn thread(_quick: bool) -> Outcome {
+fn thread() -> Outcome {
     for words in [
         "--lib --test process",
         "--test interface -- concurrency::",
@@ -118,7 +109,7 @@ fn slow(command: &mut process::Command) -> &mut process::Command {
 /// The two sets of rules for pointers. Neither allows everything that the other does.
 const ALIASING: [&str; 2] = ["", "-Zmiri-tree-borrows"];
 
-fn miri(_quick: bool) -> Outcome {
+fn miri() -> Outcome {
     let own = answers(&mut cargo("miri --version"));
     for aliasing in ALIASING {
         println!("Miri, {}", if aliasing.is_empty() { "Stacked Borrows" } else { aliasing });
@@ -134,7 +125,7 @@ fn miri(_quick: bool) -> Outcome {
     Ok(())
 }
 
-fn valgrind(_quick: bool) -> Outcome {
+fn valgrind() -> Outcome {
     let runner = format!("CARGO_TARGET_{}_RUNNER", HOST.to_uppercase().replace('-', "_"));
     for words in SLOW {
         let mut command = cargo("test");

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Parser;
 
-use crate::aside::{Aside, Done, said_by};
+use crate::aside::{Aside, Output, said_by};
 use crate::run::{cargo, finish};
 use crate::{Failure, Outcome, Task, parallel};
 
@@ -134,7 +134,7 @@ impl Steps {
             return Ok(());
         }
         self.passed.push(("waiting for what runs beside".into(), start.elapsed().as_secs_f64()));
-        for Done { name, seconds, outcome, said } in all {
+        for Output { name, seconds, outcome, said } in all {
             println!("== {name}, beside the steps above\n{}", said.trim_end());
             self.note(&format!("{name}, beside others"), outcome.map(|()| seconds))?;
         }

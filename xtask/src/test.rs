@@ -21,8 +21,8 @@ use crate::{Failure, Outcome, overhead, package, python, sanitize, toolkit, virt
 #[derive(clap::Args)]
 pub struct Options {
     /// Add the suite for five architectures, two versions of NVRTC and two kinds of memory, with random seeds and kernels
-    /// compiled anew, longer fuzzing, sanitizers, PyTorch, the cost of a build, and mutation testing. This takes hours,
-    /// and goes on after a step that fails.
+    /// compiled anew, longer fuzzing, sanitizers, PyTorch and the cost of a build. This takes hours, and goes on after a
+    /// step that fails. Mutation testing is a command of its own, `cargo xtask mutants`.
     #[arg(long)]
     full: bool,
     /// Go on after a step that fails, and list all that failed at the end.
@@ -57,11 +57,11 @@ pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
     let cuda = VirtualCuda::new(full)?;
     // None needs cargo, which waits for itself at times: compiling what the tests on the virtual device will load, and
     // measuring machine code. A warning is an error.
-    let quickly = if full { "" } else { " --quickly" };
+    let quickly = if full { "" } else { " --quickly --part 4" };
     let mut aside = vec![
         cuda.task("kernels --nvrtc 12 --arch sm_80 --written --out target/kernels --cache")?,
         cuda.task(&format!("kernels --nvrtc 13 --arch sm_120 --out target/kernels{quickly}"))?,
-        cuda.task("sass")?,
+        cuda.task(if full { "sass" } else { "sass --arch sm_80" })?,
     ];
     aside.retain(|(name, _)| steps.wants(name));
     let aside = Aside::start(aside);
@@ -72,8 +72,8 @@ pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
     // All is built before anything runs, since cargo keeps every core busy, and tests do not.
     let mut tests = on_virtual_device(&mut steps, &cuda, full)?;
     tests.extend(sanitized(&mut steps)?);
-    tests.extend(optimised(&mut steps)?);
-    tests.extend(counted(&mut steps)?);
+    tests.extend(optimised(&mut steps, full)?);
+    tests.extend(counted(&mut steps, full)?);
     steps.task(if full { "python --full" } else { "python" })?;
     if full && env::var_os(package::SUITE).is_none() {
         let reason = format!("{} names no checkout of it", package::SUITE);
@@ -82,7 +82,7 @@ pub fn run(Options { full, keep_going, only }: Options) -> Outcome {
     steps.cargo("quickstart", "run --release --example quickstart")?;
     // They serve the tests on the virtual device.
     steps.join(aside)?;
-    tests.extend(documented(&cuda)?);
+    tests.extend(documented(&cuda, full)?);
     steps.side_by_side(tests)?;
     // It builds the program anew, which the tests above start with CUDA.
     steps.cargo("tests of the command line without CUDA", "test -p bitlane-cli")?;
@@ -127,7 +127,7 @@ fn check(steps: &mut Steps, full: bool) -> Outcome {
 
 /// Builds the tests of results with default features, optimised, or there would be no vector instructions, and those
 /// that default features could change.
-fn optimised(steps: &mut Steps) -> Result<Tests, Failure> {
+fn optimised(steps: &mut Steps, full: bool) -> Result<Tests, Failure> {
     let named: String = OPTIMISED.iter().map(|test| format!(" --test {test}")).collect();
     let words = format!("test --release --no-run --test results{named}");
     let tests = OPTIMISED.into_iter().chain(["results"]);
@@ -145,7 +145,11 @@ fn optimised(steps: &mut Steps) -> Result<Tests, Failure> {
     for program in &programs {
         let settings: &[&str] = if program.name == "results" { &possible } else { &[""] };
         for (index, settings) in settings.iter().enumerate() {
-            let count = if index == 0 { "100000" } else { "20000" };
+            let count = match (full, index) {
+                (true, 0) => "100000",
+                (true, _) | (false, 0) => "20000",
+                (false, _) => "5000",
+            };
             let mut test = started(program);
             test.env("BITLANE_CPU", settings);
             test.env("BITLANE_GRAPHS", count).env("BITLANE_CASES", count);
@@ -156,32 +160,27 @@ fn optimised(steps: &mut Steps) -> Result<Tests, Failure> {
     Ok(tests)
 }
 
-/// Builds the longest expressions with AddressSanitizer: they have the most intermediate values, whose memory is laid
-/// out by hand.
+/// Builds the unit tests of the longest expressions with AddressSanitizer: they have the most intermediate values, whose
+/// memory is laid out by hand. The long run does that with the whole suite.
 fn sanitized(steps: &mut Steps) -> Result<Tests, Failure> {
     let name = "AddressSanitizer, the longest expressions";
     let mut programs = Vec::new();
-    steps.run(&format!("{name}: build"), || {
-        programs = executables(&mut sanitize::address_tests("--no-run --lib --test results"))?;
+    steps.run_for(&format!("{name}: build"), [name.to_owned()], || {
+        programs = executables(&mut sanitize::address_tests("--no-run --lib"))?;
         Ok(())
     })?;
-    let mut tests = Vec::new();
-    for program in &programs {
-        let is_library = program.name == "bitlane";
-        let filter = if is_library { "tests::deep" } else { "expressions::deep::" };
-        let settings: &[&str] = if is_library { &[""] } else { &["", "block=64"] };
-        for settings in settings {
-            let mut test = started(program);
-            test.arg(filter).env("BITLANE_CPU", settings);
-            tests.push((format!("{name}: {}, BITLANE_CPU={settings}", program.name), test));
-        }
-    }
-    Ok(tests)
+    let deep = |program| {
+        let mut test = started(program);
+        test.arg("tests::deep");
+        (name.to_owned(), test)
+    };
+    Ok(programs.iter().map(deep).collect())
 }
 
 /// Builds what valgrind counts the instructions of.
-fn counted(steps: &mut Steps) -> Result<Tests, Failure> {
-    let names = ["overhead --count", "small-call"];
+fn counted(steps: &mut Steps, full: bool) -> Result<Tests, Failure> {
+    // The calls on CUDA take a build of their own.
+    let names: &[&str] = if full { &["small-call", "overhead --count"] } else { &["small-call"] };
     if !overhead::can_count() {
         for words in names {
             steps.not_run(&format!("cargo xtask {words}"), "valgrind is not installed".into());
@@ -190,27 +189,29 @@ fn counted(steps: &mut Steps) -> Result<Tests, Failure> {
     }
     steps.run_for(
         "counted calls: build",
-        names.map(|words| format!("cargo xtask {words}")),
+        names.iter().map(|words| format!("cargo xtask {words}")),
         || {
-            overhead::build_calls()?;
             small_call::build_calls()?;
+            if full {
+                overhead::build_calls()?;
+            }
             Ok(())
         },
     )?;
-    names.into_iter().map(|words| task(words)).collect()
+    names.iter().map(|words| task(words)).collect()
 }
 
-/// The examples in the documentation: with default features, and with all of them on the virtual device. The packages
-/// are those of the tests, so that no dependency is built with other features.
-fn documented(cuda: &VirtualCuda) -> Result<Tests, Failure> {
+/// The examples in the documentation, with all features, on the virtual device; in the long run with default features,
+/// too. The packages are those of the tests, so that no dependency is built with other features.
+fn documented(cuda: &VirtualCuda, full: bool) -> Result<Tests, Failure> {
     let all = cargo(&format!("test --doc --workspace {}", all_features()));
-    Ok(vec![
-        (
-            "examples in the documentation, all features".into(),
-            cuda.on_device(all, Nvrtc::Twelve, (80, true))?,
-        ),
-        ("examples in the documentation".into(), cargo("test --release --doc")),
-    ])
+    let all = cuda.on_device(all, Nvrtc::Twelve, (80, true))?;
+    let mut tests = vec![("examples in the documentation, all features".into(), all)];
+    if full {
+        let default = cargo("test --release --doc");
+        tests.push(("examples in the documentation, default features".into(), default));
+    }
+    Ok(tests)
 }
 
 /// Returns another command of this program, to be run in a process of its own.
@@ -251,8 +252,17 @@ fn targets() -> Result<Vec<(String, PathBuf)>, Failure> {
     Ok(found)
 }
 
-/// Builds everything with all features and debug assertions. All kernels run as NVRTC 12 makes them for one device, and a quarter
-/// of the recorded answers, which take most of them, come from NVRTC 13 and another: nearly all their time is NVRTC's.
+/// What a normal run tries on the virtual device of the cases that each need a kernel of their own: compiling one takes
+/// longer than all else. The turn chooses them; the long run tries all.
+const SLICE: [(&str, &str); 4] = [
+    ("BITLANE_GOLDENS", "8"),
+    ("BITLANE_PARITY", "3"),
+    ("BITLANE_CUDA_GRAPHS", "100"),
+    ("PROPTEST_CASES", "64"),
+];
+
+/// Builds everything with all features and debug assertions. All kernels run as NVRTC 12 makes them for one device, and
+/// some of the recorded answers come from NVRTC 13 and another.
 fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, full: bool) -> Result<Tests, Failure> {
     // One build for all packages, so that the library is built once for all of them.
     let words = format!("test --no-run --workspace --lib --bins --tests {}", all_features());
@@ -280,7 +290,7 @@ fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, full: bool) -> Resul
         let on = |nvrtc, device| -> Result<process::Command, Failure> {
             let mut test = cuda.on_device(started(program), nvrtc, device)?;
             if !full {
-                test.env("BITLANE_FUZZ_SECONDS", "5").env("BITLANE_GOLDENS", "4");
+                test.env("BITLANE_FUZZ_SECONDS", "5").envs(SLICE);
             }
             Ok(test)
         };
@@ -341,12 +351,11 @@ fn everything(steps: &mut Steps, cuda: &VirtualCuda) -> Outcome {
     for tool in &sanitize::TOOLS {
         let name = format!("cargo xtask sanitize {}", tool.name);
         match (tool.missing)() {
-            None => steps.run(&name, || (tool.run)(false))?,
+            None => steps.run(&name, tool.run)?,
             Some(reason) => steps.not_run(&name, reason),
         }
     }
-    steps.task("fuzz 1200")?;
-    steps.task("mutants")
+    steps.task("fuzz 1200")
 }
 
 #[derive(Clone, Copy, Debug)]

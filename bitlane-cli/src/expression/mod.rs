@@ -1,11 +1,17 @@
 //! The parser of the language of `bitlane eval`.
 
+#[cfg(test)]
+mod tests;
 mod views;
+mod whole;
 
-use bitlane::{Axes, BinaryOp, DType, Expr, IntoAxes, ReduceOp, Scalar, Shift, Slice, UnaryOp};
+use bitlane::{
+    Axes, BinaryOp, DType, Expr, IntoAxes, ReduceOp, Scalar, ScanOp, Shift, Slice, UnaryOp,
+};
 
 pub use self::views::VIEWS;
 use self::views::{Index, View};
+pub use self::whole::{PAIRS, Pair};
 use crate::failure::Failure;
 use crate::names::{Command, reduction, unknown};
 use crate::operands::{dtype, number};
@@ -25,9 +31,21 @@ pub enum Node {
     Binary(BinaryOp, Box<Node>, Box<Node>),
     Ternary(TernaryOp, Box<[Node; 3]>),
     Cast(Box<Node>, DType),
+    CastSaturating(Box<Node>, DType),
     Bitcast(Box<Node>, DType),
-    Reduce { op: ReduceOp, x: Box<Node>, axes: Axes, keepdims: bool },
+    Reduce(ReduceOp, Box<Node>, Over),
+    Scan(ScanOp, Box<Node>, i64),
+    Pair(&'static Pair, Box<[Node; 2]>, i64),
     View(Box<Node>, View),
+}
+
+/// What a reduction is over, and its options.
+#[derive(Debug)]
+pub struct Over {
+    pub axes: Axes,
+    pub keepdims: bool,
+    pub dtype: Option<DType>,
+    pub correction: Option<Scalar>,
 }
 
 /// An operation on three operands.
@@ -84,6 +102,9 @@ const OPERATORS: [(&str, u8, BinaryOp); 19] = [
     ("/", 7, BinaryOp::Divide),
     ("%", 7, BinaryOp::Remainder),
 ];
+
+/// What converts its operand to a dtype.
+pub const CASTS: [&str; 3] = ["cast", "cast_saturating", "bitcast"];
 
 /// The prefix operators.
 const PREFIXES: [(&str, UnaryOp); 3] =
@@ -249,9 +270,11 @@ impl<'a> Parser<'a> {
         let reduction = reduction(name);
         let (binary, unary) = (name.parse::<BinaryOp>().ok(), name.parse::<UnaryOp>().ok());
         let ternary = TernaryOp::named(name);
-        let is_view = VIEWS.contains(&name);
-        let is_known = is_view || binary.is_some() || unary.is_some() || ternary.is_some();
-        if !is_known && reduction.is_none() && !matches!(name, "cast" | "bitcast") {
+        let scan = name.parse::<ScanOp>().ok();
+        let pair = PAIRS.iter().find(|pair| pair.name == name);
+        let is_other = VIEWS.contains(&name) || scan.is_some() || pair.is_some();
+        let is_known = is_other || binary.is_some() || unary.is_some() || ternary.is_some();
+        if !is_known && reduction.is_none() && !CASTS.contains(&name) {
             return Err(unknown(name, Command::Eval));
         }
         let first = self.expression(0)?;
@@ -263,13 +286,29 @@ impl<'a> Parser<'a> {
             self.expect(")")?;
             return Ok(Node::Ternary(op, Box::new([first, second, third])));
         }
+        if let Some(pair) = pair {
+            self.expect(",")?;
+            let second = self.expression(0)?;
+            let axis = if pair.takes_axis { self.axis()? } else { 0 };
+            self.expect(")")?;
+            return Ok(Node::Pair(pair, Box::new([first, second]), axis));
+        }
         let first = Box::new(first);
+        if let Some(op) = scan {
+            let axis = self.axis()?;
+            self.expect(")")?;
+            return Ok(Node::Scan(op, first, axis));
+        }
         let node = match (name, binary, unary, reduction) {
-            ("cast" | "bitcast", ..) => {
+            (cast, ..) if CASTS.contains(&cast) => {
                 self.expect(",")?;
                 self.rest();
                 let dtype = dtype(self.word())?;
-                if name == "cast" { Node::Cast(first, dtype) } else { Node::Bitcast(first, dtype) }
+                match cast {
+                    "cast" => Node::Cast(first, dtype),
+                    "cast_saturating" => Node::CastSaturating(first, dtype),
+                    _ => Node::Bitcast(first, dtype),
+                }
             }
             (_, Some(op), ..) => {
                 self.expect(",")?;
@@ -277,8 +316,9 @@ impl<'a> Parser<'a> {
             }
             (_, _, Some(op), _) => Node::Unary(op, first),
             (.., Some((op, keepdims))) => {
-                let (axes, also) = self.axes()?;
-                Node::Reduce { op, x: first, axes, keepdims: keepdims || also }
+                let over = self.over()?;
+                let keepdims = keepdims || over.keepdims;
+                Node::Reduce(op, first, Over { keepdims, ..over })
             }
             ("pack", ..) => {
                 self.expect(",")?;
@@ -298,11 +338,35 @@ impl<'a> Parser<'a> {
         Ok(node)
     }
 
+    /// Parses an axis, with a comma before it.
+    fn axis(&mut self) -> Result<i64, Failure> {
+        self.expect(",")?;
+        if self.take("axis") || self.take("dim") {
+            self.expect("=")?;
+        }
+        self.integer("the number of an axis")
+    }
+
     /// Parses the arguments after the operand of a reduction: axes, one by one or as a list, all of them if none is
-    /// named, and `keepdims`.
-    fn axes(&mut self) -> Result<(Axes, bool), Failure> {
+    /// named, `keepdims`, `dtype=` and `correction=`.
+    fn over(&mut self) -> Result<Over, Failure> {
         let (mut axes, mut is_named, mut keepdims) = (Vec::new(), false, false);
+        let (mut chosen, mut correction) = (None, None);
         while self.take(",") {
+            if self.take("dtype") {
+                self.expect("=")?;
+                self.rest();
+                chosen = Some(dtype(self.word())?);
+                continue;
+            }
+            if self.take("correction") {
+                self.expect("=")?;
+                let sign = if self.take("-") { "-" } else { "" };
+                self.rest();
+                let value = number(&format!("{sign}{}", self.word()));
+                correction = Some(value.ok_or_else(|| self.wrong("a number before this"))?);
+                continue;
+            }
             if self.take("keepdims") {
                 let value = if self.take("=") { self.word() } else { "true" };
                 keepdims = match value {
@@ -328,7 +392,8 @@ impl<'a> Parser<'a> {
                 axes.push(self.integer("the number of an axis")?);
             }
         }
-        Ok((if is_named { axes.into_axes() } else { (..).into_axes() }, keepdims))
+        let axes = if is_named { axes.into_axes() } else { (..).into_axes() };
+        Ok(Over { axes, keepdims, dtype: chosen, correction })
     }
 
     /// Parses integers, with a comma before each.
@@ -403,129 +468,5 @@ fn negated(scalar: Scalar) -> Result<Scalar, Failure> {
         Scalar::UInt(value) if value == i64::MIN.unsigned_abs() => Ok(Scalar::Int(i64::MIN)),
         Scalar::Float(value) => Ok(Scalar::Float(-value)),
         other => Err(Failure::usage(format!("-{other} is not a number of any dtype"))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Formats the tree as an S-expression.
-    fn tree(text: &str) -> String {
-        fn show(node: &Node) -> String {
-            match node {
-                Node::Number(scalar) => scalar.to_string(),
-                Node::Name(name) => name.clone(),
-                Node::Unary(op, x) => format!("({op} {})", show(x)),
-                Node::Binary(op, x, y) => format!("({op} {} {})", show(x), show(y)),
-                Node::Ternary(op, xyz) => {
-                    let names = TernaryOp::NAMES.iter();
-                    let name = names.filter(|(_, own)| own == op).map(|(name, _)| name).next();
-                    let [x, y, z] = xyz.each_ref().map(show);
-                    format!("({} {x} {y} {z})", name.unwrap())
-                }
-                Node::Bitcast(x, dtype) => format!("(bitcast {} {dtype})", show(x)),
-                Node::Cast(x, dtype) => format!("({dtype} {})", show(x)),
-                Node::View(x, View::Call(name, numbers)) => {
-                    format!("({name} {} {numbers:?})", show(x))
-                }
-                Node::View(x, View::Pack(bits, word, axis)) => {
-                    format!("(pack {} {bits} {word} {axis})", show(x))
-                }
-                Node::View(x, View::Index(parts)) => {
-                    let part = |part: &Index| match part {
-                        Index::At(number) => number.to_string(),
-                        Index::Slice(slice) => slice.to_string(),
-                        Index::New => "None".into(),
-                        Index::Rest => "...".into(),
-                    };
-                    let parts: Vec<_> = parts.iter().map(part).collect();
-                    format!("([{}] {})", parts.join(", "), show(x))
-                }
-                Node::Reduce { op, x, axes, keepdims } => {
-                    format!("({op}{} {} {axes})", if *keepdims { "_keepdims" } else { "" }, show(x))
-                }
-            }
-        }
-        show(&parse(text).unwrap_or_else(|error| panic!("{text}: {error}")))
-    }
-
-    #[test]
-    fn operators_bind_as_in_python() {
-        assert_eq!(tree("a + b * c - d"), "(subtract (add a (multiply b c)) d)");
-        assert_eq!(tree("a & b == c"), "(equal (bitwise_and a b) c)");
-        assert_eq!(tree("a<<2+b"), "(bitwise_left_shift a (add 2 b))");
-        assert_eq!(tree("-a ** 2 ** b"), "(negative (pow a (pow 2 b)))");
-        assert_eq!(
-            tree("a>>>1 | b >> 2"),
-            "(bitwise_or (bitwise_right_shift_logical a 1) (bitwise_right_shift b 2))"
-        );
-        assert_eq!(tree("-1.5e-3*x"), "(multiply -0.0015 x)");
-        assert_eq!(tree("0xff & 0b1"), "(bitwise_and 255 1)");
-        assert_eq!(tree("2 ** -x"), "(pow 2 (negative x))");
-        assert_eq!(tree("(a < b) == c"), "(equal (less_than a b) c)");
-        assert_eq!(tree("a == (b < c)"), "(equal a (less_than b c))");
-        assert_eq!(tree("equal(a, b) < c"), "(less_than (equal a b) c)");
-    }
-
-    #[test]
-    fn calls_by_name() {
-        assert_eq!(tree("copysign(abs(x), -0.0)"), "(copysign (abs x) -0.0)");
-        assert_eq!(tree("cast(select(a < 0, a, 1), f16)"), "(f16 (select (less_than a 0) a 1))");
-        assert_eq!(tree("where(c, clip(x, 0, 1), y)"), "(select c (clip x 0 1) y)");
-        assert_eq!(tree("fma(x, y, rotate_left(z, -1))"), "(fma x y (rotate_left z -1))");
-        assert_eq!(tree("bitcast(x, u32) >> 23"), "(bitwise_right_shift (bitcast x u32) 23)");
-        assert_eq!(tree("sum(x * x, 0, 2)"), "(sum (multiply x x) [0, 2])");
-        assert_eq!(tree("mean(x)"), "(mean x ..)");
-        assert_eq!(tree("max(x, -1)"), "(max x [-1])");
-    }
-
-    #[test]
-    fn axes_as_in_python() {
-        for text in ["sum(x, [0, -1])", "sum(x, axis=(0, -1))", "sum(x, 0, -1, keepdims=false)"] {
-            assert_eq!(tree(text), "(sum x [0, -1])", "{text}");
-        }
-        for text in ["sum_keepdims(x, -1)", "sum(x, dim=-1, keepdims=True)", "sum(x,-1,keepdims)"] {
-            assert_eq!(tree(text), "(sum_keepdims x [-1])", "{text}");
-        }
-        assert_eq!(tree("sum(x, [])"), "(sum x [])");
-        assert_eq!(tree("bitwise_and_reduce(x, keepdims)"), "(bitwise_and_keepdims x ..)");
-    }
-
-    #[test]
-    fn views() {
-        assert_eq!(tree("-x[0]"), "(negative ([0] x))");
-        assert_eq!(
-            tree("(x + y)[1:, ..., None, ::-2][-3]"),
-            "([-3] ([1:, ..., None, ::-2] (add x y)))"
-        );
-        assert_eq!(tree("reshape(x, 2, -1)"), "(reshape x [2, -1])");
-        assert_eq!(tree("pack(x, 4, u32, 0)"), "(pack x 4 u32 0)");
-        assert_eq!(tree("unpack(x, 4)"), "(unpack x [4])");
-        assert_eq!(tree("transpose(x, 0, -1) ** 2"), "(pow (transpose x [0, -1]) 2)");
-    }
-
-    #[test]
-    fn mistakes_are_pointed_at() {
-        let error = |text: &str| parse(text).unwrap_err().to_string();
-        assert_eq!(
-            error("a + "),
-            "expected a number, a name or an expression in parentheses\n  a + \n      ^"
-        );
-        assert_eq!(error("(a"), "expected )\n  (a\n    ^");
-        assert_eq!(error("a b"), "expected an operator or the end\n  a b\n    ^");
-        assert!(error("foo(a)").starts_with("unknown operation \"foo\""));
-        assert_eq!(error("a[]"), "expected an index, a slice, None or ...\n  a[]\n    ^");
-        assert_eq!(error("sum(a, b)"), "expected the number of an axis\n  sum(a, b)\n         ^");
-        assert!(error("a[..., ...]").contains("one `...`"));
-        assert!(error("transpose(a, 0)").contains("takes an operand and two axes"));
-        assert!(error("cast(a, f99)").contains("f99"));
-        assert!(error("a < b < c").contains("chained"));
-        assert!(error("a == b + c != (d < e)").contains("chained"));
-        assert!(parse("a < b < c").is_err_and(|error| error.code() == 2));
-        assert!(error("1x").contains("neither"));
-        assert!(error(&"(".repeat(10_000)).contains("nested"));
-        assert!(error(&"-".repeat(10_000)).contains("nested"));
-        assert!(error(&"a+".repeat(100_000)).contains("operators"));
     }
 }

@@ -68,11 +68,12 @@ fn graph(
     Graph { entries, tensors, rules: Rules::Paddle, last: None }
 }
 
-/// Every operation in every dtype and form runs at some lengths, of which all take turns. In a debug build, a quarter of
-/// the dtypes takes turns, too, at a single length.
+/// Every operation in every dtype and form runs at some lengths, of which all take turns. In a debug build, and where
+/// fewer than 10,000 random graphs are wanted, a quarter of the dtypes takes turns, too, at a single length.
 #[test]
 fn expressions_of_every_length_equal_the_eager_chain() {
-    let is_slow = cfg!(debug_assertions);
+    let are_few = super::number("BITLANE_GRAPHS").is_some_and(|count| count < 10_000);
+    let is_slow = cfg!(debug_assertions) || are_few;
     let mut turn = 0usize;
     let mut runs = 0;
     for operation in &operations() {

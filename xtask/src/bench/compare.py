@@ -71,8 +71,10 @@ class Races(Grid):
         return self.chosen
 
 
-CHAINS = "nibbles dequant mix axpy poly sign halfmix"
-FUNCTIONS = "exp2 expm1 log2 log10 log1p cos tan asin acos atan sinh cosh asinh acosh atanh"
+CHAINS = "nibbles dequant mix axpy poly sign halfmix rsqrt"
+# Those that compile what they are given.
+COMPILED = ["jax", "torch.compile", "numexpr"]
+FUNCTIONS = "exp log sin tanh exp2 expm1 log2 log10 log1p cos tan asin acos atan sinh cosh asinh acosh atanh"
 JOBS = "softmax layernorm quantise hamming"
 # Formats of weights, with what readers call them and the bytes of 32 values, and what is done with them. Scales of GPTQ and AWQ
 # are one for 128 values, and too few to count.
@@ -117,9 +119,9 @@ GRIDS = {
     "functions": Grid(
         "functions", "Operations of one operand", ["1K", "64K", "1M", "16M"],
         rows(*((op, "f32 f64 f16") for op in "floor ceil trunc round sign square reciprocal sqrt".split()),
-             ("count_ones", "u32 u8"), ("leading_zeros", "u32"),
-             *((op, "f32 f64 f16") for op in "exp log sin tanh".split()),
-             *((op, "f32") for op in FUNCTIONS.split())),
+             ("count_ones", "u32 u8"), ("leading_zeros", "u32"), ("swap_bytes", "u32 i64"),
+             ("isnan", "f32 f64 f16"), ("isfinite", "f32 f64 f16"),
+             *((op, "f32 f64 f16") for op in FUNCTIONS.split())),
         rows(("round", "f32"), ("sqrt", "f32"), ("count_ones", "u32"), ("exp", "f32 f16"), ("log", "f32"),
              ("sin", "f32"), ("tanh", "f32")),
         modes=["fresh"], libraries=["bitlane", "numpy", "torch", "jax"],
@@ -185,13 +187,14 @@ class Times:
     def median(self, library):
         return statistics.median(self.taken[library]) if self.taken.get(library) else None
 
-    def fastest_peer(self):
-        medians = {library: self.median(library) for library in self.taken if library != "bitlane"}
+    def fastest_peer(self, leave_out=()):
+        peers = [library for library in self.taken if library != "bitlane" and library not in leave_out]
+        medians = {library: self.median(library) for library in peers}
         return min(medians.items(), key=lambda item: item[1]) if medians else None
 
-    def ratio(self):
+    def ratio(self, leave_out=()):
         """Returns the time of the fastest of the other libraries, divided by the time of this crate."""
-        ours, peer = self.median("bitlane"), self.fastest_peer()
+        ours, peer = self.median("bitlane"), self.fastest_peer(leave_out)
         return peer[1] / ours if ours and peer else None
 
     def is_slower(self):
@@ -267,7 +270,13 @@ def summary(grid, all_times, others, options):
          for mode in grid.modes],
     )
     slower = sorted((times for times in cases if times.is_slower()), key=Times.ratio)
-    text += f"\nAll: {mean_and_worst(cases)} over {len(cases)} cases, {len(slower)} slower.\n"
+    alone = [" ".join(times.case) for times in cases if times.ratio() is None]
+    text += f"\nAll: {mean_and_worst(cases)} over {len(cases) - len(alone)} cases, {len(slower)} slower.\n"
+    if alone:
+        text += f"\nNot compared, since no other library or not this crate has them: {', '.join(alone)}.\n"
+    if "torch.compile" in grid.libraries:
+        eager = [f"{words(t.case.row)} {t.case.column} {ratio:.2f}" for t in cases if (ratio := t.ratio(COMPILED))]
+        text += f"\nCompared only with those that compile nothing: {', '.join(eager)}.\n"
     triad = next(times for times in all_times if times.case == TRIAD).median("bitlane")
     text += f"\nA streaming triad by hand moves {12 * (16 << 20) / triad / 1e3:.1f} GB/s.\n"
     # Reductions, chains and jobs have other operands than the triad, and no given destination.
@@ -304,6 +313,7 @@ FORMULAS = {
     "poly chain": ("polynomial", "((x * 0.5 + 1.25) * x - 0.75) * x + 2"),
     "sign chain": ("soft threshold", "copysign(max(abs(x) - 0.5, 0), x)"),
     "halfmix chain": ("x·y + z in f16", "q * x + y, in f16"),
+    "rsqrt chain": ("1/√x by its bits", "y = f32(0x5f3759df - (bits(x) >> 1)); y * (1.5 - 0.5 * x * y * y)"),
     "softmax job": ("softmax", "of 512 rows of 1000 f32"),
     "layernorm job": ("layer normalisation", "of 4096 rows of 1024 f32"),
     "quantise job": ("quantise to int8", "4096 × 1024 f32, a scale for each row"),
@@ -329,7 +339,7 @@ def notes(grid, options):
     """Returns the lines below a plot's title: what its numbers are, and what they were measured with."""
     names = list(grid.names().values())
     is_time = isinstance(grid, Races) or grid.name == "growth"
-    what = "Shorter is better." if is_time else f"How many times as fast as the fastest of {', '.join(names[1:])}."
+    what = "Shorter is better." if is_time else f"Speed relative to the best of {', '.join(names[1:])}."
     versions = dict(pair.split(" ") for pair in options.versions.split(", "))
     known = {NAMES.get(library, library): versions[library] for library in grid.libraries if library in versions}
     listed = ", ".join(f"{name} {version}" for name, version in known.items())

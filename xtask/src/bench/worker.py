@@ -23,7 +23,7 @@ import numpy as np
 BUDGET, SAMPLE = 0.030, 0.0005
 SIDE = 4096
 NAMES = {
-    "u8": "uint8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+    "u8": "uint8", "u32": "uint32", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "bool": "bool",
 }
 
@@ -89,11 +89,12 @@ def chain_operands(name, size):
         "poly": [((size,), "f32")],
         "sign": [((size,), "f32")],
         "halfmix": [((size,), "f16")] * 3,
+        "rsqrt": [((size,), "f32")],
     }[name]
 
 
-def chains(maximum, copysign, to_f32):
-    """Returns the chains, for any library that overloads Python's operators."""
+def chains(maximum, copysign, to_f32, bits, from_bits):
+    """Returns the chains, for any library that overloads Python's operators. `bits` reads f32 as i32."""
 
     def mix(h):
         h = h ^ (h >> 30)
@@ -102,7 +103,12 @@ def chains(maximum, copysign, to_f32):
         h = h * 0x14D049BB133111EB
         return h ^ (h >> 31)
 
+    def rsqrt(x):
+        y = from_bits(0x5F3759DF - (bits(x) >> 1))
+        return y * (1.5 - 0.5 * x * y * y)
+
     return {
+        "rsqrt": rsqrt,
         "nibbles": lambda w, a: (w >> a) & 15,
         "dequant": lambda w, a, s: to_f32(((w >> a) & 15) - 8) * s,
         "mix": mix,
@@ -145,9 +151,8 @@ JOBS = {
 def reduced(shape):
     """Returns the data of a reduction and its axis: all elements, or the rows or columns of a matrix."""
     size, _, axis = shape.partition("/")
-    if not axis:
-        return numbers((length(size),)), 0
-    return numbers((length(size) // 1024, 1024)), {"rows": 1, "columns": 0}[axis]
+    data = scattered(length(size), 0, 250)  # numbers that fit every dtype
+    return (data.reshape(-1, 1024), {"rows": 1, "columns": 0}[axis]) if axis else (data, 0)
 
 
 # The numbers of which an operation of one operand is measured.
@@ -156,8 +161,8 @@ UNARY = {
     "acosh": (1, 9),
     **dict.fromkeys("log log2 log10 log1p sqrt".split(), (0, 8)),
     **dict.fromkeys("floor ceil trunc round".split(), (-100, 100)),
-    **dict.fromkeys("count_ones leading_zeros".split(), (0, 100)),
-    **dict.fromkeys("sign square reciprocal exp exp2 expm1 sin cos tan atan sinh cosh tanh asinh".split(), (-4, 4)),
+    **dict.fromkeys("count_ones leading_zeros swap_bytes".split(), (0, 100)),
+    **dict.fromkeys("sign square reciprocal isnan isfinite exp exp2 expm1 sin cos tan atan sinh cosh tanh asinh".split(), (-4, 4)),
 }
 
 
@@ -208,7 +213,8 @@ class NumPy:
 
     def chain(self, name, arrays):
         f32 = np.float32
-        function = chains(lambda x: np.maximum(x, f32(0)), np.copysign, lambda x: x.astype(f32))[name]
+        views = lambda x: x.view(np.int32), lambda x: x.view(f32)
+        function = chains(lambda x: np.maximum(x, f32(0)), np.copysign, lambda x: x.astype(f32), *views)[name]
         return lambda: function(*arrays)
 
     def reduce(self, op, x, axis):
@@ -218,7 +224,7 @@ class NumPy:
     def unary(self, op, x):
         names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
                  "atanh": "arctanh", "round": "rint", "count_ones": "bitwise_count"}
-        function = getattr(np, names.get(op, op), None)
+        function = np.ndarray.byteswap if op == "swap_bytes" else getattr(np, names.get(op, op), None)
         if function is None:
             raise Missing
         return lambda: function(x)
@@ -275,7 +281,8 @@ class Torch:
 
     def function_of(self, name):
         torch = self.torch
-        return chains(lambda x: torch.clamp_min(x, 0), torch.copysign, lambda x: x.to(torch.float32))[name]
+        views = lambda x: x.view(torch.int32), lambda x: x.view(torch.float32)
+        return chains(lambda x: torch.clamp_min(x, 0), torch.copysign, lambda x: x.to(torch.float32), *views)[name]
 
     def chain(self, name, arrays):
         function = self.function_of(name)
@@ -452,7 +459,8 @@ class Jax:
 
     def chain(self, name, arrays):
         jnp = self.jnp
-        function = chains(lambda x: jnp.maximum(x, 0), jnp.copysign, lambda x: x.astype(jnp.float32))[name]
+        views = lambda x: x.view(jnp.int32), lambda x: x.view(jnp.float32)
+        function = chains(lambda x: jnp.maximum(x, 0), jnp.copysign, lambda x: x.astype(jnp.float32), *views)[name]
         compiled = self.jax.jit(function)
         return lambda: compiled(*arrays).block_until_ready()
 
@@ -463,7 +471,10 @@ class Jax:
 
     def unary(self, op, x):
         names = {"count_ones": self.jax.lax.population_count, "leading_zeros": self.jax.lax.clz}
-        compiled = self.jax.jit(names.get(op) or getattr(self.jnp, op))
+        function = names.get(op) or getattr(self.jnp, op, None)
+        if function is None:
+            raise Missing
+        compiled = self.jax.jit(function)
         return lambda: compiled(x).block_until_ready()
 
     def job(self, name, arrays):

@@ -30,10 +30,23 @@ pub struct Options {
     /// Skip those that an earlier run caught in the same sources.
     #[arg(long)]
     resume: bool,
+    /// Only part K, counted from 0, of N parts of about the same size.
+    #[arg(long, value_name = "K/N", value_parser = part)]
+    shard: Option<(usize, usize)>,
 }
 
-pub fn run(Options { names, list, resume }: Options) -> Outcome {
+/// Reads a part, such as `0/4`.
+fn part(word: &str) -> Result<(usize, usize), String> {
+    let numbers = word.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+    numbers.filter(|(k, n)| k < n).ok_or_else(|| "a part is K/N, with K below N".into())
+}
+
+pub fn run(Options { names, list, resume, shard }: Options) -> Outcome {
     let mut mutants = list::chosen(&names)?;
+    if let Some((part, parts)) = shard {
+        let mut place = 0..;
+        mutants.retain(|_| place.next().is_some_and(|place: usize| place % parts == part));
+    }
     list::check(&crate::run::root(), &mutants)?;
     if list {
         for Mutant { topic, name, file, breaks, .. } in &mutants {
@@ -86,4 +99,16 @@ fn expect_success(judge: &Judge, mutants: &[Mutant], journal: &mut Journal) -> O
         println!("without a mutant: {tests} passes, {:.0} s", start.elapsed().as_secs_f64());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part;
+
+    #[test]
+    fn parts_are_counted_from_zero() {
+        assert_eq!(part("0/4"), Ok((0, 4)));
+        assert_eq!(part("3/4"), Ok((3, 4)));
+        assert!(["4/4", "0/0", "1", "-1/4", "a/b", ""].into_iter().all(|word| part(word).is_err()));
+    }
 }

@@ -1,6 +1,6 @@
 // The result dtypes of the same operands under the four rulebooks.
 //
-// Run with `cargo run --release --example 05_rulebooks`.
+// Run with `cargo run --release --example 04_rulebooks`.
 
 use bitlane::promote::{Kind, result_type};
 use bitlane::{BinaryOp, DType, Device, Result, Rules, Scalar, Tensor};

@@ -1,7 +1,7 @@
 // Whole jobs on bits: a search for the nearest signatures, a histogram, Gray decoding by a scan, and an optimiser whose
 // workers send one bit per gradient. The expected numbers are NumPy's, with which a test compares what is printed.
 //
-// Run with `cargo run --release --example 11_search_and_vote`.
+// Run with `cargo run --release --example 09_search_and_vote`.
 
 use bitlane::{DType, Device, Packing, Result, Tensor};
 

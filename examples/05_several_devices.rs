@@ -1,6 +1,6 @@
 // Splits a computation into shards and distributes them over all GPUs, or runs them all on the one device there is.
 //
-// Run with `cargo run --release --example 06_several_devices --features cuda`.
+// Run with `cargo run --release --example 05_several_devices --features cuda`.
 
 use bitlane::{DType, Device, Result, Tensor};
 

@@ -1,7 +1,7 @@
 // Unpacks 4-bit weights in GPTQ's layout, one operation at a time and as a single expression.
 //
 // GPTQ packs eight 4-bit weights into each 32-bit word, the first in the lowest bits, with a scale and a zero point per
-// column. Run with `cargo run --release --example 02_int4_weights` (add `--features cuda` for a GPU).
+// column. Run with `cargo run --release --example 01_int4_weights` (add `--features cuda` for a GPU).
 
 use bitlane::{DType, Device, Result, Shift, Tensor};
 

@@ -1,7 +1,7 @@
 // A candle model whose linear layers keep 4-bit weights, eight to a word, and unpack them with a shift.
 //
 // ```console
-// cargo run -p bitlane-candle --example 08_quantized_linear
+// cargo run -p bitlane-candle --example quantized_linear
 // ```
 
 use bitlane::DType as Lane;

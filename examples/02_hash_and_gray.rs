@@ -1,6 +1,6 @@
 // Bit manipulation: the SplitMix64 hash, and conversion to Gray code and back.
 //
-// Run with `cargo run --release --example 03_hash_and_gray`.
+// Run with `cargo run --release --example 02_hash_and_gray`.
 
 use bitlane::{DType, Device, Result, Tensor};
 

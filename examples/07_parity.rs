@@ -2,7 +2,7 @@
 // bit.
 //
 // On a machine without a GPU, `eval "$(cargo xtask cuda-env)"` in bitlane's repository provides a virtual one. Run with
-// `cargo run --release --example 09_parity --features cuda`.
+// `cargo run --release --example 07_parity --features cuda`.
 
 use bitlane::{DType, Device, Result, Tensor};
 

@@ -1,6 +1,6 @@
 // Runs operations on a cudarc stream, and captures them into a CUDA graph that is launched several times.
 //
-// Run with `cargo run --release --example 07_streams_and_graphs --features cuda`.
+// Run with `cargo run --release --example 06_streams_and_graphs --features cuda`.
 
 use std::error::Error;
 

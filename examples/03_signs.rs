@@ -1,6 +1,6 @@
 // Uses of the sign bit: soft thresholding, and the gradient of `copysign`.
 //
-// Run with `cargo run --release --example 04_signs`.
+// Run with `cargo run --release --example 03_signs`.
 
 use bitlane::{DType, Device, Result, Tensor};
 

@@ -1,7 +1,7 @@
 // Whole computations as one expression each: softmax, layer normalisation, and quantisation to 8 bits by channel. A test
 // compares what is printed with NumPy.
 //
-// Run with `cargo run --release --example 10_normalize_and_quantize`.
+// Run with `cargo run --release --example 08_normalize_and_quantize`.
 
 use bitlane::{DType, Device, Expr, Result, Tensor};
 
