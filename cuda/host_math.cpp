@@ -4,6 +4,7 @@
 
 #include "prelude.cuh"
 #include "convert.cuh"
+#include "ops.cuh"
 #include "f32_pairs.cuh"
 #include "tables.cuh"
 #include "math.cuh"
@@ -42,12 +43,14 @@ struct Row {
 };
 
 #define M(name, dtype) {#name, #dtype, each<dtype_##dtype, math::name<dtype_##dtype>>},
+#define O(name) {#name, "f32", each<f32, op::name::apply<f32>>},
 #define FLOATS(name) M(name, f16) M(name, bf16) M(name, f32) M(name, f64)
 const Row rows[] = {
     FLOATS(exp) FLOATS(exp2) FLOATS(expm1) FLOATS(log) FLOATS(log2) FLOATS(log10) FLOATS(log1p)
     FLOATS(sinh) FLOATS(cosh) FLOATS(tanh) FLOATS(asinh) FLOATS(acosh) FLOATS(atanh)
     FLOATS(sin) FLOATS(cos) FLOATS(tan) FLOATS(asin) FLOATS(acos) FLOATS(atan)
     FLOATS(pow) FLOATS(atan2) FLOATS(logaddexp) FLOATS(hypot) M(fmod, f32) M(fmod, f64)
+    O(sqrt) O(reciprocal) O(square) O(floor) O(ceil) O(trunc) O(round) O(sign)
     M(ipow, u8) M(ipow, u16) M(ipow, u32) M(ipow, u64) M(ipow, i8) M(ipow, i16) M(ipow, i32) M(ipow, i64)
 };
 

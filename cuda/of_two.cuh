@@ -31,7 +31,7 @@ template <class T> BL_FN Maybe<T> atan2(f32 y, f32 x) {
     const f32 height = size_of(y), width = size_of(x);
     const bool steep = height > width, left = bits_of(x) >> 31;
     const f32 shorter = steep ? width : height, longer = steep ? height : width;
-    const Pair from_axis = slope(shorter, longer, shorter * about_reciprocal(longer));
+    const Pair from_axis = slope(shorter, longer, shorter * about_reciprocal(longer), 63.9999f);
     const Pair angle = less(steep ? 1.0f : left ? 2.0f : 0.0f, steep != left ? from_axis : math::angles::negated(from_axis));
     // The largest error that was found is a third of this, as in the functions below.
     const Maybe<T> result = within<T>(angle, angle.hi * 1.4551915e-11f, bits_of(y));

@@ -95,11 +95,11 @@ BL_FN Pair acos(f32 x) {
     return less(c.steep ? left ? 2.0f : 0.0f : 1.0f, left != c.steep ? math::angles::negated(c.angle) : c.angle);
 }
 // The angle of a triangle with sides y and x, y <= x: the nearest angle of the table for their quotient, and the
-// difference, from the formula for its tangent.
-BL_FN Pair slope(f32 y, f32 x, f32 about) {
-    // Not quite 64, so that `near` is at most twice the quotient even where that is halfway to the first angle and `about`
-    // too large: the difference below would not be exact.
-    const f32 shifted = fused(about, 63.9999f, BL_ROUND_F32), near = (shifted - BL_ROUND_F32) * (1.0f / 64.0f);
+// difference, from the formula for its tangent. If `about` may be too large, there must be a little fewer than 64 `steps`:
+// the tangent that is halfway to the first of the table must not be taken for that one, since the difference is exact only
+// if it is at most twice as large.
+BL_FN Pair slope(f32 y, f32 x, f32 about, f32 steps) {
+    const f32 shifted = fused(about, steps, BL_ROUND_F32), near = (shifted - BL_ROUND_F32) * (1.0f / 64.0f);
     const Pair drop = product(near, x), rise = product(near, y);
     const Pair along = quick(x, rise.hi);
     const f32 across = y - drop.hi;  // exact
@@ -111,7 +111,7 @@ BL_FN Pair slope(f32 y, f32 x, f32 about) {
 }
 BL_FN Pair atan(f32 size) {
     const bool steep = size > 1.0f;
-    const Pair angle = slope(steep ? 1.0f : size, steep ? size : 1.0f, steep ? about_reciprocal(size) : size);
+    const Pair angle = slope(steep ? 1.0f : size, steep ? size : 1.0f, steep ? about_reciprocal(size) : size, 64.0f);
     return or_tiny(size, chosen(steep, less(1.0f, angle), angle));
 }
 

@@ -11,6 +11,12 @@ impl Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
+    /// Creates a generator with a state that is not 0.
+    #[cfg(feature = "host-kernels")]
+    pub fn from_state(state: u64) -> Random {
+        Random(state)
+    }
+
     pub fn bits(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

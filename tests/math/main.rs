@@ -12,6 +12,8 @@ mod math;
 mod arguments;
 #[path = "../devices/mod.rs"]
 mod devices;
+#[cfg(feature = "host-kernels")]
+mod elementary;
 mod errors;
 mod exact;
 mod exhaustive16;
@@ -31,6 +33,8 @@ mod model;
 mod of_one;
 #[cfg(feature = "host-kernels")]
 mod of_two;
+#[cfg(feature = "host-kernels")]
+mod oracle;
 mod reference;
 #[cfg(feature = "host-kernels")]
 mod rounding;

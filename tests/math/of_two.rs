@@ -19,7 +19,10 @@ fn operands(random_bits: &mut Random, function: Function, format: Format) -> (f6
     let number = |random: &mut Random, size: f64| format.round(random.between(-size, size));
     match random_bits.below(16) {
         0..5 => (number(random_bits, 10.0), number(random_bits, 4.0)),
-        5 => (format.round(random_bits.between(0.99, 1.01)), number(random_bits, 4000.0)),
+        // Where the error of a logarithm counts most: times a large exponent.
+        5 if function == Function::Pow => near_tie(random_bits, function, |random| {
+            (format.round(1.0 + random.between(-0.008, 0.008)), number(random, 9000.0))
+        }),
         6 => (number(random_bits, 200.0).round(), number(random_bits, 6.0).round()),
         7 => (number(random_bits, 40.0).round(), number(random_bits, 20.0).round() / 2.0),
         8 => hard(random_bits, function, format),
@@ -27,17 +30,21 @@ fn operands(random_bits: &mut Random, function: Function, format: Format) -> (f6
             let number = |bits: u64| format.round(f64::from(f32::from_bits(bits as u32)));
             (number(random_bits.bits() >> 32), number(random_bits.bits() >> 32))
         }
-        10 => near_tie(random_bits, function, format),
+        10 => near_tie(random_bits, function, |it| random(it, function, format)),
         11 => (random_bits.sign() * 0.0, number(random_bits, 200.0)),
         _ => random(random_bits, function, format),
     }
 }
 
 /// Searches a result within a 64th of a unit in the last place of halfway between two f32, for a while.
-fn near_tie(random_bits: &mut Random, function: Function, format: Format) -> (f64, f64) {
+fn near_tie(
+    random: &mut Random,
+    function: Function,
+    generator: impl Fn(&mut Random) -> (f64, f64),
+) -> (f64, f64) {
     let mut pair = (1.0, 1.0);
     for _ in 0..200 {
-        pair = random(random_bits, function, format);
+        pair = generator(random);
         let below = (function.narrow(pair.0, pair.1).to_bits() & ((1 << 29) - 1)) as i64;
         if (below - (1 << 28)).abs() < 1 << 23 {
             break;

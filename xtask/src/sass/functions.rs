@@ -55,19 +55,20 @@ pub fn table(measured: &[Measured]) -> String {
     // Operands and the result have 4 bytes each.
     let rows = [(FUNCTIONS, 8.0), (OF_TWO, 12.0)];
     let rows = rows.iter().flat_map(|&(rows, bytes)| rows.iter().map(move |row| (row, bytes)));
-    let row = |((function, limit), bytes): (&(&str, f64), f64)| {
-        let of = |arch: &str, dtype| find(measured, arch, &title(function, dtype));
-        let mut row = vec![format!("`{function}`"), limit.to_string()];
-        row.extend(measured.iter().map(|Measured { arch, .. }| {
-            let counts = ["f32", "f16"].map(|dtype| {
-                number(of(arch, dtype).map(|figures| figures.instructions_per_element), 1)
-            });
-            counts.join(" / ")
-        }));
-        row.extend(CARDS.iter().map(|card| {
-            number(of(card.arch, "f32").map(|figures| card.share(figures, bytes)), 2)
-        }));
-        row
-    };
+    let row =
+        |((function, limit), bytes): (&(&str, f64), f64)| {
+            let of = |arch: &str, dtype| find(measured, arch, &title(function, dtype));
+            let mut row = vec![format!("`{function}`"), limit.to_string()];
+            row.extend(measured.iter().map(|Measured { arch, .. }| {
+                let counts = ["f32", "f16"].map(|dtype| {
+                    number(of(arch, dtype).map(|figures| figures.instructions_per_element), 1)
+                });
+                counts.join(" / ")
+            }));
+            row.extend(CARDS.iter().map(|card| {
+                number(of(card.arch, "f32").map(|figures| card.share(figures, bytes)), 2)
+            }));
+            row
+        };
     markdown::table(header.chain(CARDS.iter().map(|card| card.name)), rows.map(row))
 }

@@ -143,9 +143,10 @@ pub fn page(
     text += &alu_table(measured);
     text += "\n";
     text += &super::generated::table(measured);
-    text += "\nFunctions of one operand, `f32` / `f16`: the instructions per element if pairs of `f32` decide, as they do in all but one of a thousand cases. \
-             The code for the others is\na subroutine, which is not counted. The last columns are the share of the memory bandwidth that a card reaches for `f32`, by a model in which it issues \
-             128\ninstructions per clock and multiprocessor, among them 64 (T4, A100) or 128 multiplications and additions, 64 comparisons and operations on bits, 32 accesses to memory or other threads, and 16 special functions.\n\n";
+    text += "\nFunctions of one operand, and the last three of two, `f32` / `f16`: the instructions per element if pairs of `f32` decide, as they do in all but one of a thousand cases. \
+             The code for the others is\na subroutine, which is not counted; that of the last three is in `f64`. The last columns are the share of the memory bandwidth that a card reaches for `f32`, by a model in which it issues \
+             128\ninstructions per clock and multiprocessor, among them 64 (T4, A100) or 128 multiplications and additions, 64 comparisons and operations on bits, 32 accesses to memory or other threads, and 16 special functions.\n\
+             On the B200, 0.35 would take `tan`, `asinh` and `acosh` 100 instructions at most.\n\n";
     text += &super::functions::table(measured);
     text += "\n";
     text += super::reductions::NOTE;
@@ -153,7 +154,7 @@ pub fn page(
     text += "\n";
     text += super::tiles::NOTE;
     text += &super::tiles::table(measured);
-    text += "\nAlso checked: no local memory and no stack in any kernel (but two words of the `sum` of all `f16` on sm_90); at most 40 registers (row and column 48); no `f64` arithmetic in any function of one `f16` or `f32`, subroutine included; all accesses of contiguous operands 128 bits wide\n\
+    text += "\nAlso checked: no local memory and no stack in any kernel (but two words of the `sum` of all `f16` on sm_90); at most 40 registers (row and column 48); no `f64` arithmetic in any function of one `f16` or `f32`, subroutine included, nor on the path of `pow`, `atan2` and `logaddexp` that is counted; all accesses of contiguous operands 128 bits wide\n\
              (column: the one element per row; f64 copysign: ptxas loads only the halves that carry a sign); at least 64 bytes in flight per thread (row and f64\n\
              copysign 48); no index multiplication in contiguous, scalar and row kernels.\n";
     text
