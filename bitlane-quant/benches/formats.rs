@@ -33,7 +33,7 @@ struct Case {
     name: String,
     /// The bytes that it reads and writes.
     bytes: usize,
-    run: Box<dyn Fn() -> Result<Tensor>>,
+    run: Rc<dyn Fn() -> Result<Tensor>>,
 }
 
 fn main() -> Result<()> {
@@ -80,8 +80,7 @@ fn main() -> Result<()> {
 /// Answers `cargo xtask bench`.
 fn serve(threads: usize) -> Result<()> {
     cpu::set_threads(threads);
-    let all: Vec<(String, Rc<dyn Fn() -> Result<Tensor>>)> =
-        cases()?.into_iter().map(|case| (case.name, case.run.into())).collect();
+    let all = cases()?;
     let served = worker::serve(|case| {
         let words: Vec<&str> = case.split(' ').collect();
         let &[kind, way, _, _] = words.as_slice() else { return None };
@@ -94,8 +93,7 @@ fn serve(threads: usize) -> Result<()> {
             other => format!("GGUF {}", other.to_uppercase()),
         };
         let name = format!("{kind} {}", way.replace('_', " "));
-        let (_, run) = all.iter().find(|(own, _)| *own == name)?;
-        let run = Rc::clone(run);
+        let run = Rc::clone(&all.iter().find(|case| case.name == name)?.run);
         Some(Box::new(move || drop(black_box(run().expect("other measurements run it, too")))))
     });
     served.map_err(|error| bitlane::Error::File { op: "bench", reason: error.to_string() })
@@ -123,7 +121,7 @@ fn cases() -> Result<Vec<Case>> {
             cases.push(Case {
                 name: format!("{name} to {dtype}"),
                 bytes: len / 2 + len * dtype.size(),
-                run: Box::new(move || own.dequantize(dtype)),
+                run: Rc::new(move || own.dequantize(dtype)),
             });
         }
         let (format, values, scales, zeros) =
@@ -131,7 +129,7 @@ fn cases() -> Result<Vec<Case>> {
         cases.push(Case {
             name: format!("{name} from f32"),
             bytes: len / 2 + len * 4,
-            run: Box::new(move || {
+            run: Rc::new(move || {
                 let made = Weights::quantize(&format, &values, &scales, zeros.as_ref(), None)?;
                 Ok(made.tensors()?.swap_remove(0).1)
             }),
@@ -144,7 +142,7 @@ fn cases() -> Result<Vec<Case>> {
         cases.push(Case {
             name: format!("{} 4 to {}", from.scheme(), to.scheme()),
             bytes: len,
-            run: Box::new(move || Ok(weights.repack(&to)?.tensors()?.swap_remove(0).1)),
+            run: Rc::new(move || Ok(weights.repack(&to)?.tensors()?.swap_remove(0).1)),
         });
     }
     for kind in [Kind::Q4_0, Kind::Q8_0, Kind::MXFP4] {
@@ -155,14 +153,14 @@ fn cases() -> Result<Vec<Case>> {
             cases.push(Case {
                 name: format!("GGUF {kind} to {dtype}"),
                 bytes: bytes + len * dtype.size(),
-                run: Box::new(move || gguf::dequantize(kind, &own, dtype)),
+                run: Rc::new(move || gguf::dequantize(kind, &own, dtype)),
             });
         }
         let values = values.reshape([len])?;
         cases.push(Case {
             name: format!("GGUF {kind} from f32"),
             bytes: bytes + len * 4,
-            run: Box::new(move || gguf::quantize(kind, &values)),
+            run: Rc::new(move || gguf::quantize(kind, &values)),
         });
     }
     let weights = fp4::Weights::quantize_mxfp4(&values)?;
@@ -171,13 +169,13 @@ fn cases() -> Result<Vec<Case>> {
         cases.push(Case {
             name: format!("MXFP4 to {dtype}"),
             bytes: len / 2 + len / 32 + len * dtype.size(),
-            run: Box::new(move || own.dequantize(dtype)),
+            run: Rc::new(move || own.dequantize(dtype)),
         });
     }
     cases.push(Case {
         name: "MXFP4 from f32".into(),
         bytes: len / 2 + len / 32 + len * 4,
-        run: Box::new(move || Ok(fp4::Weights::quantize_mxfp4(&values)?.into_parts().0)),
+        run: Rc::new(move || Ok(fp4::Weights::quantize_mxfp4(&values)?.into_parts().0)),
     });
     Ok(cases)
 }
