@@ -58,7 +58,7 @@ impl Given<'_> {
 
     /// Returns the shape; a number has none.
     #[inline]
-    fn sizes(&self) -> &[usize] {
+    pub fn sizes(&self) -> &[usize] {
         match self {
             Given::Tensor(tensor) => tensor.shape(),
             Given::Foreign(tensor) => tensor.shape(),
@@ -82,13 +82,15 @@ impl Given<'_> {
 /// Returns how many elements operands have after they have been broadcast together, which is how much there is to
 /// compute. Operands that do not fit are an error of the operation, and those without elements may count as more.
 #[inline]
-pub fn broadcast_elements(operands: &[Given<'_>]) -> usize {
-    let rank = operands.iter().map(|operand| operand.sizes().len()).max().unwrap_or(0);
-    let size = |axis: usize| {
-        let sizes = operands.iter().map(|operand| operand.sizes());
-        sizes.filter_map(|sizes| sizes.len().checked_sub(axis + 1).map(|k| sizes[k])).max()
-    };
-    (0..rank).filter_map(size).fold(1, usize::saturating_mul)
+pub fn broadcast_elements<'a>(shapes: impl Iterator<Item = &'a [usize]> + Clone) -> usize {
+    let (mut elements, mut axis) = (1usize, 1);
+    loop {
+        let sizes =
+            shapes.clone().filter_map(|shape| shape.len().checked_sub(axis).map(|k| shape[k]));
+        let Some(size) = sizes.max() else { return elements };
+        elements = elements.saturating_mul(size);
+        axis += 1;
+    }
 }
 
 /// Reads an operand. Returns `None` for what is neither an array nor a number.

@@ -10,6 +10,7 @@ mod exchange;
 mod function;
 mod given;
 mod index;
+mod lookup;
 mod methods;
 mod packing;
 mod partial;
@@ -73,8 +74,8 @@ fn _bitlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
         device::cuda_count
         dtype::result_type
         exchange::from_dlpack buffer::rebuilt
-        function::operations function::reductions function::reduce function::scan function::take
-        function::take_along_axis function::compress function::nonzero function::select function::clip function::fma
+        function::operations function::reductions function::reduce lookup::scan lookup::take
+        lookup::take_along_axis lookup::compress lookup::nonzero function::select function::clip function::fma
         function::cast function::cast_saturating function::astype function::bitcast function::reshape function::permute function::unsqueeze function::squeeze
         function::flip function::broadcast_to function::concatenate function::stack function::copysign_grad
         function::computed_loss packing::pack packing::unpack packing::repack function::bits_equal

@@ -228,14 +228,15 @@ pub fn computed<T: Send>(
 /// Computes an operation on two operands. Few elements take the shortest way, since the way is all they take.
 #[inline]
 pub fn of_two(py: Python<'_>, op: BinaryOp, x: Given<'_>, y: Given<'_>) -> PyResult<Array> {
-    let operands = [x, y];
-    if broadcast_elements(&operands) <= SMALL
-        && operands.iter().all(Given::is_on_cpu)
-        && let [Some(x), Some(y)] = operands.each_ref().map(Given::operand)
+    let shapes = [x.sizes(), y.sizes()];
+    if broadcast_elements(shapes.into_iter()) <= SMALL
+        && x.is_on_cpu()
+        && y.is_on_cpu()
+        && let (Some(x), Some(y)) = (x.operand(), y.operand())
     {
         return binary(op, x, y).rules(rules()).run().map(Array::new).map_err(raised);
     }
-    applied(py, Step::Binary(op), &operands)
+    applied(py, Step::Binary(op), &[x, y])
 }
 
 /// Computes an operation on one operand, likewise.
@@ -256,7 +257,8 @@ pub fn applied(py: Python<'_>, step: Step, operands: &[Given<'_>]) -> PyResult<A
         return trace::recorded(traced, step, operands)
             .map(|traced| Array { value: Value::Traced(traced) });
     }
-    let work = broadcast_elements(operands).saturating_mul(step.values_per_element());
+    let work = broadcast_elements(operands.iter().map(Given::sizes))
+        .saturating_mul(step.values_per_element());
     let on_cpu = operands.iter().all(Given::is_on_cpu);
     let tensor = computed(py, work, on_cpu, || step.on_tensors(operands))?;
     Ok(Array::new(tensor))
