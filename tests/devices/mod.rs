@@ -24,6 +24,15 @@ pub fn devices() -> Vec<Device> {
     DEVICES.get_or_init(find).clone()
 }
 
+/// Whether a case is tried on a device. On CUDA, where nearly every case needs a kernel compiled, `BITLANE_KERNELS=N`
+/// takes one in N, and `BITLANE_TURN` chooses which.
+pub fn is_tried(device: &Device, case: usize) -> bool {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+    let step = number("BITLANE_KERNELS").unwrap_or(1).max(1);
+    let turn = number("BITLANE_TURN").unwrap_or(0);
+    device.to_string() == "cpu" || (case + turn).is_multiple_of(step)
+}
+
 fn find() -> Vec<Device> {
     let devices: Vec<_> = cpu().into_iter().chain(cuda()).collect();
     let names: Vec<_> = devices.iter().map(Device::to_string).collect();

@@ -134,7 +134,7 @@ fn with_generated(what: &str, run: impl FnOnce(&Runner)) {
     expect_nothing_found(&device);
 }
 
-/// What a run takes of the cases that each need a kernel to be compiled: all of them, or one in `BITLANE_PARITY`.
+/// What a run takes of the cases that each need a kernel to be compiled: all of them, or one in `BITLANE_KERNELS`.
 struct Part {
     /// Selects cases: a different number in every run, or the value of `BITLANE_TURN`.
     turn: usize,
@@ -147,7 +147,7 @@ impl Part {
         let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
         let turn = number("BITLANE_TURN").unwrap_or(now);
         say(&format!("BITLANE_TURN={turn} repeats these cases"));
-        Part { turn, step: number("BITLANE_PARITY").unwrap_or(1).max(1) }
+        Part { turn, step: number("BITLANE_KERNELS").unwrap_or(1).max(1) }
     }
 
     fn has(&self, at: usize) -> bool {

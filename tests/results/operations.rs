@@ -1,6 +1,6 @@
 //! Unary operations, select and losses, compared element by element with the model.
 
-use crate::devices::devices;
+use crate::devices::{devices, is_tried};
 use crate::model::element::{Bits, Nan, cast, download, edge_values, same, upload};
 use crate::model::functions::{is_near, nearest, value};
 use crate::model::losses::{Loss, loss as one_loss, reduced};
@@ -94,14 +94,18 @@ fn unary_operations_see_every_edge_in_every_layout() {
                 let to = unary::result_dtype(op, compute);
                 let column = x.transpose(0, 1).unwrap();
                 let alone = x.narrow(0, 1, 1).unwrap().narrow(1, 0, 1).unwrap();
-                for (view, layout) in [
+                for (_, (view, layout)) in [
                     (x.clone(), "dense"),
                     (column.clone(), "transposed"),
                     (x.flip(1).unwrap(), "backwards"),
                     (column.broadcast_to([3, elements.len() / 2, 2]).unwrap(), "broadcast"),
                     (alone.reshape(()).unwrap(), "0-d"),
                     (x.narrow(1, 0, 0).unwrap(), "empty"),
-                ] {
+                ]
+                .into_iter()
+                .enumerate()
+                .filter(|(place, _)| is_tried(&device, place + op as usize + dtype as usize))
+                {
                     let result = bitlane::unary(op, &view).rules(rules).run().unwrap();
                     assert_eq!((result.dtype(), result.shape()), (to, view.shape()), "{op}");
                     let elements = download(&view).into_iter();

@@ -256,7 +256,7 @@ fn targets() -> Result<Vec<(String, PathBuf)>, Failure> {
 /// longer than all else. The turn chooses them; the long run tries all.
 const SLICE: [(&str, &str); 4] = [
     ("BITLANE_GOLDENS", "8"),
-    ("BITLANE_PARITY", "3"),
+    ("BITLANE_KERNELS", "3"),
     ("BITLANE_CUDA_GRAPHS", "100"),
     ("PROPTEST_CASES", "64"),
 ];
