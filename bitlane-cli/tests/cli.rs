@@ -334,40 +334,99 @@ fn progress_in_a_pipe() {
     assert!(lines[0].starts_with("bench: 1 of 7, ") && lines.len() > 3, "{lines:?}");
 }
 
-/// The virtual driver and NVRTC, as the workspace's other tests build and fetch them.
+/// Runs a quick verdict on the virtual device with these settings: its output, and the file that it has written. The virtual
+/// driver and NVRTC are those that the workspace's other tests build and fetch.
 #[cfg(all(feature = "cuda", target_os = "linux"))]
-#[test]
-fn the_verdict_of_a_virtual_device() {
+fn quick_verdict(arguments: &[&str], settings: &[(&str, &str)]) -> Option<(Output, Value)> {
     let program = Path::new(env!("CARGO_BIN_EXE_bitlane"));
     let target = program.parent().and_then(Path::parent).unwrap();
     let driver = program.with_file_name("libvcuda.so");
     let wheels = target.join("cuda-wheels").read_dir().into_iter().flatten().flatten();
     let mut nvrtc = wheels.map(|wheel| wheel.path().join("nvidia/cu13/lib/libnvrtc.so.13"));
     let (true, Some(nvrtc)) = (driver.exists(), nvrtc.find(|file| file.exists())) else {
-        return eprintln!("there is no virtual driver or no NVRTC to judge");
+        eprintln!("there is no virtual driver or no NVRTC to judge");
+        return None;
     };
     let folder = folder();
     std::os::unix::fs::symlink(&driver, folder.path().join("libcuda.so")).unwrap();
     let output = Command::new(program)
         .current_dir(folder.path())
-        .args(["verdict", "--quick", "--json"])
+        .args([&["verdict", "--quick"], arguments].concat())
         .env("LD_LIBRARY_PATH", folder.path())
         .env("BITLANE_NVRTC", nvrtc)
         .env("BITLANE_CACHE", target.join("tmp/verdict-kernels"))
         .env("VCUDA_QUIET", "1")
+        .envs(settings.iter().copied())
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let written = std::fs::read(folder.path().join("bitlane-verdict.json"))
+        .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)));
+    let report = serde_json::from_slice(&written).unwrap();
+    Some((output, report))
+}
+
+#[cfg(all(feature = "cuda", target_os = "linux"))]
+#[test]
+fn the_verdict_of_a_virtual_device() {
+    let Some((output, report)) = quick_verdict(&["--json"], &[]) else { return };
+    assert!(output.status.success(), "{report:#}");
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), report);
     assert_eq!((&report["verdict"], &report["virtual"]), (&"same bits".into(), &true.into()));
+    assert_eq!(report["compared_as"], serde_json::json!(["ptx"]));
     assert!(report["environment"]["device"].as_str().unwrap().contains("VIRTUAL"));
     let compared = &report["comparisons"];
     assert_eq!(compared["shapes"].as_array().unwrap().len(), 13, "{compared}");
-    assert!(compared["same"].as_u64().unwrap() > 40, "{compared}");
-    assert_eq!(report["scenes"].as_object().unwrap().len(), 6);
+    assert!(compared["same"].as_u64().unwrap() > 50, "{compared}");
+    // The virtual device computes what it has computed when the digests were recorded.
+    assert_eq!(compared["recorded"], compared["cases"]);
+    assert_eq!(compared["other_digests"].as_array().unwrap().len(), 0);
+    let scenes = report["scenes"].as_object().unwrap();
+    assert!(
+        scenes.len() == 7 && scenes.values().all(|scene| scene["ok"].is_string()),
+        "{scenes:?}"
+    );
+    assert!(!report["kernels"].as_array().unwrap().is_empty());
     assert!(report["speed"].as_array().unwrap().is_empty(), "a virtual device has no speed");
-    let written = std::fs::read(folder.path().join("bitlane-verdict.json")).unwrap();
-    assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), report);
+}
+
+/// A kernel that runs for too long ends all work of its process, and is noticed by a later call that waits.
+#[cfg(all(feature = "cuda", target_os = "linux"))]
+#[test]
+fn a_verdict_survives_faults_of_kernels() {
+    let Some((output, report)) = quick_verdict(&[], &[("VCUDA_TIMEOUT", "2000")]) else { return };
+    assert_eq!(output.status.code(), Some(1), "{report:#}");
+    let page = text(&output.stdout);
+    assert!(page.contains("capability ") && page.contains("LAUNCH_TIMEOUT"), "{page}");
+    assert!(page.contains("does NOT pass") && page.contains("eight threads"), "{page}");
+    assert_eq!(report["verdict"], "not passed");
+    assert_eq!(report["environment"]["capability"], "8.0");
+    let compared = &report["comparisons"];
+    let number = |key: &str| compared[key].as_u64().unwrap();
+    let differences = compared["differences"].as_array().unwrap();
+    assert!(!differences.is_empty(), "{compared}");
+    for words in differences {
+        assert!(words.as_str().unwrap().contains("(702)"), "{words}");
+    }
+    // Those after each fault are compared, too.
+    assert!(number("same") > 30 && compared["incomplete"].is_null(), "{compared}");
+    assert_eq!(number("same") + number("refused") + differences.len() as u64, number("cases"));
+}
+
+/// If nothing works, that is what the report says.
+#[cfg(all(feature = "cuda", target_os = "linux"))]
+#[test]
+fn a_verdict_without_a_single_launch() {
+    let fails = [("VCUDA_FAIL", "cuLaunchKernel:*:719")];
+    let Some((output, report)) = quick_verdict(&[], &fails) else { return };
+    assert_eq!(output.status.code(), Some(1), "{report:#}");
+    let page = text(&output.stdout);
+    assert!(
+        page.contains("not all of it was run: given up") && page.contains("NOT pass"),
+        "{page}"
+    );
+    assert!(report["comparisons"]["incomplete"].is_string(), "{report:#}");
+    assert!(report["scenes"]["streams"]["failed"].as_str().unwrap().contains("(719)"));
+    assert_eq!(report["scenes"].as_object().unwrap().len(), 7);
 }
 
 /// Nothing is compared with itself.
