@@ -249,21 +249,24 @@ pub fn nothing_is_launched_for_nothing() {
 }
 
 pub fn what_was_uploaded_may_change_at_once() {
-    // A driver stages pageable memory, but reads pinned memory late; the virtual driver is set to read all of it late.
-    let late = &[("VCUDA_LATE_HOST", "1")];
-    isolated(module_path!(), "what_was_uploaded_may_change_at_once", late, |_| {
-        let device = Device::cuda(0).unwrap();
-        let mut elements = vec![0i64; 3000];
-        let tensors: Vec<_> = (0..5)
-            .map(|value| {
-                elements.fill(value);
-                Tensor::from_slice(&elements, [3000], &device).unwrap()
-            })
-            .collect();
-        for (value, tensor) in tensors.iter().enumerate() {
-            assert_eq!(tensor.to_vec::<i64>().unwrap(), vec![value as i64; 3000]);
-        }
-    });
+    // A driver stages pageable memory, but reads pinned memory late; the virtual driver is set to read all of it late. Without
+    // pinned memory of bitlane's own, the driver reads the caller's.
+    for fails in ["", "cuMemHostAlloc:*:OUT_OF_MEMORY"] {
+        let late = &[("VCUDA_LATE_HOST", "1"), ("VCUDA_FAIL", fails)];
+        isolated(module_path!(), "what_was_uploaded_may_change_at_once", late, |_| {
+            let device = Device::cuda(0).unwrap();
+            let mut elements = vec![0i64; 3000];
+            let tensors: Vec<_> = (0..5)
+                .map(|value| {
+                    elements.fill(value);
+                    Tensor::from_slice(&elements, [3000], &device).unwrap()
+                })
+                .collect();
+            for (value, tensor) in tensors.iter().enumerate() {
+                assert_eq!(tensor.to_vec::<i64>().unwrap(), vec![value as i64; 3000]);
+            }
+        });
+    }
 }
 
 pub fn a_thread_that_has_never_seen_the_device_launches() {

@@ -18,6 +18,8 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     OutOfBounds,
+    /// Bytes past the end of an allocation that a device has there, too, because it rounds sizes up.
+    PaddingRead,
     UseAfterFree,
     Misaligned,
     Uninitialised,
@@ -39,6 +41,7 @@ impl Kind {
     pub fn word(self) -> &'static str {
         match self {
             Kind::OutOfBounds => "out-of-bounds",
+            Kind::PaddingRead => "padding-read",
             Kind::UseAfterFree => "use-after-free",
             Kind::Misaligned => "misaligned",
             Kind::Uninitialised => "uninitialised-read",
@@ -59,7 +62,7 @@ impl Kind {
     /// Returns the error that a kernel with such a finding causes; zero for kinds that are only reported.
     pub fn code(self) -> Code {
         match self {
-            Kind::OutOfBounds | Kind::UseAfterFree => ERROR_ILLEGAL_ADDRESS,
+            Kind::OutOfBounds | Kind::PaddingRead | Kind::UseAfterFree => ERROR_ILLEGAL_ADDRESS,
             Kind::Misaligned => ERROR_MISALIGNED_ADDRESS,
             Kind::Uninitialised
             | Kind::Race
@@ -82,7 +85,8 @@ impl Kind {
 }
 
 /// The kinds that hardware does not detect: on a device, such a kernel runs to its end, with right or wrong results.
-const TOLERATED: [Kind; 7] = [
+const TOLERATED: [Kind; 8] = [
+    Kind::PaddingRead,
     Kind::Race,
     Kind::Uninitialised,
     Kind::ReadOnlyWritten,

@@ -64,6 +64,41 @@ fn what_hardware_tolerates_is_reported_and_not_fatal() {
     }
 }
 
+/// Devices round the sizes of allocations up, and let kernels read what is there.
+#[test]
+fn padding_may_be_read_if_asked_for() {
+    let run = |settings: &[(&str, &str)], offset: u32, write: bool| {
+        let gpu = Gpu::new(settings);
+        let access = match write {
+            true => format!("st.global.u32 [%rd1+{offset}], %r5;"),
+            false => format!("ld.global.u32 %r6, [%rd1+{offset}];"),
+        };
+        let body = format!("{access} st.global.u32 [%rd2], 1;");
+        let f = gpu.function(gpu.load(&kernel(&body)), "k");
+        let memory = gpu.alloc(130);
+        assert_eq!(unsafe { cuMemsetD8_v2(memory, 0, 130) }, 0);
+        assert_eq!(gpu.launch(f, 1, 1, &[memory, 0]), 0);
+        (gpu.sync(), report())
+    };
+    for settings in [[("report", "padding-read")], [("report", "all")]] {
+        // Partly and wholly past the end.
+        for offset in [128, 132, 252] {
+            let (code, text) = run(&settings, offset, false);
+            assert!(code == 0 && text.contains("\"kind\":\"padding-read\""), "{offset}: {text}");
+        }
+        // Beyond the padding, and a write.
+        for (offset, write) in [(256, false), (132, true)] {
+            let (code, text) = run(&settings, offset, write);
+            assert!(code == 700 && text.contains("\"kind\":\"out-of-bounds\""), "{offset}: {text}");
+        }
+    }
+    assert_eq!(run(&[("ignore", "padding-read")], 132, false).0, 0);
+    for settings in [&[][..], &[("report", "race")]] {
+        let (code, text) = run(settings, 132, false);
+        assert!(code == 700 && text.contains("\"kind\":\"out-of-bounds\""), "{text}");
+    }
+}
+
 /// An error that no device gives goes to whoever waits for that stream, once: the rest of the program goes on.
 #[test]
 fn the_error_of_what_hardware_tolerates_is_given_once() {

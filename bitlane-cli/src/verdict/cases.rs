@@ -1,217 +1,185 @@
-//! Comparisons of a device with the CPU, bit for bit.
+//! The computations that are compared: every kernel shape, every class of generated kernels, every operation.
 
-use std::collections::BTreeSet;
+use std::ops::Range;
 
-use bitlane::{BinaryOp, DType, Device, Error, Expr, ReduceOp, Tensor, UnaryOp, introspect};
-use serde_json::{Value, json};
+use bitlane::{
+    BinaryOp, DType, Device, Error, Expr, ReduceOp, ScanOp, Tensor, UnaryOp, introspect,
+};
 
-use crate::failure::Failure;
-use crate::progress::Progress;
+use super::classes;
+use super::compare::Plain;
 
 /// The elements of a full block of the kernel with the largest blocks: 256 threads with four vectors of 16 bytes each.
-const BLOCK: usize = 16_384;
+pub const BLOCK: usize = 16_384;
 
 /// Sizes around none, one and several full blocks.
-const SIZES: [usize; 6] = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5];
+pub const SIZES: [usize; 6] = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5];
 
-/// One in so many comparisons is a quick sample, beside one in each layout.
+/// One in so many cases is a quick sample, beside one of each layout and class.
 const SAMPLE: usize = 61;
 
-/// A comparison to make.
-struct Case {
-    name: String,
-    /// Whether it is part of a quick sample in any case.
-    is_quick: bool,
+/// One in so many cases is compared as the other kind of code, too, beside those of a quick sample.
+const OTHER: usize = 4;
+
+/// A comparison to make: some results of one kind, such as those of several sizes.
+pub struct Case {
+    pub name: String,
+    /// Whether it is part of every sample.
+    is_chosen: bool,
     run: Computation,
 }
 
 /// The computation to run on both devices.
-type Computation = Box<dyn Fn(&Device) -> Result<Tensor, Error>>;
+pub type Computation = Box<dyn Fn(&Device) -> Result<Vec<Tensor>, Error>>;
 
 /// Makes an expression of another.
 type Build = Box<dyn for<'a> Fn(Expr<'a>) -> Expr<'a>>;
 
-/// What was found.
-pub struct Compared {
-    cases: usize,
-    same: usize,
-    refused: usize,
-    pub differences: Vec<String>,
-    /// The shapes of the hand-written kernels that were launched.
-    shapes: BTreeSet<String>,
-    /// The number of different kernels that were launched.
-    kernels: usize,
-}
-
-impl Compared {
-    pub fn rows(&self) -> Vec<Vec<String>> {
-        let cases = format!(
-            "{}: {} with the same bits, {} refused by both, {} different",
-            self.cases,
-            self.same,
-            self.refused,
-            self.differences.len()
-        );
-        let shapes: Vec<&str> = self.shapes.iter().map(String::as_str).collect();
-        let (count, all) = (self.kernels, LAYOUTS.len());
-        let kernels = format!(
-            "{count}, and {} of {all} hand-written shapes: {}",
-            shapes.len(),
-            shapes.join(" ")
-        );
-        vec![vec!["comparisons".into(), cases], vec!["kernels compared".into(), kernels]]
+impl Case {
+    pub fn new(name: String, is_chosen: bool, run: Computation) -> Case {
+        Case { name, is_chosen, run }
     }
 
-    pub fn json(&self) -> Value {
-        json!({
-            "cases": self.cases,
-            "same": self.same,
-            "refused": self.refused,
-            "differences": self.differences,
-            "shapes": self.shapes,
-            "kernels": self.kernels,
-        })
+    /// Computes it on a device, and copies the results to the host.
+    pub fn on(&self, device: &Device) -> Result<Vec<Plain>, Error> {
+        (self.run)(device)?.iter().map(Plain::new).collect()
     }
 }
 
-/// Compares a device with the CPU.
-pub fn compare(device: &Device, quick: bool) -> Result<Compared, Failure> {
-    let mut cases = cases();
-    if quick {
-        let mut number = 0;
-        cases.retain(|case| {
-            number += 1;
-            case.is_quick || number % SAMPLE == 0
-        });
-    }
-    let shapes: BTreeSet<String> =
-        introspect::modules().first().map_or(BTreeSet::new(), |module| {
-            let own = format!("_{}_{}", module.op(), module.dtype());
-            let names = module.kernels();
-            names.iter().filter_map(|name| name.strip_suffix(&own)).map(str::to_owned).collect()
-        });
-    let progress = Progress::new("verdict", cases.len());
-    let mut found = Compared {
-        cases: cases.len(),
-        same: 0,
-        refused: 0,
-        differences: Vec::new(),
-        shapes: BTreeSet::new(),
-        kernels: 0,
+/// Which of the cases are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    All,
+    /// For the other kind of code.
+    Some,
+    Quick,
+}
+
+/// Returns the cases to compare, with their numbers among all.
+pub fn chosen(extent: Extent) -> Vec<(usize, Case)> {
+    let every = match extent {
+        Extent::All => 1,
+        Extent::Some => OTHER,
+        Extent::Quick => SAMPLE,
     };
-    let mut launched = BTreeSet::new();
-    for case in &cases {
-        progress.step(&case.name);
-        introspect::record();
-        let computed = (case.run)(device);
-        launched.extend(introspect::recorded());
-        match ((case.run)(&Device::cpu()), computed) {
-            (Ok(expected), Ok(computed)) => match difference(&expected, &computed)? {
-                None => found.same += 1,
-                Some(words) => found.differences.push(format!("{}: {words}", case.name)),
-            },
-            (Err(expected), Err(error)) if expected.kind() == error.kind() => found.refused += 1,
-            (expected, computed) => {
-                let [expected, computed] = [expected, computed].map(|result| match result {
-                    Ok(tensor) => format!("{tensor:?}"),
-                    Err(error) => error.to_string(),
-                });
-                let name = &case.name;
-                found.differences.push(format!("{name}: cpu: {expected}; {device}: {computed}"));
-            }
-        }
+    let numbered = all().into_iter().enumerate();
+    numbered.filter(|(number, case)| case.is_chosen || number % every == 0).collect()
+}
+
+/// Returns every case.
+pub fn all() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (turn, &dtype) in DType::ALL.iter().enumerate() {
+        binary(turn, dtype, &mut cases);
+        of_one(dtype, &mut cases);
+        casts(dtype, &mut cases);
+        classes::add(dtype, &mut cases);
     }
-    progress.finish();
-    found.kernels = launched.len();
-    let shape = |kernel: &String| kernel.split('_').next().map(str::to_owned);
-    found.shapes = launched.iter().filter_map(shape).filter(|name| shapes.contains(name)).collect();
-    Ok(found)
+    cases
+}
+
+/// Computes something for each of these sizes.
+pub fn sized(
+    sizes: impl IntoIterator<Item = usize>,
+    one: impl Fn(usize) -> Result<Tensor, Error>,
+) -> Result<Vec<Tensor>, Error> {
+    sizes.into_iter().map(one).collect()
 }
 
 /// The layouts of two operands that lead to the shapes of the hand-written kernels.
-const LAYOUTS: [&str; 13] = [
+pub const LAYOUTS: [&str; 13] = [
     "contig", "scalar", "lscalar", "row", "lrow", "col", "lcol", "gen2", "gen4", "gen8", "gath2",
     "gath4", "gath8",
 ];
 
-/// Returns the comparisons: every binary operation in every dtype; every layout in every dtype; sizes around full blocks; every
-/// unary operation, reduction and cast in every dtype; casts of all values of 16 bits; and chains, selections and masks.
-fn cases() -> Vec<Case> {
-    let mut cases = Vec::new();
-    let mut add = |name: String, run: Computation| {
-        let is_quick = LAYOUTS.iter().any(|layout| name.ends_with(&format!(" i32 {layout}")));
-        cases.push(Case { name, is_quick, run });
-    };
-    for (turn, &dtype) in DType::ALL.iter().enumerate() {
-        let ops: Vec<BinaryOp> =
-            BinaryOp::ALL.iter().copied().filter(|op| op.is_defined_for(dtype)).collect();
-        for (index, &op) in ops.iter().enumerate() {
-            let len = SIZES[(turn + index) % SIZES.len()];
-            for len in [len, 3 * BLOCK + 5] {
-                let run = move |device: &Device| {
-                    let (x, y) =
-                        (sample(dtype, 1, &[len], device)?, sample(dtype, 2, &[len], device)?);
-                    bitlane::binary(op, &x, &y).run()
-                };
-                add(format!("{op} {dtype} {len}"), Box::new(run));
-            }
-        }
-        let written = introspect::modules().into_iter().filter(|one| one.dtype() == dtype.name());
-        let written: Vec<&str> = written.map(|module| module.op()).collect();
-        let ops: Vec<_> = ops.into_iter().filter(|op| written.contains(&op.name())).collect();
-        // Operands of a symmetric operation are exchanged, so that the left one is never the row or column.
-        let one_sided = ["subtract", "bitwise_left_shift", "less_than", "copysign"];
-        let one_sided = ops.iter().find(|op| one_sided.contains(&op.name()));
-        for (index, layout) in LAYOUTS.into_iter().enumerate() {
-            let any = ops.get((turn + 3 * index) % ops.len().max(1));
-            let op = if layout.starts_with('l') { one_sided.or(any) } else { any };
-            if let Some(&op) = op {
-                let run = move |device: &Device| laid_out(layout, op, dtype, device);
-                add(format!("{op} {dtype} {layout}"), Box::new(run));
-            }
-        }
-        let mut of_one = |name: String, shape: Vec<usize>, build: Build| {
-            let run = move |device: &Device| build(sample(dtype, 3, &shape, device)?.expr()).run();
-            add(format!("{name} {dtype}"), Box::new(run));
+/// Every binary operation in every size, and every layout with some operation.
+fn binary(turn: usize, dtype: DType, cases: &mut Vec<Case>) {
+    let ops: Vec<BinaryOp> =
+        BinaryOp::ALL.iter().copied().filter(|op| op.is_defined_for(dtype)).collect();
+    for &op in &ops {
+        let run = move |device: &Device| {
+            sized(SIZES, |len| {
+                let x = sample(dtype, 1, &[len], device)?;
+                bitlane::binary(op, &x, &sample(dtype, 2, &[len], device)?).run()
+            })
         };
-        for (index, &op) in UnaryOp::ALL.iter().enumerate() {
-            let len = SIZES[(turn + index) % SIZES.len()];
-            of_one(format!("{op} {len}"), vec![len], Box::new(move |x| x.unary(op)));
-        }
-        for &op in ReduceOp::ALL {
-            for len in [1, BLOCK + 1, 3 * BLOCK + 5] {
-                of_one(format!("{op} of {len}"), vec![len], Box::new(move |x| x.reduce(op, ..)));
-            }
-            for shape in [[67, 33], [5, 300], [3, BLOCK + 1]] {
-                let words = format!("{op} of {shape:?}");
-                of_one(format!("{words}, rows"), shape.into(), Box::new(move |x| x.reduce(op, 1)));
-                let build: Build = Box::new(move |x| x.reduce_keepdims(op, 0));
-                of_one(format!("{words}, columns"), shape.into(), build);
-            }
-        }
-        let len = vec![BLOCK + 1];
-        of_one("select".into(), len.clone(), Box::new(|x| x.clone().logical_not().select(x, 1)));
-        of_one("a chain".into(), len, Box::new(|x| (x.clone() + 1).multiply(x)));
-        let masked = move |device: &Device| {
-            let mut x = sample(dtype, 5, &[BLOCK + 1], device)?;
-            let mask = sample(DType::Bool, 6, &[BLOCK + 1], device)?;
-            x.masked_fill(&mask, 1)?;
-            Ok(x)
-        };
-        add(format!("masked fill {dtype}"), Box::new(masked));
-        for &to in DType::ALL {
-            let cast = move |device: &Device| sample(dtype, 4, &[BLOCK + 1], device)?.cast(to);
-            add(format!("cast {dtype} {to}"), Box::new(cast));
-            if dtype.size() == 2 {
-                let all: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
-                let cast = move |device: &Device| {
-                    Tensor::from_bytes(dtype, &all, [1 << 16], device)?.cast(to)
-                };
-                add(format!("cast of all {dtype} to {to}"), Box::new(cast));
-            }
+        cases.push(Case::new(format!("{op} {dtype}"), false, Box::new(run)));
+    }
+    let written = introspect::modules().into_iter().filter(|one| one.dtype() == dtype.name());
+    let written: Vec<&str> = written.map(|module| module.op()).collect();
+    let ops: Vec<_> = ops.into_iter().filter(|op| written.contains(&op.name())).collect();
+    // Operands of a symmetric operation are exchanged, so that the left one is never the row or column.
+    let one_sided = ["subtract", "bitwise_left_shift", "less_than", "copysign"];
+    let one_sided = ops.iter().find(|op| one_sided.contains(&op.name()));
+    for (index, layout) in LAYOUTS.into_iter().enumerate() {
+        let any = ops.get((turn + 3 * index) % ops.len().max(1));
+        let op = if layout.starts_with('l') { one_sided.or(any) } else { any };
+        if let Some(&op) = op {
+            let run = move |device: &Device| Ok(vec![laid_out(layout, op, dtype, device)?]);
+            let name = format!("{op} {dtype} {layout}");
+            cases.push(Case::new(name, dtype == DType::I32, Box::new(run)));
         }
     }
-    cases
+}
+
+/// Every operation of one operand, reduction and scan, in every size.
+fn of_one(dtype: DType, cases: &mut Vec<Case>) {
+    let mut add = |name: String, sizes: Range<usize>, build: Build| {
+        let run = move |device: &Device| {
+            sized(SIZES[sizes.clone()].iter().copied(), |len| {
+                build(sample(dtype, 3, &[len], device)?.expr()).run()
+            })
+        };
+        cases.push(Case::new(format!("{name} {dtype}"), false, Box::new(run)));
+    };
+    for &op in UnaryOp::ALL.iter().filter(|op| op.is_defined_for(dtype)) {
+        add(op.to_string(), 0..6, Box::new(move |x| x.unary(op)));
+    }
+    add("select".into(), 0..6, Box::new(|x| x.clone().logical_not().select(x, 1)));
+    add("a chain".into(), 0..6, Box::new(|x| (x.clone() + 1).multiply(x)));
+    for &op in ReduceOp::ALL.iter().filter(|op| op.is_defined_for(dtype)) {
+        // A maximum of no elements is an error.
+        let first = usize::from(op.to_string().contains("max") || op.to_string().contains("min"));
+        add(format!("{op} of all"), first..6, Box::new(move |x| x.reduce(op, ..)));
+    }
+    for &op in ReduceOp::ALL.iter().filter(|op| op.is_defined_for(dtype)) {
+        let run = move |device: &Device| {
+            let mut results = Vec::new();
+            for shape in [[67, 33], [5, 300], [3, BLOCK + 1]] {
+                let x = sample(dtype, 3, &shape, device)?;
+                results.push(x.expr().reduce(op, 1).run()?);
+                results.push(x.expr().reduce_keepdims(op, 0).run()?);
+            }
+            Ok(results)
+        };
+        cases.push(Case::new(format!("{op} of rows, of columns {dtype}"), false, Box::new(run)));
+    }
+    for &op in ScanOp::ALL.iter().filter(|op| op.is_defined_for(dtype)) {
+        let run = move |device: &Device| {
+            let scan = |shape: &[usize], axis| {
+                bitlane::scan(op, &sample(dtype, 3, shape, device)?, axis).run()
+            };
+            let mut results = sized(SIZES, |len| scan(&[len], 0))?;
+            results.extend([scan(&[67, 33], 0)?, scan(&[67, 33], 1)?]);
+            Ok(results)
+        };
+        cases.push(Case::new(format!("{op} {dtype}"), dtype == DType::F32, Box::new(run)));
+    }
+}
+
+/// Casts to every dtype, in every size and, of dtypes of 16 bits, of all values.
+fn casts(dtype: DType, cases: &mut Vec<Case>) {
+    for &to in DType::ALL {
+        let cast = move |device: &Device| {
+            let mut results = sized(SIZES, |len| sample(dtype, 4, &[len], device)?.cast(to))?;
+            if dtype.size() == 2 {
+                let all: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+                results.push(Tensor::from_bytes(dtype, &all, [1 << 16], device)?.cast(to)?);
+            }
+            Ok(results)
+        };
+        cases.push(Case::new(format!("cast {dtype} to {to}"), false, Box::new(cast)));
+    }
 }
 
 /// Computes an operation on operands in a layout that leads to the hand-written kernel of this shape.
@@ -244,7 +212,7 @@ fn laid_out(layout: &str, op: BinaryOp, dtype: DType, device: &Device) -> Result
 }
 
 /// Creates a tensor of pseudo-random bits, among them small numbers, large numbers, zeros and NaNs.
-fn sample(dtype: DType, seed: u64, shape: &[usize], device: &Device) -> Result<Tensor, Error> {
+pub fn sample(dtype: DType, seed: u64, shape: &[usize], device: &Device) -> Result<Tensor, Error> {
     let mut state = seed;
     let len = shape.iter().product();
     let mut bytes = Vec::with_capacity(len * dtype.size());
@@ -262,26 +230,25 @@ fn sample(dtype: DType, seed: u64, shape: &[usize], device: &Device) -> Result<T
     Tensor::from_bytes(dtype, &bytes, shape, device)
 }
 
-/// Describes how two results differ, or returns `None` if they do not. All NaNs are equal.
-fn difference(expected: &Tensor, found: &Tensor) -> Result<Option<String>, Error> {
-    let mut found = found.to_device(&Device::cpu())?.copy()?;
-    let mut expected = expected.copy()?;
-    if expected.dtype() != found.dtype() || expected.shape() != found.shape() {
-        return Ok(Some(format!("{expected:?} and {found:?}")));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each is something, or it would compare nothing, and samples are part of all.
+    #[test]
+    fn cases_have_names_of_their_own_and_samples_every_class() {
+        let cases = all();
+        let names: std::collections::BTreeSet<_> = cases.iter().map(|case| &case.name).collect();
+        assert_eq!(names.len(), cases.len());
+        for case in cases.iter().step_by(29).chain(cases.iter().filter(|case| case.is_chosen)) {
+            let results = case.on(&Device::cpu());
+            assert!(results.is_ok_and(|results| !results.is_empty()), "{}", case.name);
+        }
+        let quick: Vec<_> = chosen(Extent::Quick).into_iter().map(|(_, case)| case.name).collect();
+        for class in LAYOUTS.iter().copied().chain(classes::NAMES) {
+            assert!(quick.iter().any(|name| name.contains(class)), "{class}");
+        }
+        let some = chosen(Extent::Some).len();
+        assert!(quick.len() < 150 && 3 * some < cases.len(), "{} {some}", quick.len());
     }
-    let nan = [&expected, &found].map(|tensor| tensor.not_equal(tensor));
-    let [expected_nan, found_nan] = nan;
-    let (expected_nan, found_nan) = (expected_nan?, found_nan?);
-    expected.masked_fill(&expected_nan, 0)?;
-    found.masked_fill(&found_nan, 0)?;
-    if expected_nan.bits_equal(&found_nan)? && expected.bits_equal(&found)? {
-        return Ok(None);
-    }
-    let size = expected.dtype().size();
-    let (bytes, others) = (expected.to_bytes()?, found.to_bytes()?);
-    let wrong = |(x, y): &(&[u8], &[u8])| x != y;
-    let mut pairs = bytes.chunks(size).zip(others.chunks(size));
-    let count = pairs.clone().filter(wrong).count();
-    let first = pairs.position(|pair| wrong(&pair)).unwrap_or(0);
-    Ok(Some(format!("{count} of {} elements differ, the first is number {first}", expected.len())))
 }

@@ -2,26 +2,41 @@
 
 use std::thread;
 
+use bitlane::cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use bitlane::cuda::{self, Graph};
 use bitlane::{DType, Device, ErrorKind, Tensor, introspect};
+use serde_json::{Value, json};
 
+use super::process::tell;
 use crate::failure::Failure;
 
 /// The number of elements of the tensors: several full blocks and a rest.
 const LEN: usize = 100_003;
 
-/// Plays every scene. Returns its name, and what was seen or what went wrong.
-pub fn play(device: &Device) -> Vec<(&'static str, Result<String, String>)> {
-    type Scene = fn(&Device) -> Result<String, Failure>;
-    let scenes: [(&str, Scene); 6] = [
-        ("streams", streams),
-        ("graph", graph),
-        ("eight threads", threads),
-        ("out of memory", memory),
-        ("other devices", peers),
-        ("2^31 elements", large),
-    ];
-    scenes.map(|(name, scene)| (name, scene(device).map_err(|error| error.to_string()))).into()
+type Scene = fn(&Device) -> Result<String, Failure>;
+
+const SCENES: [(&str, Scene); 7] = [
+    ("streams", streams),
+    ("graph", graph),
+    ("a foreign capture", foreign_capture),
+    ("eight threads", threads),
+    ("out of memory", memory),
+    ("other devices", peers),
+    ("2^31 elements", large),
+];
+
+/// Plays the scenes from one of them on, and tells what was seen in each or what went wrong. Leaves after a failure, which
+/// may be a fault of the driver.
+pub fn tell_scenes(device: &Device, from: usize) -> Result<(), Failure> {
+    tell("steps", SCENES.len().into())?;
+    for (name, scene) in SCENES.iter().skip(from) {
+        tell("begin", (*name).into())?;
+        match scene(device) {
+            Ok(words) => tell("done", json!({ "ok": words }))?,
+            Err(failure) => return Ok(tell("done", json!({ "failed": failure.to_string() }))?),
+        }
+    }
+    Ok(tell("end", Value::Bool(true))?)
 }
 
 fn expect(tensor: &Tensor, value: i32) -> Result<(), Failure> {
@@ -56,6 +71,33 @@ fn graph(device: &Device) -> Result<String, Failure> {
         [sum] if sum == 9 * LEN as i64 => Ok("captured, and launched three times".into()),
         ref other => Err(format!("the sum is {other:?}").into()),
     }
+}
+
+/// A capture that was begun by other means than this crate's.
+fn foreign_capture(device: &Device) -> Result<String, Failure> {
+    let own = device.with_new_stream()?;
+    let stream = cuda::stream(&own).ok_or("the device has no stream")?;
+    let mut x = Tensor::zeros([LEN], DType::I32, &own)?;
+    let work = |x: &mut Tensor| {
+        let y = (x.expr() * 2 + 1).run()?;
+        x.copy_from(&y)?;
+        x.add_assign(1)
+    };
+    // Kernels have to be loaded before the capture.
+    work(&mut x)?;
+    x.fill(0)?;
+    own.synchronize()?;
+    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+    let captured = work(&mut x);
+    let graph = stream
+        .end_capture(CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+    captured?;
+    let graph = graph?.ok_or("the capture has recorded nothing")?;
+    for _ in 0..3 {
+        graph.launch()?;
+    }
+    expect(&x, 14)?;
+    Ok("captured by cudarc, and launched three times".into())
 }
 
 fn threads(device: &Device) -> Result<String, Failure> {
@@ -127,15 +169,20 @@ fn large(device: &Device) -> Result<String, Failure> {
         return Ok("not tried, the device has too little free memory".into());
     }
     let x = Tensor::full([COUNT], 3, DType::U8, device)?;
-    let y = (&x + &x)?;
-    let ends = [y.narrow(0, 0, 5)?, y.narrow(0, COUNT - 5, 5)?];
-    for end in ends {
-        if end.to_vec::<u8>()? != [6; 5] {
-            return Err("the elements at the ends are wrong".into());
+    let ends = |y: &Tensor, value: u8| -> Result<(), Failure> {
+        for first in [0, COUNT - 5] {
+            if y.narrow(0, first, 5)?.to_vec::<u8>()? != [value; 5] {
+                return Err("the elements at the ends are wrong".into());
+            }
         }
-    }
+        Ok(())
+    };
+    // By a hand-written kernel, by one that counts strides, and by a generated one.
+    ends(&(&x + &x)?, 6)?;
+    ends(&(&x.flip(0)? + &x)?, 6)?;
+    ends(&(x.expr() * 2 + 1).run()?, 7)?;
     match x.sum(..)?.to_vec::<u64>()?[..] {
-        [sum] if sum == 3 * COUNT as u64 => Ok("added and summed".into()),
+        [sum] if sum == 3 * COUNT as u64 => Ok("added, in both directions, and summed".into()),
         ref other => Err(format!("the sum is {other:?}").into()),
     }
 }

@@ -66,6 +66,11 @@ impl Tolerance {
         Tolerance { report, ignore, seen: Mutex::default() }
     }
 
+    /// Whether the settings tolerate a kind.
+    pub fn covers(&self, kind: Kind) -> bool {
+        self.report.has(kind) || self.ignore.has(kind)
+    }
+
     /// Takes the findings tolerated so far.
     fn take(&self) -> Vec<Finding> {
         std::mem::take(&mut lock(&self.seen).findings)

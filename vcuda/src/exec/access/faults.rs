@@ -9,6 +9,9 @@ use crate::isa::lane::LANES;
 use crate::memory::{NONE, Neighbour, RAW};
 use crate::sanitizer::{Kind, describe, lock};
 
+/// A device rounds the size of an allocation up to at least a multiple of this, in bytes.
+const PADDING: u64 = 256;
+
 impl Warp {
     /// The slow path of an access that the first check did not allow: to other memory than the device's own, to a piece
     /// of a sparse allocation that has not been touched yet, or invalid. `None` stands for host memory without a
@@ -79,6 +82,18 @@ impl Warp {
             (Some(_), Neighbour::Live(b, off)) if *off >= 0 && (*off as u64) < b.size => {
                 let why = "which its stream has not made or has already freed";
                 fault(Kind::OutOfBounds, &format!("{near} (byte {at}), {why}"))
+            }
+            // Without that tolerance it is out of bounds like any other access.
+            (Some(_), Neighbour::Live(b, off))
+                if job.way == Way::Read
+                    && *off >= 0
+                    && addr + size <= (b.addr + b.size).next_multiple_of(PADDING)
+                    && launch.tolerance.covers(Kind::PaddingRead) =>
+            {
+                let text = format!("{}, {near}", job.words(addr));
+                let found = self.fault(block, job.inst, lane, Kind::PaddingRead, text);
+                launch.tolerance.judge(found)?;
+                Ok(None)
             }
             (Some(_), _) => fault(Kind::OutOfBounds, &near),
         }
