@@ -158,7 +158,7 @@ impl Layout {
     }
 
     /// Returns `true` if the elements are in row-major order without gaps.
-    #[inline]
+    #[inline(always)] // small calls ask for it once per tensor
     pub(crate) fn is_contiguous(&self) -> bool {
         let mut expected = 1;
         for axis in (0..self.rank).rev() {

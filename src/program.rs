@@ -124,6 +124,7 @@ impl Program {
     }
 
     fn input(&mut self, input: Input) -> Value {
+        debug_assert!(self.inputs.len() < usize::from(u16::MAX), "callers limit the inputs");
         self.inputs.push(input);
         self.result = Value::Input(self.inputs.len() as u16 - 1);
         self.result

@@ -123,7 +123,8 @@ mod device {
 fn main() {
     use device::Libraries;
 
-    let tests: [(&str, fn(&Libraries)); 3] = [
+    type Test = fn(&Libraries);
+    let tests: [(&str, Test); 3] = [
         ("the_verdict_of_a_virtual_device", device::the_verdict_of_a_virtual_device),
         ("a_verdict_survives_faults_of_kernels", device::a_verdict_survives_faults_of_kernels),
         ("a_verdict_without_a_single_launch", device::a_verdict_without_a_single_launch),

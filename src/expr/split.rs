@@ -19,7 +19,8 @@ use crate::{Device, Error, Result, Tensor};
 /// [`Expr`](crate::Expr).
 const MAX_REPEATED: usize = 256;
 
-/// From so many steps on, whatever a view would repeat is computed first, so that steps can always be numbered.
+/// From so many steps on, whatever a view would repeat is computed first, so that steps can always be numbered, and their
+/// inputs, of which there are at most twice as many and one for each view.
 const MAX_STEPS: usize = 16_384;
 
 /// A value of the program, and its shape if it is computed with finer dimensions.

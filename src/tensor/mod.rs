@@ -121,7 +121,7 @@ impl Tensor {
     }
 
     /// Whether another tensor has the same shape and is on the same device.
-    #[inline]
+    #[inline(always)] // as in `Layout::is_contiguous`
     pub(crate) fn has_shape_and_device_of(&self, other: &Tensor) -> bool {
         self.layout.has_shape_of(&other.layout) && self.device == other.device
     }

@@ -117,7 +117,7 @@ impl Tensor {
     /// assert!(x.is_contiguous() && !x.transpose(0, 1)?.is_contiguous());
     /// # Ok::<(), bitlane::Error>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_contiguous()
     }
