@@ -5,8 +5,11 @@ use crate::arguments::Random;
 use crate::function::Function;
 use crate::of_one::OF_ONE;
 
+/// A function in `f32` and in `f64`.
+type Rounded = (fn(f32) -> f32, fn(f64) -> f64);
+
 /// The results of core-math, by name.
-fn functions(name: &str) -> (fn(f32) -> f32, fn(f64) -> f64) {
+fn functions(name: &str) -> Rounded {
     if let Some(of_one) = OF_ONE.iter().find(|of_one| of_one.name == name) {
         return (of_one.exact_f32, of_one.exact_f64);
     }
