@@ -277,7 +277,10 @@ fn names_of_nothing() {
     let error = "shift".parse::<BinaryOp>().unwrap_err().to_string();
     assert!(error.starts_with("BinaryOp: unknown name \"shift\"; the names are bitwise_left"));
     let error = "tensorflow".parse::<Rules>().unwrap_err().to_string();
-    assert_eq!(error, "rulebook: unknown name \"tensorflow\"; the names are paddle torch numpy jax");
+    assert_eq!(
+        error,
+        "rulebook: unknown name \"tensorflow\"; the names are paddle torch numpy jax"
+    );
     assert!("ADD".parse::<promote::Op>().is_err());
 }
 
