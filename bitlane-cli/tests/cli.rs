@@ -385,7 +385,7 @@ fn kernels_need_cuda() {
 #[test]
 fn modules_to_choose_from() {
     let said = failure(&folder(), 2, &["kernels", "copysign", "--ptx", "80"]);
-    assert!(said.contains("copysign_i32 and 5 more; name one of them"), "{said}");
+    assert!(said.contains("copysign_i32") && said.contains("name one of them"), "{said}");
     let said = failure(&folder(), 2, &["kernels", "--ptx", "80"]);
     assert!(said.contains("--ptx needs a part of a kernel's name"), "{said}");
 }
