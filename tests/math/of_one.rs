@@ -113,13 +113,8 @@ fn wished() -> Result<Vec<&'static OfOne>, String> {
     let wish = std::env::var("BITLANE_PASSES").unwrap_or_default();
     let words: Vec<&str> = wish.split_whitespace().collect();
     let is_known = |word: &str| {
-        let mut known = OF_ONE.iter().any(|of_one| of_one.name == word);
-        known |= Function::named(word).is_some();
-        #[cfg(feature = "host-kernels")]
-        {
-            known |= crate::elementary::is_known(word);
-        }
-        known
+        let of_one = OF_ONE.iter().any(|of_one| of_one.name == word);
+        of_one || Function::named(word).is_some() || crate::elementary::is_known(word)
     };
     if let Some(word) = words.iter().find(|word| !is_known(word)) {
         let names: Vec<&str> = OF_ONE.iter().map(|of_one| of_one.name).collect();

@@ -5,16 +5,16 @@ use crate::arguments::Random;
 use crate::function::Function;
 use crate::of_one::OF_ONE;
 
-/// A function in `f32` and in `f64`.
-type Rounded = (fn(f32) -> f32, fn(f64) -> f64);
+/// core-math's function of f32.
+fn of_f32(name: &str) -> fn(f32) -> f32 {
+    let found = OF_ONE.iter().find(|of_one| of_one.name == name);
+    found.map_or_else(|| Function::named(name).unwrap().rounded_f32(), |of_one| of_one.exact_f32)
+}
 
-/// The results of core-math, by name.
-fn functions(name: &str) -> Rounded {
-    if let Some(of_one) = OF_ONE.iter().find(|of_one| of_one.name == name) {
-        return (of_one.exact_f32, of_one.exact_f64);
-    }
-    let function = Function::named(name).unwrap();
-    (function.rounded_f32(), function.rounded_f64())
+/// core-math's function of f64.
+fn of_f64(name: &str) -> fn(f64) -> f64 {
+    let found = OF_ONE.iter().find(|of_one| of_one.name == name);
+    found.map_or_else(|| Function::named(name).unwrap().rounded_f64(), |of_one| of_one.exact_f64)
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn core_math_gives_the_numbers_nearest_to_what_mpmath_computes() {
         let [name, dtype, signs, low, high, count, digest] = words[..] else { panic!("{line}") };
         let number = |word: &str| word.parse::<i64>().unwrap();
         let (low, high, count) = (number(low), number(high), number(count));
-        let (of_f32, of_f64) = functions(name);
+        let (of_f32, of_f64) = (of_f32(name), of_f64(name));
         let mut random = Random::from_state(1);
         let mut found = 0xcbf2_9ce4_8422_2325u64;
         for _ in 0..count {
