@@ -302,8 +302,8 @@ fn on_virtual_device(steps: &mut Steps, cuda: &VirtualCuda, full: bool) -> Resul
                 goldens.arg("goldens::");
                 tests.push((RECORDED.into(), goldens));
             }
-            // Host code that orders work with streams and events; the warps' order must not matter either.
-            "cuda" => {
+            // Nothing may depend on the order of warps, nor of work that streams and events leave open.
+            "cuda" | "parity" => {
                 test.env("VCUDA_ORDER", "1").env("VCUDA_WARPS", "seed:1");
             }
             "interface" => {
