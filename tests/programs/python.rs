@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Trial> {
             tests.push(test.with_ignored_flag(ignored));
         }
     }
-    for example in ["10_normalize_and_quantize", "11_search_and_vote"] {
+    for example in ["08_normalize_and_quantize", "09_search_and_vote"] {
         let test = Trial::test(format!("python::jobs_of_{example}"), move || jobs(example));
         tests.push(test.with_ignored_flag(!has("numpy")));
     }

@@ -1,7 +1,7 @@
 """Computes the jobs of an example with NumPy, and with PyTorch where it is installed, and compares
 them with what the example printed.
 
-    example | jobs.py 10_normalize_and_quantize
+    example | jobs.py 08_normalize_and_quantize
 
 Integers and the bits of the weights must be equal; the other numbers may differ in the last digit
 that is printed.
@@ -93,6 +93,6 @@ def search_and_vote():
         sys.exit(f"weights: the example printed {given}, and NumPy says {weights}")
 
 
-{"10_normalize_and_quantize": normalize_and_quantize, "11_search_and_vote": search_and_vote}[
+{"08_normalize_and_quantize": normalize_and_quantize, "09_search_and_vote": search_and_vote}[
     sys.argv[1]
 ]()
